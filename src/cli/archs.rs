@@ -1,0 +1,156 @@
+//! `tcverify archs`: what can be replayed, and how that is known.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use clap::Args;
+
+use super::{Ending, show};
+use crate::emu::model::pairs;
+use crate::emu::{Architecture, Catalogue, Evidence, Rule};
+use crate::num::Format;
+
+/// List architectures, or show one's rules, constants, sources and evidence
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify archs
+  tcverify archs h100
+  tcverify archs hopper --json > hopper.json")]
+pub struct Archs {
+    /// Architecture, compute capability or GPU
+    name: Option<String>,
+
+    /// Print the catalogue itself
+    #[arg(long)]
+    json: bool,
+}
+
+impl Archs {
+    pub fn run(self) -> Result<Ending> {
+        let catalogue = Catalogue::builtin();
+        let one = match &self.name {
+            Some(name) => Some(catalogue.find(name)?),
+            None => None,
+        };
+        show::print(|out| match (one, self.json) {
+            (Some(arch), false) => detail(arch, out),
+            (None, false) => list(catalogue.architectures(), out),
+            (Some(arch), true) => {
+                serde_json::to_writer_pretty(&mut *out, arch)?;
+                writeln!(out)
+            }
+            (None, true) => {
+                serde_json::to_writer_pretty(&mut *out, catalogue.architectures())?;
+                writeln!(out)
+            }
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:<14} {:<12} {:<22} {:<52} GPUs",
+        "name", "evidence", "instructions", "operand formats"
+    )?;
+    for arch in architectures {
+        let instructions: Vec<_> = arch.instructions.iter().map(|i| i.name.as_str()).collect();
+        let used = |format: &Format| {
+            let mut operands = rules(arch).flat_map(|rule| &rule.operands);
+            operands.any(|pair| pair.contains(format))
+        };
+        let formats: Vec<_> = Format::ALL.into_iter().filter(used).collect();
+        let formats: Vec<_> = formats.iter().map(Format::to_string).collect();
+        writeln!(
+            out,
+            "{:<14} {:<12} {:<22} {:<52} {}",
+            arch.name,
+            strongest(arch),
+            instructions.join(", "),
+            formats.join(" "),
+            arch.gpus.first().map_or("", String::as_str),
+        )?;
+    }
+    writeln!(
+        out,
+        "\n'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its\n\
+         rules: hardware = reproduces captured results, literature = published, inferred = neither."
+    )
+}
+
+fn rules(arch: &Architecture) -> impl Iterator<Item = &Rule> {
+    arch.instructions.iter().flat_map(|i| &i.rules)
+}
+
+fn strongest(arch: &Architecture) -> Evidence {
+    let best = rules(arch).map(|rule| rule.evidence).max();
+    best.unwrap_or(Evidence::Inferred)
+}
+
+fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{} ({})", arch.title, arch.name)?;
+    writeln!(out, "  also   {}", arch.also.join(", "))?;
+    writeln!(out, "  GPUs   {}", arch.gpus.join(", "))?;
+    for note in &arch.notes {
+        writeln!(out, "  note   {note}")?;
+    }
+    for instruction in &arch.instructions {
+        writeln!(out, "\n{}: {}", instruction.name, instruction.about)?;
+        for rule in &instruction.rules {
+            writeln!(
+                out,
+                "\n  {} -> {}   [{}]",
+                operands(rule),
+                rule.accumulator,
+                rule.evidence
+            )?;
+            writeln!(out, "    {}", rule.step.summary())?;
+            if let Some(note) = &rule.note {
+                writeln!(out, "    {note}")?;
+            }
+            for constant in rule.step.constants() {
+                let known = arch.known_by(rule, &constant.name);
+                let known = known.expect("checked when the architecture was read");
+                let value = constant.value.to_string();
+                let note = known
+                    .note
+                    .as_ref()
+                    .map_or(String::new(), |n| format!(": {n}"));
+                writeln!(
+                    out,
+                    "    {:<20} {:<20} {:<10} {}{note}",
+                    constant.name,
+                    value.trim_matches('"'),
+                    known.evidence,
+                    known.source.join(", "),
+                )?;
+            }
+        }
+    }
+    writeln!(out, "\nSources")?;
+    for (key, citation) in &arch.sources {
+        writeln!(out, "  {key:<18} {citation}")?;
+    }
+    Ok(())
+}
+
+/// All pairs, or `{e4m3 e5m2} * {e4m3 e5m2}` where every A goes with every B.
+fn operands(rule: &Rule) -> String {
+    let side = |side: usize| -> Vec<Format> {
+        let mut formats: Vec<_> = rule.operands.iter().map(|pair| pair[side]).collect();
+        formats.sort();
+        formats.dedup();
+        formats
+    };
+    let (a, b) = (side(0), side(1));
+    if a.len() > 1 && a.len() * b.len() == rule.operands.len() {
+        let names = |formats: &[Format]| {
+            let names: Vec<_> = formats.iter().map(Format::to_string).collect();
+            names.join(" ")
+        };
+        return format!("{{{}}} * {{{}}}", names(&a), names(&b));
+    }
+    pairs(&rule.operands)
+}

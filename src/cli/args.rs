@@ -1,0 +1,164 @@
+//! Arguments that several commands share.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+
+use crate::emu::{Catalogue, Choice};
+use crate::num::Format;
+
+/// Which arithmetic.
+#[derive(Args)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Architecture, compute capability or GPU: hopper, sm_90, h100 ...
+    #[arg(long, value_name = "NAME")]
+    pub arch: String,
+
+    /// Format of A and B
+    #[arg(long, value_name = "FORMAT", value_parser = operand_format())]
+    pub dtype: Format,
+
+    /// Format of B, where it differs from A's
+    #[arg(long, value_name = "FORMAT", value_parser = operand_format())]
+    pub dtype_b: Option<Format>,
+
+    /// Instruction: mma, wgmma, tcgen05 ...; by default the architecture's own for the operands
+    #[arg(long, value_name = "NAME")]
+    pub instruction: Option<String>,
+
+    /// Format the instruction accumulates in and returns: f32 (default), f16, or f64 for FP64
+    #[arg(long, value_name = "FORMAT", value_parser = accumulator_format())]
+    pub acc: Option<Format>,
+}
+
+impl ModelArgs {
+    pub fn choose(&self) -> Result<Choice<'static>> {
+        let architecture = Catalogue::builtin().find(&self.arch)?;
+        let operands = [self.dtype, self.dtype_b.unwrap_or(self.dtype)];
+        Ok(architecture.select(self.instruction.as_deref(), operands, self.acc)?)
+    }
+}
+
+/// Which files.
+#[derive(Args)]
+pub struct OperandArgs {
+    /// A, MxK (or KxM with --transpose-a), as .npy; leading axes are a batch
+    #[arg(value_name = "A.npy")]
+    pub a: PathBuf,
+
+    /// B, KxN (or NxK with --transpose-b), as .npy
+    #[arg(value_name = "B.npy")]
+    pub b: PathBuf,
+
+    /// C, of D's shape and the accumulator's format; without it C is +0
+    #[arg(long, value_name = "C.npy", help_heading = "Operands")]
+    pub c: Option<PathBuf>,
+
+    /// A is stored KxM
+    #[arg(long, help_heading = "Operands")]
+    pub transpose_a: bool,
+
+    /// B is stored NxK, as weights often are
+    #[arg(long, help_heading = "Operands")]
+    pub transpose_b: bool,
+
+    /// What to do with FP32 bits that TF32 lacks
+    #[arg(
+        long,
+        value_name = "HOW",
+        help_heading = "Operands",
+        default_value = "truncate"
+    )]
+    pub tf32_input: Tf32Input,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Tf32Input {
+    /// Ignore the low 13 bits, as the hardware does, and say how many elements had any
+    Truncate,
+    /// Refuse operands that have any
+    Exact,
+    /// Round to nearest, ties away, first (what __float_to_tf32 and cvt.rna.tf32.f32 do)
+    Nearest,
+}
+
+impl Tf32Input {
+    pub fn name(self) -> &'static str {
+        match self {
+            Tf32Input::Truncate => "truncate",
+            Tf32Input::Exact => "exact",
+            Tf32Input::Nearest => "nearest",
+        }
+    }
+}
+
+const OPERANDS: [Format; 9] = [
+    Format::Fp16,
+    Format::Bf16,
+    Format::Tf32,
+    Format::E4m3,
+    Format::E5m2,
+    Format::E3m2,
+    Format::E2m3,
+    Format::E2m1,
+    Format::Fp64,
+];
+
+/// A format given by name; synonyms are understood, the canonical names are listed.
+fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let names = formats.iter().map(|f| {
+        let aliases: &[&str] = match f {
+            Format::Fp16 => &["f16", "float16", "half"],
+            Format::Bf16 => &["bfloat16"],
+            Format::Fp32 => &["float32"],
+            Format::Fp64 => &["f64", "float64"],
+            Format::E4m3 => &["float8_e4m3fn", "fp8_e4m3"],
+            Format::E5m2 => &["float8_e5m2", "fp8_e5m2"],
+            Format::E2m1 => &["fp4"],
+            Format::Tf32 | Format::E3m2 | Format::E2m3 => &[],
+        };
+        PossibleValue::new(f.name()).aliases(aliases.iter().copied())
+    });
+    PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
+}
+
+fn operand_format() -> impl TypedValueParser<Value = Format> {
+    format_of(&OPERANDS)
+}
+
+fn accumulator_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new([
+        PossibleValue::new("f32").aliases(["fp32", "float32"]),
+        PossibleValue::new("f16").aliases(["fp16", "float16", "half"]),
+        PossibleValue::new("f64").aliases(["fp64", "float64"]),
+    ])
+    .map(|name| Format::from_name(&name).expect("listed above"))
+}
+
+pub fn any_format() -> impl TypedValueParser<Value = Format> {
+    format_of(&Format::ALL)
+}
+
+pub fn result_format() -> impl TypedValueParser<Value = Format> {
+    format_of(&[Format::Fp32, Format::Fp16, Format::Bf16, Format::Fp64])
+}
+
+/// The format that a rounded result may have.
+///
+/// # Errors
+/// If the accumulator is not rounded to it by any conversion.
+pub fn check_conversion(accumulator: Format, result: Format) -> Result<()> {
+    let rounds = accumulator == Format::Fp32 && matches!(result, Format::Fp16 | Format::Bf16);
+    (result == accumulator || rounds)
+        .then_some(())
+        .with_context(|| {
+            let possible = match accumulator {
+                Format::Fp32 => "fp32, or fp16 and bf16 by one rounding",
+                other => other.name(),
+            };
+            format!("with {accumulator} accumulation D can be {possible}; it is {result} here")
+        })
+}

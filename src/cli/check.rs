@@ -1,0 +1,300 @@
+//! `tcverify check`: replay and compare.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use sha2::Digest;
+
+use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
+use super::inputs::{Operand, Operands};
+use super::progress::Meter;
+use super::{Ending, show};
+use crate::emu::{Problem, Replay, shape_text};
+use crate::io::npy::{Descr, NpyFile};
+use crate::io::{Output, hex, parse_sha256};
+use crate::num::{Format, Rounding};
+use crate::report::{
+    Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report, Reproduced, Text,
+    Tool, Verdict,
+};
+
+/// Replay a product and compare every bit with a captured D
+///
+/// The verdict is "identical" only if every element of D has exactly the bits that the model of
+/// the chosen tensor core computes from A, B and C.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  BF16 operands, FP32 result, captured on an H100:
+    tcverify check --arch h100 --dtype bf16 a.npy b.npy d.npy
+
+  FP16 accumulation on an A100, weights stored NxK, with an addend:
+    tcverify check --arch a100 --dtype fp16 --acc f16 --transpose-b --c c.npy a.npy w.npy d.npy
+
+  E5M2 times E4M3 through wgmma, the result stored as bfloat16 codes in a uint16 array:
+    tcverify check --arch hopper --dtype e5m2 --dtype-b e4m3 --d-dtype bf16 a.npy b.npy d.npy
+
+  In CI, quietly, keeping the report:
+    tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
+
+  Against a published digest instead of a file:
+    tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
+
+Exit codes: 0 identical, 1 different, 2 anything else.")]
+pub struct Check {
+    #[command(flatten)]
+    operands: OperandArgs,
+
+    /// The captured D, as .npy
+    #[arg(value_name = "D.npy", required_unless_present = "d_digest")]
+    d: Option<PathBuf>,
+
+    #[command(flatten)]
+    model: ModelArgs,
+
+    /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even.
+    /// Needed only where the file cannot say it
+    #[arg(long, value_name = "FORMAT", value_parser = result_format(), help_heading = "Comparison")]
+    d_dtype: Option<Format>,
+
+    /// Judge by the SHA-256 of D's canonical payload instead of a file
+    #[arg(long, value_name = "SHA256", value_parser = parse_sha256, conflicts_with = "d",
+          help_heading = "Comparison")]
+    d_digest: Option<String>,
+
+    /// NaN bits must agree exactly, or any NaN will do for a NaN
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "exact",
+        conflicts_with = "d_digest",
+        help_heading = "Comparison"
+    )]
+    nan: Strictness,
+
+    /// Signs of zeros must agree exactly, or either zero will do
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "exact",
+        conflicts_with = "d_digest",
+        help_heading = "Comparison"
+    )]
+    zero: Strictness,
+
+    /// How many mismatches to list
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Report")]
+    max_mismatches: usize,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short, help_heading = "Report")]
+    quiet: bool,
+
+    /// Write the report as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH", help_heading = "Report")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Strictness {
+    Exact,
+    Any,
+}
+
+impl Strictness {
+    fn name(self) -> &'static str {
+        match self {
+            Strictness::Exact => "exact",
+            Strictness::Any => "any",
+        }
+    }
+}
+
+impl Check {
+    pub fn run(self) -> Result<Ending> {
+        let choice = self.model.choose()?;
+        let accumulator = choice.arithmetic.accumulator;
+        let operands = Operands::read(&self.operands, &choice.arithmetic)?;
+        let problem = operands.problem()?;
+        let d = self.d(&problem, accumulator)?;
+        let format = match &d {
+            Some(d) => d.tensor.format(),
+            None => self.d_dtype.unwrap_or(accumulator),
+        };
+        check_conversion(accumulator, format)?;
+        let json = self.prepare_json(&operands, d.as_ref())?;
+
+        let replay = Replay {
+            problem,
+            arithmetic: &choice.arithmetic,
+            convert_to: (format != accumulator).then_some(format),
+        };
+        let policy = Policy {
+            any_nan: self.nan == Strictness::Any,
+            any_zero: self.zero == Strictness::Any,
+        };
+        let mut differ = d
+            .as_ref()
+            .map(|d| Differ::new(&d.tensor, policy, self.max_mismatches));
+        let meter = Meter::new(problem.work());
+        let (digest, inputs) = rayon::join(
+            || {
+                let mut hash = sha2::Sha256::new();
+                let done = replay.run(&|work| meter.add(work), |band| {
+                    let compare = || {
+                        if let Some(differ) = &mut differ {
+                            differ.compare(&band);
+                        }
+                    };
+                    rayon::join(compare, || hash.update(band.payload));
+                    Ok::<(), std::convert::Infallible>(())
+                });
+                let Ok(()) = done;
+                hex(&hash.finalize())
+            },
+            || Inputs {
+                a: operands.a.describe(),
+                b: operands.b.describe(),
+                c: operands.c.as_ref().map(Operand::describe),
+                d: d.as_ref().map(Operand::describe),
+            },
+        );
+        drop(meter);
+        for operand in operands.all().chain(&d) {
+            operand.confirm_unchanged()?;
+        }
+
+        let (outcome, same) = match (differ, &self.d_digest) {
+            (Some(differ), _) => {
+                let comparison = differ.finish();
+                let same = comparison.mismatches == 0;
+                let outcome = Outcome::Elements {
+                    nan: self.nan.name(),
+                    zero: self.zero.name(),
+                    comparison: Box::new(comparison),
+                };
+                (outcome, same)
+            }
+            (None, Some(expected)) => {
+                let expected_payload_sha256 = expected.clone();
+                let outcome = Outcome::Digest {
+                    expected_payload_sha256,
+                };
+                (outcome, *expected == digest)
+            }
+            (None, None) => unreachable!("clap asks for D or its digest"),
+        };
+        let report = Report {
+            schema: crate::report::SCHEMA,
+            tool: Tool::default(),
+            verdict: if same {
+                Verdict::Identical
+            } else {
+                Verdict::Different
+            },
+            model: Model::of(&choice),
+            product: operands.product()?,
+            inputs,
+            reproduced: Reproduced {
+                format,
+                shape: replay.shape(),
+                payload_sha256: digest,
+                conversion: replay.convert_to.map(|to| Conversion {
+                    from: accumulator,
+                    to,
+                    rounding: Rounding::NearestEven,
+                }),
+            },
+            outcome,
+        };
+        self.publish(&report, json)?;
+        Ok(if same {
+            Ending::Done
+        } else {
+            Ending::Different
+        })
+    }
+
+    /// D, if it is a file, with the format it has or is said to have.
+    fn d(&self, problem: &Problem, accumulator: Format) -> Result<Option<Operand>> {
+        let Some(path) = &self.d else {
+            return Ok(None);
+        };
+        let file = NpyFile::open(path)?;
+        let format = match self.d_dtype {
+            Some(format) => format,
+            None => d_format(&file.header().descr, accumulator)
+                .with_context(|| path.display().to_string())?,
+        };
+        check_conversion(accumulator, format).with_context(|| path.display().to_string())?;
+        let (want, have) = (problem.d_shape(), &file.header().shape);
+        ensure!(
+            want == *have,
+            "{}: D is {} here, but A*B is {}",
+            path.display(),
+            shape_text(have),
+            shape_text(&want)
+        );
+        Operand::read(file, format).map(Some)
+    }
+
+    /// Opened before the replay, so that an unwritable place does not cost one.
+    fn prepare_json(&self, operands: &Operands, d: Option<&Operand>) -> Result<Option<Output>> {
+        let Some(path) = &self.json else {
+            return Ok(None);
+        };
+        for operand in operands.all().chain(d) {
+            let input = operand.file.path();
+            if same_file(path, input) {
+                bail!(
+                    "{}: is an input; the report would overwrite it",
+                    path.display()
+                );
+            }
+        }
+        Output::prepare(path).map(Some)
+    }
+
+    fn publish(&self, report: &Report, json: Option<Output>) -> Result<()> {
+        let to_stdout = self
+            .json
+            .as_ref()
+            .is_some_and(|path| path.as_os_str() == "-");
+        if let Some(json) = json {
+            json.commit(|out| Json.export(report, out))?;
+        }
+        if !self.quiet && !to_stdout {
+            show::print(|out| Text.export(report, out))?;
+        }
+        Ok(())
+    }
+}
+
+/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
+/// as wide as the accumulator are its.
+fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
+    match descr.own_format() {
+        // FP32 holding values of an FP16 accumulator is taken if every element is one.
+        Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
+        Some(own) => Ok(own),
+        None if descr.width() == accumulator.bytes() => Ok(accumulator),
+        None if descr.width() == 2 && accumulator == Format::Fp32 => bail!(
+            "its descr {:?} does not say whether it holds fp16 or bf16; pass --d-dtype",
+            descr.text()
+        ),
+        None => bail!(
+            "its elements are {} bytes wide (descr {:?}); results are {accumulator}",
+            descr.width(),
+            descr.text()
+        ),
+    }
+}
+
+/// Whether two paths name one existing file.
+pub fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,24 @@
+//! `tcverify completions`: scripts for shells.
+
+use anyhow::Result;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{Cli, Ending, show};
+
+/// Print a completion script for a shell
+///
+/// For bash: tcverify completions bash > ~/.local/share/bash-completion/completions/tcverify
+#[derive(Args)]
+pub struct Completions {
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self) -> Result<Ending> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "tcverify", &mut script);
+        show::print(|out| out.write_all(&script))?;
+        Ok(Ending::Done)
+    }
+}

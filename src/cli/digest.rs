@@ -1,0 +1,78 @@
+//! `tcverify digest`: SHA-256 of files and payloads.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use super::args::any_format;
+use super::{Ending, show};
+use crate::emu::shape_text;
+use crate::io::npy::NpyFile;
+use crate::io::{file_sha256, payload_sha256};
+use crate::num::Format;
+
+/// Print SHA-256 digests of arrays
+///
+/// For each file two digests: of the file as it is (what sha256sum prints) and of its canonical
+/// payload (the codes in C order, little-endian), which does not depend on header, order or byte
+/// order. The payload digest of D is what 'check --d-digest' expects.
+#[derive(Args)]
+pub struct Digest {
+    /// Arrays, as .npy
+    #[arg(value_name = "X.npy", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Format to read them as; without it, elements are hashed as they are stored
+    #[arg(long, value_name = "FORMAT", value_parser = any_format())]
+    dtype: Option<Format>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Digest {
+    pub fn run(self) -> Result<Ending> {
+        let mut entries = Vec::new();
+        // All of them before a word is printed: nothing is half done.
+        for path in &self.files {
+            let file = NpyFile::open(path)?;
+            let format = self.dtype.unwrap_or(file.header().descr.as_stored());
+            let tensor = file.tensor(format)?;
+            let digests = (file_sha256(file.file()), payload_sha256(&tensor));
+            file.file().confirm_unchanged()?;
+            entries.push((file, tensor, digests));
+        }
+        show::print(|out| {
+            if self.json {
+                let list: Vec<_> = entries
+                    .iter()
+                    .map(|(file, tensor, (whole, payload))| {
+                        json!({
+                            "path": file.path().display().to_string(),
+                            "descr": file.header().descr.text(),
+                            "format": self.dtype,
+                            "shape": tensor.shape(),
+                            "file_sha256": whole,
+                            "payload_sha256": payload,
+                        })
+                    })
+                    .collect();
+                serde_json::to_writer_pretty(&mut *out, &list)?;
+                return writeln!(out);
+            }
+            for (file, tensor, (whole, payload)) in &entries {
+                let descr = file.header().descr.text();
+                let shape = shape_text(tensor.shape());
+                let path = file.path().display();
+                writeln!(out, "{path}  {descr} {shape}")?;
+                writeln!(out, "  file     {whole}")?;
+                writeln!(out, "  payload  {payload}")?;
+            }
+            Ok(())
+        })?;
+        Ok(Ending::Done)
+    }
+}

@@ -1,0 +1,101 @@
+//! The commands: words into options, options into calls, and an exit code. One file a command.
+
+mod archs;
+mod args;
+mod check;
+mod completions;
+mod digest;
+mod inputs;
+mod progress;
+mod replay;
+mod show;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+/// Did this GPU really compute this matrix product?
+///
+/// tcverify replays D = A*B + C through a bit-exact model of a tensor core and compares every bit
+/// with a captured D.
+#[derive(Parser)]
+#[command(
+    name = "tcverify",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(after_help = "\
+Exit codes: 0 identical (or done), 1 different, 2 anything else.
+'tcverify check --help' shows examples; 'tcverify archs' lists what can be replayed.")]
+struct Cli {
+    /// Worker threads; 0 means one a core
+    #[arg(
+        long,
+        global = true,
+        default_value_t = 0,
+        value_name = "N",
+        hide_default_value = true
+    )]
+    threads: usize,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Check),
+    Replay(replay::Replay),
+    Digest(digest::Digest),
+    Archs(archs::Archs),
+    Completions(completions::Completions),
+}
+
+/// How a command that did its work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Done,
+    Different,
+}
+
+/// Runs the command line of this process.
+///
+/// Exit codes: 0 identical or done, 1 different, 2 anything else.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Different) => ExitCode::from(1),
+        Err(error) => {
+            show::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Ending> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(cli.threads)
+        .build_global()
+        .context("worker threads cannot be started")?;
+    match cli.command {
+        Command::Check(command) => command.run(),
+        Command::Replay(command) => command.run(),
+        Command::Digest(command) => command.run(),
+        Command::Archs(command) => command.run(),
+        Command::Completions(command) => command.run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,25 @@
+//! Standard output and standard error.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, Result};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+/// Writes to standard output, with colours where they are wanted. A reader that has gone away
+/// (`tcverify archs | head -1`) is no error.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::new(anstream::stdout().lock());
+    let done = write(&mut out).and_then(|()| out.flush());
+    match done {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("standard output cannot be written"),
+    }
+}
+
+/// One error, its causes after colons, on standard error.
+pub fn error(error: &anyhow::Error) {
+    // If even that fails there is nowhere left to say so.
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error:#}");
+}

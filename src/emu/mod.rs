@@ -1,0 +1,15 @@
+//! Models as data, and the exact engine that runs them.
+//!
+//! `emu` knows no files, no terminal and no GPU names: an architecture is a file of the catalogue
+//! ([`Catalogue`]) in the vocabulary of [`model`], and code knows kinds of arithmetic ([`step`]).
+
+mod catalogue;
+pub mod model;
+mod problem;
+mod replay;
+pub mod step;
+
+pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture};
+pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule};
+pub use problem::{Problem, ShapeError, shape_text};
+pub use replay::{Band, Progress, Replay};

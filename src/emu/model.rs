@@ -1,0 +1,224 @@
+//! The vocabulary of a model: what a catalogue file, and a user's own, consists of.
+//!
+//! ```text
+//! architecture -> instructions (mma, wgmma, tcgen05) -> rules by operand formats and accumulator -> a step
+//! ```
+//!
+//! Every constant of a step is named by an entry of `known_by` (of its rule, or of the architecture
+//! for all its rules) that says how it is known and from where. `docs/model-format.md` is the
+//! reference for people who write one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::step::{Constant, Step};
+use crate::num::Format;
+
+/// Value of the `schema` field of an architecture file.
+pub const SCHEMA: &str = "tcverify.architecture/1";
+
+/// How a constant is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
+    /// Concluded from other facts; nobody has published or measured it.
+    Inferred,
+    /// Published; no captured result that we replay would fail if it were otherwise.
+    Literature,
+    /// Replays captured results of real GPUs, and a different value does not.
+    Hardware,
+}
+
+impl std::fmt::Display for Evidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Evidence::Inferred => "inferred",
+            Evidence::Literature => "literature",
+            Evidence::Hardware => "hardware",
+        })
+    }
+}
+
+/// Where a constant comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownBy {
+    pub evidence: Evidence,
+    /// Keys of the architecture's `sources`.
+    pub source: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A generation of GPUs and how its matrix unit computes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Architecture {
+    pub schema: String,
+    pub name: String,
+    pub title: String,
+    /// Other names of the architecture, such as `sm_90`.
+    pub also: Vec<String>,
+    /// Products that contain it.
+    pub gpus: Vec<String>,
+    /// Full citations by key.
+    pub sources: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What holds for every rule that does not say otherwise.
+    pub known_by: BTreeMap<String, KnownBy>,
+    /// In order of preference: the first that has a rule for the operands is the default.
+    pub instructions: Vec<Instruction>,
+}
+
+/// One instruction of an architecture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instruction {
+    pub name: String,
+    /// What it is, in the vendor's words.
+    pub about: String,
+    pub rules: Vec<Rule>,
+}
+
+/// How an instruction computes for some operand formats and one accumulator format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Pairs of formats of A and B.
+    pub operands: Vec<[Format; 2]>,
+    /// Format of C, of D and of the value carried from step to step.
+    pub accumulator: Format,
+    /// How the rule as a whole is known.
+    pub evidence: Evidence,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub step: Step,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub known_by: BTreeMap<String, KnownBy>,
+}
+
+impl Architecture {
+    /// Reads and checks an architecture file.
+    ///
+    /// # Errors
+    /// A sentence on what is wrong: not JSON, an unknown field, a constant out of range or without
+    /// a source.
+    pub fn from_json(text: &str) -> Result<Architecture, String> {
+        let architecture: Architecture = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        architecture.check()?;
+        Ok(architecture)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!("schema is {:?}, not {SCHEMA:?}", self.schema));
+        }
+        for instruction in &self.instructions {
+            for rule in &instruction.rules {
+                let place = format!(
+                    "{}, {}, {} with {} accumulator",
+                    self.name,
+                    instruction.name,
+                    pairs(&rule.operands),
+                    rule.accumulator
+                );
+                self.check_rule(rule)
+                    .map_err(|reason| format!("{place}: {reason}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rule(&self, rule: &Rule) -> Result<(), String> {
+        if rule.operands.is_empty() {
+            return Err("no operand formats".into());
+        }
+        for &operands in &rule.operands {
+            Arithmetic::of(rule, operands).check()?;
+        }
+        let constants = rule.step.constants();
+        for constant in &constants {
+            let Some(known) = self.known_by(rule, &constant.name) else {
+                return Err(format!("no known_by entry for {}", constant.name));
+            };
+            if known.source.is_empty() {
+                return Err(format!("no source for {}", constant.name));
+            }
+        }
+        let known = |name: &&String| !constants.iter().any(|c| c.name == **name);
+        if let Some(stray) = rule.known_by.keys().find(known) {
+            return Err(format!("known_by names {stray}, which the step lacks"));
+        }
+        let cited = rule.known_by.values().chain(self.known_by.values());
+        for key in cited.flat_map(|known| &known.source) {
+            if !self.sources.contains_key(key) {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How a constant of one of this architecture's rules is known. `half.group` falls back to
+    /// what is said of `group`.
+    pub fn known_by<'a>(&'a self, rule: &'a Rule, constant: &str) -> Option<&'a KnownBy> {
+        let bare = constant.rsplit('.').next().unwrap_or(constant);
+        rule.known_by
+            .get(constant)
+            .or_else(|| self.known_by.get(constant))
+            .or_else(|| self.known_by.get(bare))
+    }
+}
+
+/// `fp16*fp16, bf16*bf16`.
+pub fn pairs(operands: &[[Format; 2]]) -> String {
+    let names: Vec<_> = operands.iter().map(|[a, b]| format!("{a}*{b}")).collect();
+    names.join(", ")
+}
+
+/// A rule for one pair of operand formats, with everything that decides a bit and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arithmetic {
+    pub a: Format,
+    pub b: Format,
+    pub accumulator: Format,
+    pub step: Step,
+}
+
+impl Arithmetic {
+    pub fn of(rule: &Rule, [a, b]: [Format; 2]) -> Arithmetic {
+        Arithmetic {
+            a,
+            b,
+            accumulator: rule.accumulator,
+            step: rule.step.clone(),
+        }
+    }
+
+    /// Refuses constants that no machine has and that the engine could not compute exactly.
+    ///
+    /// # Errors
+    /// A sentence naming the constant.
+    pub fn check(&self) -> Result<(), String> {
+        self.step.check(self.a, self.b, self.accumulator)
+    }
+
+    /// The JSON that [`Arithmetic::sha256`] hashes: keys sorted, no spaces.
+    pub fn canonical_json(&self) -> String {
+        // serde_json's map keeps keys sorted.
+        let value = serde_json::to_value(self).expect("a model is plain data");
+        serde_json::to_string(&value).expect("a model is plain data")
+    }
+
+    /// SHA-256 of the canonical JSON: two models with the same digest compute the same bits.
+    pub fn sha256(&self) -> String {
+        crate::io::hex(&Sha256::digest(self.canonical_json()))
+    }
+
+    /// The step's constants by name, for people.
+    pub fn constants(&self) -> Vec<Constant> {
+        self.step.constants()
+    }
+}

@@ -1,0 +1,113 @@
+//! Which matrices are multiplied.
+
+use crate::tensor::Planes;
+
+/// `D = A*B + C` over a batch, its shapes checked. A missing C is +0.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    pub a: Planes<'a>,
+    pub b: Planes<'a>,
+    pub c: Option<Planes<'a>>,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+/// Shapes that do not multiply, as a sentence that calls the operands A, B and C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError(pub String);
+
+impl std::fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+/// `2500x1x16`.
+pub fn shape_text(shape: &[usize]) -> String {
+    let parts: Vec<_> = shape.iter().map(usize::to_string).collect();
+    parts.join("x")
+}
+
+impl<'a> Problem<'a> {
+    /// Pairs operands, transposed beforehand where that was asked for.
+    ///
+    /// # Errors
+    /// When ranks, batches or inner dimensions do not fit, or C is not of D's shape.
+    pub fn new(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+    ) -> Result<Problem<'a>, ShapeError> {
+        let fail = |text: String| Err(ShapeError(text));
+        for (name, matrix) in [("A", Some(a)), ("B", Some(b)), ("C", c)] {
+            let Some(matrix) = matrix else { continue };
+            let shape = matrix.tensor().shape();
+            if shape.len() < 2 {
+                return fail(format!(
+                    "{name} has {} dimension{}; a matrix has two, a batch of matrices more",
+                    shape.len(),
+                    if shape.len() == 1 { "" } else { "s" }
+                ));
+            }
+            if shape.contains(&0) {
+                return fail(format!(
+                    "{name} is {}: it has no elements, and a product needs M, N and K of at least 1",
+                    shape_text(shape)
+                ));
+            }
+        }
+        if a.batch_shape() != b.batch_shape() {
+            return fail(format!(
+                "the batch dimensions differ: A is {}, B is {} (they must be equal; nothing is broadcast)",
+                shape_text(a.tensor().shape()),
+                shape_text(b.tensor().shape())
+            ));
+        }
+        let (m, k, n) = (a.rows(), a.columns(), b.columns());
+        if k != b.rows() {
+            let hint = if k == b.columns() && a.columns() == k {
+                "; if B is stored NxK, pass --transpose-b"
+            } else if a.rows() == b.rows() {
+                "; if A is stored KxM, pass --transpose-a"
+            } else {
+                ""
+            };
+            return fail(format!(
+                "the inner dimensions differ: A is {m}x{k} and B is {}x{n}, so K is {k} for A and {} for B{hint}",
+                b.rows(),
+                b.rows()
+            ));
+        }
+        let problem = Problem { a, b, c, m, n, k };
+        if let Some(c) = c {
+            let (want, have) = (problem.d_shape(), c.tensor().shape());
+            if have != want {
+                return fail(format!(
+                    "C is {} where D is {}",
+                    shape_text(have),
+                    shape_text(&want)
+                ));
+            }
+        }
+        Ok(problem)
+    }
+
+    pub fn batches(&self) -> usize {
+        self.a.batches()
+    }
+
+    pub fn d_shape(&self) -> Vec<usize> {
+        let mut shape = self.a.batch_shape().to_vec();
+        shape.extend([self.m, self.n]);
+        shape
+    }
+
+    /// Multiply-adds of the whole product.
+    pub fn work(&self) -> u64 {
+        let elements = self.batches() as u64 * self.m as u64 * self.n as u64;
+        elements.saturating_mul(self.k as u64)
+    }
+}

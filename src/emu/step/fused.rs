@@ -1,0 +1,185 @@
+//! The fused dot-add of NVIDIA's tensor cores: `c` and a group of products, added at once.
+
+use serde::{Deserialize, Serialize};
+
+use super::special::{Special, special};
+use super::{Code, Formats, check_nan};
+use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
+
+/// Constants of a fused dot-add. The step, with integer significands throughout:
+///
+/// 1. Operands are taken apart without normalising; a product has the product of the significands
+///    and the sum of the exponents, and is not normalised either.
+/// 2. `E` is the largest exponent of the products and of `c`; a zero term counts with
+///    `zero_exponent`.
+/// 3. Every term is rounded (`alignment`) to a multiple of `2^(E - fraction_bits)`.
+/// 4. The terms are added exactly.
+/// 5. The sum is rounded once (`rounding`) to `precision` significant bits of the accumulator's
+///    format, with gradual underflow, and to infinity on overflow whatever the direction.
+/// 6. A zero result is +0.
+/// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
+///    infinite term gives that infinity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fused {
+    /// Products per step.
+    pub group: usize,
+    /// Fraction bits kept below the largest exponent.
+    pub fraction_bits: u32,
+    /// How terms are rounded to the common grid.
+    pub alignment: Rounding,
+    /// The exponent with which zero terms take part in the maximum.
+    pub zero_exponent: i32,
+    /// Significant bits of the result.
+    pub precision: u32,
+    /// How the sum is rounded to them.
+    pub rounding: Rounding,
+    /// The code of a NaN result.
+    pub nan: Code,
+}
+
+/// A finite term: `(-1)^negative * magnitude * 2^lsb`, competing with `exponent`.
+#[derive(Clone, Copy)]
+struct Term {
+    negative: bool,
+    magnitude: u128,
+    lsb: i32,
+    exponent: i32,
+}
+
+impl Fused {
+    /// Adds at most `group` products to `c`.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        let c = formats.accumulator.unpack(c);
+        match special(a, b, c) {
+            Some(Special::Nan) => return self.nan.0,
+            Some(Special::Infinity { negative }) => {
+                let infinity = formats.accumulator.infinity(negative);
+                return infinity.expect("checked when the model was read");
+            }
+            None => {}
+        }
+
+        let c = self.addend(formats, c);
+        let product_lsb = -((formats.a.fraction_bits() + formats.b.fraction_bits()) as i32);
+        let terms = || {
+            a.iter()
+                .zip(b)
+                .map(|(a, b)| self.product(a, b, product_lsb))
+        };
+
+        let mut largest = terms().map(|t| t.exponent).fold(c.exponent, i32::max);
+        if a.len() < self.group {
+            // A group that is not full is filled up with zero products.
+            largest = largest.max(self.zero_exponent);
+        }
+
+        let grid = largest - self.fraction_bits as i32;
+        let sum = terms().fold(self.align(c, grid), |sum, t| sum + self.align(t, grid));
+        let target = self.target(formats.accumulator);
+        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        if result == formats.accumulator.zero(true) {
+            formats.accumulator.zero(false)
+        } else {
+            result
+        }
+    }
+
+    fn product(&self, a: &Unpacked, b: &Unpacked, product_lsb: i32) -> Term {
+        let magnitude = u128::from(a.significand) * u128::from(b.significand);
+        let exponent = a.exponent + b.exponent;
+        Term {
+            negative: a.negative != b.negative,
+            magnitude,
+            lsb: exponent + product_lsb,
+            exponent: if magnitude == 0 {
+                self.zero_exponent
+            } else {
+                exponent
+            },
+        }
+    }
+
+    fn addend(&self, formats: Formats, c: Unpacked) -> Term {
+        Term {
+            negative: c.negative,
+            magnitude: c.significand.into(),
+            lsb: c.exponent - formats.accumulator.fraction_bits() as i32,
+            exponent: if c.is_zero() {
+                self.zero_exponent
+            } else {
+                c.exponent
+            },
+        }
+    }
+
+    /// The term in units of `2^grid`.
+    fn align(&self, term: Term, grid: i32) -> i128 {
+        let magnitude = if term.magnitude == 0 {
+            0
+        } else if term.lsb >= grid {
+            term.magnitude << (term.lsb - grid)
+        } else {
+            let shift = (grid - term.lsb) as u32;
+            shift_right(term.magnitude, shift, self.alignment, term.negative)
+        };
+        if term.negative {
+            -(magnitude as i128)
+        } else {
+            magnitude as i128
+        }
+    }
+
+    fn target(&self, accumulator: Format) -> Target {
+        Target {
+            format: accumulator,
+            precision: self.precision,
+            rounding: self.rounding,
+            overflow: Overflow::ToInfinity,
+        }
+    }
+
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits",
+            self.group, self.alignment, self.fraction_bits, self.rounding, self.precision
+        )
+    }
+
+    /// A sum must fit 127 bits: `group + 1` terms below `2^(fraction_bits + 2)`.
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+        let Fused {
+            group,
+            fraction_bits,
+            zero_exponent,
+            precision,
+            ..
+        } = *self;
+        if !(1..=1024).contains(&group) {
+            return Err(format!("group is {group}; it must be 1 to 1024"));
+        }
+        if fraction_bits > 96 {
+            return Err(format!(
+                "fraction_bits is {fraction_bits}; it must be at most 96"
+            ));
+        }
+        if !(-4096..=4096).contains(&zero_exponent) {
+            return Err(format!(
+                "zero_exponent is {zero_exponent}; it must lie within 4096 of 0"
+            ));
+        }
+        let most = accumulator.fraction_bits() + 1;
+        if !(1..=most).contains(&precision) {
+            return Err(format!(
+                "precision is {precision}; {accumulator} has 1 to {most} bits"
+            ));
+        }
+        if accumulator.infinity(false).is_none() {
+            return Err(format!(
+                "{accumulator} cannot accumulate: it has no infinity"
+            ));
+        }
+        check_nan(self.nan, accumulator)
+    }
+}

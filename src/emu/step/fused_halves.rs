@@ -1,0 +1,90 @@
+//! FP8 through `mma.sync` where no FP8 hardware is behind it: two fused dot-adds over interleaved
+//! halves of the products, then one separate add of C.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Formats, Fused};
+use crate::num::{Format, Rounding, Target, Unpacked, fma};
+
+/// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
+/// the others are added by [`Fused`] steps one after the other, from zero; C comes last:
+///
+/// ```text
+/// r1 = fused(products of `first`, c = 0)
+/// r2 = fused(the other products,  c = r1)
+/// D  = closing(r2 + C)            one IEEE add in the accumulator's format
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FusedHalves {
+    /// Products per step.
+    pub span: usize,
+    /// Length of the pattern that deals the products to the halves.
+    pub period: usize,
+    /// Positions in the pattern that belong to the first half.
+    pub first: Vec<usize>,
+    /// The arithmetic of each half.
+    pub half: Fused,
+    /// How the closing add rounds.
+    pub closing: Rounding,
+}
+
+impl FusedHalves {
+    /// Adds at most `span` products to `c`; missing ones are zero products.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        let take = |first: bool, operands: &[Unpacked]| -> Vec<Unpacked> {
+            let belongs = |k: usize| self.first.contains(&(k % self.period)) == first;
+            let all = operands.iter().enumerate();
+            all.filter(|(k, _)| belongs(*k)).map(|(_, x)| *x).collect()
+        };
+        let zero = formats.accumulator.zero(false);
+        let r1 = self.half.run(formats, &take(true, a), &take(true, b), zero);
+        let r2 = self.half.run(formats, &take(false, a), &take(false, b), r1);
+        self.close(formats.accumulator, r2, c)
+    }
+
+    /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
+    fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
+        let one = Unpacked {
+            class: crate::num::Class::Finite,
+            negative: false,
+            significand: 1 << format.fraction_bits(),
+            exponent: 0,
+        };
+        fma(
+            (format, format.unpack(r2), one),
+            (format, format.unpack(c)),
+            Target::full(format, self.closing),
+            self.half.nan.0,
+        )
+    }
+
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "two halves of {} products (k mod {} in {:?} first), C added last with {}; each half a {}",
+            self.span,
+            self.period,
+            self.first,
+            self.closing,
+            self.half.summary()
+        )
+    }
+
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+        if self.period == 0 || self.first.iter().any(|&k| k >= self.period) {
+            return Err("first names positions beyond period".into());
+        }
+        if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.period) {
+            return Err("span must be a multiple of period, at most 1024".into());
+        }
+        let half = self.span / self.period * self.first.len();
+        if half > self.half.group || self.span - half > self.half.group {
+            return Err(format!(
+                "halves of {half} and {} products exceed half.group, {}",
+                self.span - half,
+                self.half.group
+            ));
+        }
+        self.half.check(accumulator)
+    }
+}

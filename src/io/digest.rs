@@ -1,0 +1,40 @@
+//! SHA-256 of files and of canonical payloads.
+
+use sha2::{Digest, Sha256};
+
+use super::MappedFile;
+use crate::tensor::Tensor;
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digest of a file's bytes, header and all: what `sha256sum` prints.
+pub fn file_sha256(file: &MappedFile) -> String {
+    hex(&Sha256::digest(file.bytes()))
+}
+
+/// The digest of a tensor's canonical payload: its codes in C order, little-endian, at the
+/// format's own width, without header, padding or shape.
+pub fn payload_sha256(tensor: &Tensor) -> String {
+    let mut hash = Sha256::new();
+    tensor.for_each_payload_chunk(|chunk| hash.update(chunk));
+    hex(&hash.finalize())
+}
+
+/// A SHA-256 in hexadecimal, in lower case.
+///
+/// # Errors
+/// If it is not 64 hexadecimal digits.
+pub fn parse_sha256(text: &str) -> Result<String, String> {
+    let digits = text.strip_prefix("sha256:").unwrap_or(text);
+    if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        Ok(digits.to_ascii_lowercase())
+    } else {
+        Err(format!(
+            "a SHA-256 is 64 hexadecimal digits, this has {} characters",
+            digits.chars().count()
+        ))
+    }
+}

@@ -1,0 +1,78 @@
+//! Input files, mapped into memory.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail, ensure};
+use memmap2::Mmap;
+
+/// A regular file mapped for reading, and what it looked like when it was opened.
+#[derive(Debug)]
+pub struct MappedFile {
+    path: PathBuf,
+    map: Mmap,
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl MappedFile {
+    /// Maps a file.
+    ///
+    /// # Errors
+    /// If it is missing, unreadable, empty or not a regular file. The path is not part of the
+    /// message: callers add it.
+    pub fn open(path: &Path) -> Result<MappedFile> {
+        let file = File::open(path).context("cannot be opened")?;
+        let about = file.metadata().context("cannot be examined")?;
+        if about.is_dir() {
+            bail!("is a directory, not a file");
+        }
+        // A pipe has no length to check a header against, and cannot be mapped.
+        ensure!(
+            about.is_file(),
+            "is not a regular file; save it to a file first"
+        );
+        ensure!(about.len() > 0, "is empty");
+        // SAFETY: the mapping is read-only. Bytes that another process changes under it can only
+        // change what the codes are, never what is a valid value of a type here (plain integers);
+        // `confirm_unchanged` turns such a change into an error before anything is reported.
+        let map = unsafe { Mmap::map(&file) }.context("cannot be mapped into memory")?;
+        Ok(MappedFile {
+            path: path.to_owned(),
+            length: map.len() as u64,
+            modified: about.modified().ok(),
+            map,
+        })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes sure that the file still has the size and modification time it was opened with.
+    ///
+    /// # Errors
+    /// If it was changed or removed meanwhile, so that nothing read from it can be trusted.
+    pub fn confirm_unchanged(&self) -> Result<()> {
+        let now = std::fs::metadata(&self.path).ok();
+        let same =
+            now.is_some_and(|now| now.len() == self.length && now.modified().ok() == self.modified);
+        ensure!(
+            same,
+            "{}: was changed while it was being read; run again when it is at rest",
+            self.path.display()
+        );
+        Ok(())
+    }
+}
+
+impl AsRef<[u8]> for MappedFile {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}

@@ -1,0 +1,212 @@
+//! The `descr` of a header: what the elements are, as far as it says.
+
+use anyhow::{Result, bail, ensure};
+
+use crate::num::Format;
+use crate::tensor::{Encoding, Stored};
+
+/// An element type that can hold numbers of the formats known here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descr {
+    text: String,
+    kind: Kind,
+    width: usize,
+    big_endian: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// IEEE floats: each element is a number.
+    Float(Format),
+    /// Integers or opaque bytes: each element is a code of a format named elsewhere.
+    Code,
+    /// A descr that names the format itself.
+    Named(Format),
+}
+
+impl Descr {
+    /// Understands the `descr` of a header.
+    ///
+    /// # Errors
+    /// If elements of that type cannot be numbers of any known format.
+    pub fn parse(text: &str) -> Result<Descr> {
+        // Some writers put the name of a type instead of a type string.
+        if let Some(format) = Format::from_name(text) {
+            ensure!(
+                format != Format::Tf32,
+                "its descr {text:?} is not a stored type"
+            );
+            return Ok(Descr {
+                text: text.to_owned(),
+                kind: match format {
+                    Format::Fp16 | Format::Fp32 | Format::Fp64 => Kind::Float(format),
+                    _ => Kind::Named(format),
+                },
+                width: format.bytes(),
+                big_endian: false,
+            });
+        }
+        let mut rest = text.chars();
+        let order = rest.next();
+        let kind = rest.next();
+        let digits = rest.as_str();
+        let width: usize = match digits {
+            "1" => 1,
+            "2" => 2,
+            "4" => 4,
+            "8" => 8,
+            _ => 0,
+        };
+        let kind = match (kind, width) {
+            (Some('O'), _) => bail!(
+                "it holds pickled Python objects (descr {text:?}), which are never loaded; save a plain array"
+            ),
+            (Some('f'), 2) => Kind::Float(Format::Fp16),
+            (Some('f'), 4) => Kind::Float(Format::Fp32),
+            (Some('f'), 8) => Kind::Float(Format::Fp64),
+            // What ml_dtypes writes for float8_e5m2, and for nothing else.
+            (Some('f'), 1) => Kind::Named(Format::E5m2),
+            (Some('u' | 'i' | 'V'), 1 | 2 | 4 | 8) => Kind::Code,
+            _ => bail!(
+                "its element type {text:?} holds neither floats nor codes; expected one of \
+                 f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2"
+            ),
+        };
+        let big_endian = match order {
+            Some('<') => false,
+            Some('>') => true,
+            // No byte order to speak of, or opaque bytes as they lay in a little-endian memory.
+            Some('|') if width == 1 || text.starts_with("|V") => false,
+            _ => bail!("its descr {text:?} does not say the byte order: '<' or '>' is expected"),
+        };
+        Ok(Descr {
+            text: text.to_owned(),
+            kind,
+            width,
+            big_endian,
+        })
+    }
+
+    /// As written in the header.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Bytes of one element.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The format, where the descr alone decides it: a float type, or a name. `V2` is what
+    /// ml_dtypes writes for bfloat16.
+    pub fn own_format(&self) -> Option<Format> {
+        match self.kind {
+            Kind::Float(format) | Kind::Named(format) => Some(format),
+            Kind::Code if self.width == 2 && self.text.contains('V') => Some(Format::Bf16),
+            Kind::Code => None,
+        }
+    }
+
+    /// The format as which elements keep their stored bits: their own, or for codes a format of
+    /// that width whose every code is taken as it is.
+    pub fn as_stored(&self) -> Format {
+        match (self.kind, self.width) {
+            (Kind::Float(format) | Kind::Named(format), _) => format,
+            (Kind::Code, 1) => Format::E4m3,
+            (Kind::Code, 2) => Format::Fp16,
+            (Kind::Code, 4) => Format::Fp32,
+            (Kind::Code, _) => Format::Fp64,
+        }
+    }
+
+    /// How elements of this type hold numbers of `format`.
+    ///
+    /// # Errors
+    /// If they cannot.
+    pub fn stored_as(&self, format: Format) -> Result<Stored> {
+        let encoding = match self.kind {
+            Kind::Float(own) if own == format => Encoding::Code,
+            // A TF32 operand is an FP32 register.
+            Kind::Float(Format::Fp32) if format == Format::Tf32 => Encoding::Code,
+            Kind::Float(own) => Encoding::Value(own),
+            Kind::Named(own) => {
+                ensure!(
+                    own == format,
+                    "its header says that it holds {own} (descr {:?}), but {format} was asked for",
+                    self.text
+                );
+                Encoding::Code
+            }
+            Kind::Code => {
+                ensure!(
+                    self.width == format.bytes(),
+                    "its elements are {} byte{} wide (descr {:?}); codes of {format} take {}",
+                    self.width,
+                    if self.width == 1 { "" } else { "s" },
+                    self.text,
+                    format.bytes()
+                );
+                Encoding::Code
+            }
+        };
+        Ok(Stored {
+            width: self.width,
+            big_endian: self.big_endian,
+            encoding,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_each_type_stores_each_format() {
+        use Encoding::{Code, Value};
+        use Format::*;
+        for (descr, format, expected) in [
+            ("<f2", Fp16, Some(Code)),
+            (">f2", Fp16, Some(Code)),
+            ("<f2", Bf16, Some(Value(Fp16))),
+            ("<V2", Bf16, Some(Code)),
+            (">V2", Bf16, Some(Code)),
+            ("|V2", Bf16, Some(Code)),
+            ("<u2", Bf16, Some(Code)),
+            ("<i2", Fp16, Some(Code)),
+            ("<u2", E4m3, None),
+            ("|u1", E4m3, Some(Code)),
+            ("|i1", E2m1, Some(Code)),
+            ("|V1", E3m2, Some(Code)),
+            ("<V1", E3m2, Some(Code)),
+            ("<f1", E5m2, Some(Code)),
+            ("<f1", E4m3, None),
+            ("<f4", Tf32, Some(Code)),
+            ("<u4", Tf32, Some(Code)),
+            ("<f8", Tf32, Some(Value(Fp64))),
+            ("<f4", E4m3, Some(Value(Fp32))),
+            ("<u4", Fp64, None),
+            ("bfloat16", Bf16, Some(Code)),
+            ("bfloat16", Fp16, None),
+            ("float8_e4m3fn", E4m3, Some(Code)),
+            ("float32", Bf16, Some(Value(Fp32))),
+        ] {
+            let stored = Descr::parse(descr).unwrap().stored_as(format);
+            assert_eq!(
+                stored.ok().map(|s| s.encoding),
+                expected,
+                "{descr} {format}"
+            );
+        }
+    }
+
+    #[test]
+    fn types_that_hold_no_numbers_are_refused() {
+        for descr in [
+            "|O", "|b1", "<c8", "<M8[ns]", "|S4", "<U3", "<f16", "=f4", "|f4", "|V3", "f4", "",
+            "<", "<é2", "tf32",
+        ] {
+            assert!(Descr::parse(descr).is_err(), "{descr}");
+        }
+    }
+}

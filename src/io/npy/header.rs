@@ -1,0 +1,291 @@
+//! The header: magic, version, length, and a Python dictionary of three literals.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::Descr;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// A header of a plain array is about a hundred bytes; NumPy itself distrusts those over 10,000.
+const LONGEST: usize = 1 << 16;
+
+/// As many axes as NumPy allows.
+const MOST_AXES: usize = 64;
+
+/// What a `.npy` header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub descr: Descr,
+    pub fortran_order: bool,
+    pub shape: Vec<usize>,
+    /// Where the elements start in the file.
+    pub data_start: usize,
+}
+
+impl Header {
+    /// Reads the header of a whole file and checks the file's length against it.
+    ///
+    /// # Errors
+    /// What is wrong, to be read after the file's name.
+    pub fn parse(file: &[u8]) -> Result<Header> {
+        ensure!(
+            file.starts_with(MAGIC),
+            "is not a .npy file: it does not start with the bytes \\x93NUMPY"
+        );
+        let &[major, minor] = file.get(6..8).context("ends within its header")? else {
+            unreachable!("a slice of two")
+        };
+        let (length, text_start) = match (major, minor) {
+            (1, 0) => {
+                let field = file.get(8..10).context("ends within its header")?;
+                (usize::from(u16::from_le_bytes(field.try_into()?)), 10)
+            }
+            (2 | 3, 0) => {
+                let field = file.get(8..12).context("ends within its header")?;
+                (u32::from_le_bytes(field.try_into()?) as usize, 12)
+            }
+            _ => bail!("has .npy version {major}.{minor}; versions 1.0, 2.0 and 3.0 exist"),
+        };
+        ensure!(
+            length <= LONGEST,
+            "claims a header of {length} bytes; that of a plain array is far below {LONGEST}"
+        );
+        let data_start = text_start + length;
+        let Some(text) = file.get(text_start..data_start) else {
+            bail!(
+                "is truncated: its header is said to end at byte {data_start}, the file ends at {}",
+                file.len()
+            );
+        };
+        let text = std::str::from_utf8(text).ok();
+        let text = text.context("has a header that is not text")?;
+        let fields = Fields::parse(text)
+            .with_context(|| format!("has a malformed header {:?}", shorten(text)))?;
+        let header = Header {
+            descr: Descr::parse(&fields.descr)?,
+            fortran_order: fields.fortran_order,
+            shape: fields.shape,
+            data_start,
+        };
+        header.check_length(file.len())?;
+        Ok(header)
+    }
+
+    fn check_length(&self, file: usize) -> Result<()> {
+        let elements = self
+            .shape
+            .iter()
+            .try_fold(1usize, |product, &axis| product.checked_mul(axis));
+        let promised = elements.and_then(|n| n.checked_mul(self.descr.width()));
+        // No file is that long, and offsets into it must fit a signed integer.
+        let promised = promised.filter(|&n| isize::try_from(n).is_ok());
+        let Some(promised) = promised else {
+            bail!(
+                "claims the shape {:?}, which no memory can hold",
+                self.shape
+            )
+        };
+        let present = file - self.data_start;
+        ensure!(
+            present >= promised,
+            "is truncated: its header promises {promised} bytes of elements, {present} are there"
+        );
+        ensure!(
+            present <= promised,
+            "is too long: its header promises {promised} bytes of elements, {present} are there"
+        );
+        Ok(())
+    }
+}
+
+fn shorten(text: &str) -> String {
+    let text = text.trim_end();
+    if text.chars().count() <= 120 {
+        return text.to_owned();
+    }
+    text.chars().take(117).chain("...".chars()).collect()
+}
+
+/// The three entries of the dictionary.
+struct Fields {
+    descr: String,
+    fortran_order: bool,
+    shape: Vec<usize>,
+}
+
+impl Fields {
+    fn parse(text: &str) -> Result<Fields> {
+        let mut p = Parser { rest: text };
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        p.expect('{')?;
+        while !p.accept('}') {
+            let key = p.string()?;
+            p.expect(':')?;
+            let repeated = match key.as_str() {
+                "descr" => descr.replace(p.descr()?).is_some(),
+                "fortran_order" => fortran_order.replace(p.boolean()?).is_some(),
+                "shape" => shape.replace(p.shape()?).is_some(),
+                _ => bail!("it has the unknown key {:?}", shorten(&key)),
+            };
+            ensure!(!repeated, "it has the key {key:?} twice");
+            if !p.accept(',') {
+                p.expect('}')?;
+                break;
+            }
+        }
+        ensure!(p.at_end(), "text follows its closing brace");
+        Ok(Fields {
+            descr: descr.context("it lacks the key 'descr'")?,
+            fortran_order: fortran_order.context("it lacks the key 'fortran_order'")?,
+            shape: shape.context("it lacks the key 'shape'")?,
+        })
+    }
+}
+
+/// Just enough of Python's literals. Nothing recurses, so no input can exhaust the stack.
+struct Parser<'a> {
+    rest: &'a str,
+}
+
+impl Parser<'_> {
+    fn skip_space(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
+    }
+
+    fn accept(&mut self, wanted: char) -> bool {
+        self.skip_space();
+        let after = self.rest.strip_prefix(wanted);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<()> {
+        if self.accept(wanted) {
+            return Ok(());
+        }
+        match self.rest.chars().next() {
+            Some(found) => bail!("it has {found:?} where {wanted:?} was expected"),
+            None => bail!("it ends where {wanted:?} was expected"),
+        }
+    }
+
+    fn at_end(&mut self) -> bool {
+        self.skip_space();
+        self.rest.is_empty()
+    }
+
+    fn string(&mut self) -> Result<String> {
+        let quote = if self.accept('\'') {
+            '\''
+        } else if self.accept('"') {
+            '"'
+        } else {
+            bail!("a quoted string was expected")
+        };
+        let (inside, after) = self.rest.split_once(quote).context("a string has no end")?;
+        ensure!(!inside.contains('\\'), "a string has an escape");
+        self.rest = after;
+        Ok(inside.to_owned())
+    }
+
+    fn descr(&mut self) -> Result<String> {
+        self.skip_space();
+        ensure!(
+            !self.rest.starts_with('['),
+            "its elements are structured records; save each field as an array of its own"
+        );
+        self.string()
+    }
+
+    fn boolean(&mut self) -> Result<bool> {
+        self.skip_space();
+        for (word, value) in [("True", true), ("False", false)] {
+            if let Some(after) = self.rest.strip_prefix(word) {
+                self.rest = after;
+                return Ok(value);
+            }
+        }
+        bail!("True or False was expected")
+    }
+
+    fn shape(&mut self) -> Result<Vec<usize>> {
+        self.expect('(')?;
+        let mut shape = Vec::new();
+        while !self.accept(')') {
+            ensure!(
+                shape.len() < MOST_AXES,
+                "its shape has more than {MOST_AXES} axes"
+            );
+            shape.push(self.integer()?);
+            if !self.accept(',') {
+                // Python reads (3) as a number; only NumPy's own spelling is taken.
+                ensure!(shape.len() > 1, "its shape is not a tuple");
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(shape)
+    }
+
+    fn integer(&mut self) -> Result<usize> {
+        self.skip_space();
+        ensure!(
+            !self.rest.starts_with('-'),
+            "its shape has a negative number"
+        );
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        ensure!(digits > 0, "its shape holds something that is no number");
+        let (number, after) = self.rest.split_at(digits);
+        // Python 2 wrote long integers as 5L.
+        self.rest = after.strip_prefix('L').unwrap_or(after);
+        let number = number.parse();
+        number.context("its shape has a number too large for this machine")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> Result<(String, bool, Vec<usize>)> {
+        let fields = Fields::parse(text)?;
+        Ok((fields.descr, fields.fortran_order, fields.shape))
+    }
+
+    #[test]
+    fn spellings_that_occur() {
+        let plain = ("<f4".to_owned(), false, vec![3, 4]);
+        for text in [
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }          \n",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)}",
+            "{\"shape\":(3,4,),\"fortran_order\":False,\"descr\":\"<f4\"}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4L), }\n",
+        ] {
+            assert_eq!(fields(text).unwrap(), plain, "{text}");
+        }
+        let scalar = fields("{'descr': '<f4', 'fortran_order': True, 'shape': ()}").unwrap();
+        assert_eq!(scalar, ("<f4".to_owned(), true, vec![]));
+    }
+
+    #[test]
+    fn spellings_that_do_not() {
+        for text in [
+            "",
+            "{",
+            "{}",
+            "{'descr': '<f4'}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
+            "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }",
+            "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'x': 1}",
+            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }",
+            "{'descr': '<f4, 'fortran_order': False, 'shape': (3,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': ((((((((((3,), }",
+        ] {
+            assert!(fields(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Did this GPU really compute this matrix product?
+//!
+//! `tcverify` replays `D = A*B + C` through a bit-exact model of a tensor core and compares every
+//! bit with a captured result. This crate is the tool's inside, in one direction:
+//!
+//! ```text
+//! cli (words -> options) -> io (files -> tensors) -> emu (replay) -> report (differences -> text, JSON) -> exit code
+//! ```
+//!
+//! * [`num`]: number formats as data; unpacking, rounding, ordering and printing codes.
+//! * [`tensor`]: arrays of raw codes, mapped or owned.
+//! * [`io`]: `.npy` files in and out, digests.
+//! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`report`]: what differs, classified, and its exporters.
+//! * [`cli`]: the commands; nothing there computes.
+//!
+//! # One product, by hand
+//!
+//! ```
+//! use tcverify::emu::{Catalogue, Problem, Replay};
+//! use tcverify::num::Format;
+//! use tcverify::tensor::Tensor;
+//!
+//! // 1 + 2^-24 on an A100, the 2^-24 as 2^-12 * 2^-12: RZ to 24 bits drops it.
+//! let a = Tensor::from_codes(Format::Fp16, vec![1, 2], &[0x3c00, 0x0c00]);
+//! let b = Tensor::from_codes(Format::Fp16, vec![2, 1], &[0x3c00, 0x0c00]);
+//! let choice = Catalogue::builtin()
+//!     .find("a100")?
+//!     .select(None, [Format::Fp16; 2], None)?;
+//! let problem = Problem::new(a.planes(), b.planes(), None)?;
+//! let replay = Replay { problem, arithmetic: &choice.arithmetic, convert_to: None };
+//! let d = replay.collect(&|_| {});
+//! assert_eq!(d.planes().plane(0).code(0, 0), 0x3f80_0000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cli;
+pub mod emu;
+pub mod io;
+pub mod num;
+pub mod report;
+pub mod tensor;

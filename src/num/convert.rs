@@ -1,0 +1,81 @@
+//! A number of one format as a code of another.
+
+use super::{Class, Format, Rounding, Specials, Target};
+
+/// A value has no code in the target format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inexact;
+
+/// The code of `to` that means exactly what `code` means in `from`, or [`Inexact`].
+///
+/// A NaN keeps its sign and its leading fraction bits; where the target's fraction is narrower the
+/// bits lost must be zero, except for a format that has a single NaN (E4M3), which stands for all.
+pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact> {
+    if from == to {
+        return Ok(code);
+    }
+    let number = from.unpack(code);
+    match number.class {
+        Class::Infinite => to.infinity(number.negative).ok_or(Inexact),
+        Class::Nan => convert_nan(from, code, to, number.negative),
+        Class::Finite => {
+            // Truncate, and see whether the result still means the same.
+            if number.significand == 0 {
+                return Ok(to.zero(number.negative));
+            }
+            let lsb = number.exponent - from.fraction_bits() as i32;
+            let leading = lsb + 63 - number.significand.leading_zeros() as i32;
+            if leading > to.max_exponent() {
+                return Err(Inexact);
+            }
+            let target = Target::full(to, Rounding::TowardZero);
+            let result = target.round(number.negative, number.significand.into(), lsb, false);
+            same_value(from, code, to, result)
+                .then_some(result)
+                .ok_or(Inexact)
+        }
+    }
+}
+
+fn convert_nan(from: Format, code: u64, to: Format, negative: bool) -> Result<u64, Inexact> {
+    let fraction = (code >> from.ignored_bits()) & ((1 << from.fraction_bits()) - 1);
+    let top = (1u64 << to.exponent_bits()) - 1;
+    let (have, want) = (from.fraction_bits(), to.fraction_bits());
+    let fraction = match to.specials() {
+        Specials::None => return Err(Inexact),
+        Specials::NanOnly => (1 << want) - 1,
+        // A single NaN widens to the quiet one.
+        Specials::Ieee if from.specials() == Specials::NanOnly => 1 << (want - 1),
+        Specials::Ieee if want >= have => fraction << (want - have),
+        Specials::Ieee if fraction & ((1 << (have - want)) - 1) == 0 => fraction >> (have - want),
+        Specials::Ieee => return Err(Inexact),
+    };
+    Ok(to.zero(negative) | (top << want | fraction) << to.ignored_bits())
+}
+
+fn same_value(from: Format, code: u64, to: Format, other: u64) -> bool {
+    let parts = |format: Format, code| {
+        let n = format.unpack(code);
+        let zeros = n.significand.trailing_zeros();
+        (n.class == Class::Finite && n.significand != 0).then(|| {
+            let lsb = n.exponent - format.fraction_bits() as i32 + zeros as i32;
+            (n.negative, n.significand >> zeros, lsb)
+        })
+    };
+    parts(from, code).is_some() && parts(from, code) == parts(to, other)
+}
+
+/// `code` rounded once to the format `to`; a NaN becomes `nan`.
+pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: u64) -> u64 {
+    let number = from.unpack(code);
+    match number.class {
+        Class::Nan => nan,
+        Class::Infinite => to
+            .infinity(number.negative)
+            .expect("results are rounded to formats that have an infinity"),
+        Class::Finite => {
+            let lsb = number.exponent - from.fraction_bits() as i32;
+            Target::full(to, rounding).round(number.negative, number.significand.into(), lsb, false)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The formats themselves, each a row of data.
+
+use serde::{Deserialize, Serialize};
+
+/// A number format that a tensor's elements can have.
+///
+/// Names are the ones used in reports, models and on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    Fp16,
+    Bf16,
+    Tf32,
+    E4m3,
+    E5m2,
+    E3m2,
+    E2m3,
+    E2m1,
+    Fp32,
+    Fp64,
+}
+
+/// What the largest exponent field of a format encodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specials {
+    /// As IEEE 754: fraction 0 is infinity, any other fraction NaN.
+    Ieee,
+    /// No infinity; exponent and fraction all ones is NaN, the rest are numbers (OCP E4M3).
+    NanOnly,
+    /// Every code is a finite number (OCP FP6 and FP4).
+    None,
+}
+
+struct Row {
+    name: &'static str,
+    exponent_bits: u32,
+    fraction_bits: u32,
+    specials: Specials,
+    /// Bytes of one element as stored.
+    bytes: usize,
+    /// Low bits of the stored code that the format does not have.
+    ignored_bits: u32,
+}
+
+const fn row(
+    name: &'static str,
+    exponent_bits: u32,
+    fraction_bits: u32,
+    specials: Specials,
+    bytes: usize,
+) -> Row {
+    Row {
+        name,
+        exponent_bits,
+        fraction_bits,
+        specials,
+        bytes,
+        ignored_bits: 0,
+    }
+}
+
+impl Format {
+    /// Every format, in the order in which help texts list them.
+    pub const ALL: [Format; 10] = [
+        Format::Fp16,
+        Format::Bf16,
+        Format::Tf32,
+        Format::E4m3,
+        Format::E5m2,
+        Format::E3m2,
+        Format::E2m3,
+        Format::E2m1,
+        Format::Fp32,
+        Format::Fp64,
+    ];
+
+    // OCP 8-bit Floating Point Specification 1.0 (E4M3, E5M2); OCP Microscaling Formats 1.0
+    // (E3M2, E2M3, E2M1); IEEE 754-2019 (binary16, 32, 64); TF32 is a binary32 register whose low
+    // 13 bits the unit ignores.
+    const fn row(self) -> Row {
+        match self {
+            Format::Fp16 => row("fp16", 5, 10, Specials::Ieee, 2),
+            Format::Bf16 => row("bf16", 8, 7, Specials::Ieee, 2),
+            Format::Tf32 => Row {
+                ignored_bits: 13,
+                ..row("tf32", 8, 10, Specials::Ieee, 4)
+            },
+            Format::E4m3 => row("e4m3", 4, 3, Specials::NanOnly, 1),
+            Format::E5m2 => row("e5m2", 5, 2, Specials::Ieee, 1),
+            Format::E3m2 => row("e3m2", 3, 2, Specials::None, 1),
+            Format::E2m3 => row("e2m3", 2, 3, Specials::None, 1),
+            Format::E2m1 => row("e2m1", 2, 1, Specials::None, 1),
+            Format::Fp32 => row("fp32", 8, 23, Specials::Ieee, 4),
+            Format::Fp64 => row("fp64", 11, 52, Specials::Ieee, 8),
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The format of this name; case does not matter and the common synonyms are known
+    /// (`f16`, `float16`, `half`, `bfloat16`, `float8_e4m3fn`, ...).
+    pub fn from_name(name: &str) -> Option<Format> {
+        let lower = name.trim().to_ascii_lowercase();
+        Some(match lower.as_str() {
+            "f16" | "float16" | "half" => Format::Fp16,
+            "bfloat16" => Format::Bf16,
+            "f32" | "float32" | "float" => Format::Fp32,
+            "f64" | "float64" | "double" => Format::Fp64,
+            "fp8_e4m3" | "f8_e4m3" | "float8_e4m3fn" | "e4m3fn" => Format::E4m3,
+            "fp8_e5m2" | "f8_e5m2" | "float8_e5m2" => Format::E5m2,
+            "fp6_e3m2" | "f6_e3m2" | "float6_e3m2fn" | "e3m2fn" => Format::E3m2,
+            "fp6_e2m3" | "f6_e2m3" | "float6_e2m3fn" | "e2m3fn" => Format::E2m3,
+            "fp4" | "fp4_e2m1" | "float4_e2m1fn" | "e2m1fn" => Format::E2m1,
+            _ => return Format::ALL.into_iter().find(|f| f.name() == lower),
+        })
+    }
+
+    /// Bytes of one element in memory and in a canonical payload.
+    pub const fn bytes(self) -> usize {
+        self.row().bytes
+    }
+
+    pub const fn exponent_bits(self) -> u32 {
+        self.row().exponent_bits
+    }
+
+    /// Bits of the fraction field; the significand has one more.
+    pub const fn fraction_bits(self) -> u32 {
+        self.row().fraction_bits
+    }
+
+    pub const fn specials(self) -> Specials {
+        self.row().specials
+    }
+
+    /// Low bits of a stored element that are no part of the number (13 for TF32, else 0).
+    pub const fn ignored_bits(self) -> u32 {
+        self.row().ignored_bits
+    }
+
+    /// Bits of sign, exponent and fraction together.
+    pub const fn width(self) -> u32 {
+        1 + self.exponent_bits() + self.fraction_bits()
+    }
+
+    pub const fn bias(self) -> i32 {
+        (1 << (self.exponent_bits() - 1)) - 1
+    }
+
+    /// The exponent of subnormals and of the smallest normal numbers.
+    pub const fn min_exponent(self) -> i32 {
+        1 - self.bias()
+    }
+
+    /// The exponent of the largest finite numbers.
+    pub const fn max_exponent(self) -> i32 {
+        let top = (1 << self.exponent_bits()) - 1;
+        match self.specials() {
+            Specials::Ieee => top - 1 - self.bias(),
+            Specials::NanOnly | Specials::None => top - self.bias(),
+        }
+    }
+
+    /// The largest code an element may have: all bits of sign, exponent, fraction and ignored ones.
+    pub const fn max_code(self) -> u64 {
+        let bits = self.width() + self.ignored_bits();
+        if bits == 64 {
+            u64::MAX
+        } else {
+            (1 << bits) - 1
+        }
+    }
+
+    /// Mask of the sign bit in a stored code.
+    pub const fn sign_mask(self) -> u64 {
+        1 << (self.width() + self.ignored_bits() - 1)
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,22 @@
+//! Number formats as data, and the integer operations on them: unpack, round, order, print.
+//!
+//! Nothing here uses floating-point arithmetic to decide a bit. A number travels as its *code* (the
+//! raw bit pattern, right-aligned in a `u64`) and is taken apart by [`Format::unpack`] into a sign, an
+//! integer significand and an exponent that are **not** normalised: a tensor core sees a subnormal
+//! as a significand below one at the format's smallest exponent, and so do we.
+
+mod convert;
+mod fma;
+mod format;
+mod order;
+mod round;
+mod show;
+mod unpack;
+
+pub use convert::{Inexact, convert_exact, round_code};
+pub use fma::fma;
+pub use format::{Format, Specials};
+pub use order::{Fields, ulp_distance};
+pub use round::{Overflow, Rounding, Target, shift_right};
+pub use show::decimal;
+pub use unpack::{Class, Unpacked};

@@ -1,0 +1,381 @@
+//! Which elements differ, and how.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::emu::Band;
+use crate::num::{Class, Fields, Format, decimal, ulp_distance};
+use crate::tensor::{Order, Planes, Tensor, unravel};
+
+/// Differences that are not counted as such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Any NaN equals any NaN.
+    pub any_nan: bool,
+    /// +0 equals -0.
+    pub any_zero: bool,
+}
+
+/// One differing element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mismatch {
+    pub index: Vec<usize>,
+    /// Code in hexadecimal, as wide as the format.
+    pub reproduced: String,
+    pub given: String,
+    pub reproduced_value: String,
+    pub given_value: String,
+    /// Representable numbers from the reproduced one to the given one; absent for NaN.
+    pub ulp: Option<i128>,
+    pub xor: String,
+    pub class: Kind,
+}
+
+/// How an element differs; every differing element is of exactly one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    ZeroSign,
+    NanPayload,
+    NanAgainstNumber,
+    InfinityAgainstFinite,
+    InfinitySign,
+    Sign,
+    Exponent,
+    Significand,
+}
+
+/// How many elements differ in which way; every differing element counts once, under the first
+/// that applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Classes {
+    /// Both are zero; the signs differ.
+    pub zero_sign: u64,
+    /// Both are NaN; the codes differ.
+    pub nan_payload: u64,
+    /// One is NaN, the other is not.
+    pub nan_against_number: u64,
+    /// One is infinite, the other finite.
+    pub infinity_against_finite: u64,
+    /// Infinities of opposite signs.
+    pub infinity_sign: u64,
+    /// Both finite; the signs differ.
+    pub sign: u64,
+    /// Both finite, of equal sign; the exponent fields differ.
+    pub exponent: u64,
+    /// Only the significand fields differ.
+    pub significand: u64,
+}
+
+impl Classes {
+    fn count(&mut self, kind: Kind) {
+        *match kind {
+            Kind::ZeroSign => &mut self.zero_sign,
+            Kind::NanPayload => &mut self.nan_payload,
+            Kind::NanAgainstNumber => &mut self.nan_against_number,
+            Kind::InfinityAgainstFinite => &mut self.infinity_against_finite,
+            Kind::InfinitySign => &mut self.infinity_sign,
+            Kind::Sign => &mut self.sign,
+            Kind::Exponent => &mut self.exponent,
+            Kind::Significand => &mut self.significand,
+        } += 1;
+    }
+
+    fn add(&mut self, other: Classes) {
+        self.zero_sign += other.zero_sign;
+        self.nan_payload += other.nan_payload;
+        self.nan_against_number += other.nan_against_number;
+        self.infinity_against_finite += other.infinity_against_finite;
+        self.infinity_sign += other.infinity_sign;
+        self.sign += other.sign;
+        self.exponent += other.exponent;
+        self.significand += other.significand;
+    }
+}
+
+/// The largest distance and the first element that has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Largest {
+    pub ulp: i128,
+    pub index: Vec<usize>,
+}
+
+/// How many elements lie `from` to `to` representable numbers apart, in either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    pub from: u128,
+    pub to: u128,
+    pub count: u64,
+}
+
+/// The outcome of comparing D with its replay.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub elements: u64,
+    pub mismatches: u64,
+    pub mismatch_percent: f64,
+    /// Elements whose bits differ but which the policy accepts.
+    pub accepted: u64,
+    pub rows: u64,
+    pub rows_touched: u64,
+    pub columns: u64,
+    pub columns_touched: u64,
+    pub classes: Classes,
+    pub largest: Option<Largest>,
+    pub histogram: Vec<Bucket>,
+    /// The first mismatches in index order.
+    pub first: Vec<Mismatch>,
+}
+
+/// Compares a D given whole with a D reproduced band by band.
+pub struct Differ<'a> {
+    given: Planes<'a>,
+    policy: Policy,
+    keep: usize,
+    columns_touched: Vec<AtomicBool>,
+    found: Found,
+}
+
+/// Counts over some rows, and the first few mismatches by position in C order.
+#[derive(Clone, Default)]
+struct Found {
+    mismatches: u64,
+    accepted: u64,
+    rows_touched: u64,
+    classes: Classes,
+    largest: Option<(i128, usize)>,
+    buckets: BTreeMap<u32, u64>,
+    first: Vec<(usize, u64, u64)>,
+}
+
+impl<'a> Differ<'a> {
+    /// Will list the first `keep` mismatches.
+    pub fn new(given: &'a Tensor, policy: Policy, keep: usize) -> Differ<'a> {
+        let given = given.planes();
+        let columns = given.batches() * given.columns();
+        Differ {
+            given,
+            policy,
+            keep,
+            columns_touched: (0..columns).map(|_| AtomicBool::new(false)).collect(),
+            found: Found::default(),
+        }
+    }
+
+    /// Compares some rows. Bands must come in order.
+    pub fn compare(&mut self, band: &Band) {
+        let width = self.format().bytes();
+        let (m, n) = (self.given.rows(), self.given.columns());
+        let this = &*self;
+        let found = band
+            .payload
+            .par_chunks(n * width)
+            .enumerate()
+            .fold(Found::default, |mut found, (index, row)| {
+                let flat = band.first_row + index;
+                let plane = this.given.plane(flat / m);
+                let before = found.mismatches;
+                for (column, bytes) in row.chunks_exact(width).enumerate() {
+                    let mut code = [0; 8];
+                    code[..width].copy_from_slice(bytes);
+                    let reproduced = u64::from_le_bytes(code);
+                    let given = plane.code(flat % m, column);
+                    if given != reproduced
+                        && this.record(&mut found, flat * n + column, reproduced, given)
+                    {
+                        let column = flat / m * n + column;
+                        this.columns_touched[column].store(true, Ordering::Relaxed);
+                    }
+                }
+                found.rows_touched += u64::from(found.mismatches > before);
+                found
+            })
+            // Neighbours are joined left to right, so that the result does not depend on who
+            // computed what.
+            .reduce(Found::default, |left, right| left.join(right, this.keep));
+        let so_far = std::mem::take(&mut self.found);
+        self.found = so_far.join(found, self.keep);
+    }
+
+    fn format(&self) -> Format {
+        self.given.tensor().format()
+    }
+
+    /// Counts a pair of unequal codes; false if the policy accepts it.
+    fn record(&self, found: &mut Found, position: usize, reproduced: u64, given: u64) -> bool {
+        let format = self.format();
+        let kind = kind(format, reproduced, given);
+        if (kind == Kind::NanPayload && self.policy.any_nan)
+            || (kind == Kind::ZeroSign && self.policy.any_zero)
+        {
+            found.accepted += 1;
+            return false;
+        }
+        found.mismatches += 1;
+        found.classes.count(kind);
+        if let Some(ulp) = ulp_distance(format, reproduced, given) {
+            *found.buckets.entry(bucket(ulp.unsigned_abs())).or_default() += 1;
+            let larger = |&(most, _): &(i128, usize)| ulp.abs() > most.abs();
+            if found.largest.as_ref().is_none_or(larger) {
+                found.largest = Some((ulp, position));
+            }
+        }
+        if found.first.len() < self.keep {
+            found.first.push((position, reproduced, given));
+        }
+        true
+    }
+
+    /// The whole comparison.
+    pub fn finish(self) -> Comparison {
+        let format = self.format();
+        let shape = self.given.tensor().shape();
+        let found = self.found;
+        let elements = self.given.tensor().len() as u64;
+        let index = |position| unravel(position, shape, Order::C);
+        let touched = |flag: &&AtomicBool| flag.load(Ordering::Relaxed);
+        Comparison {
+            elements,
+            mismatches: found.mismatches,
+            mismatch_percent: percent(found.mismatches, elements),
+            accepted: found.accepted,
+            rows: (self.given.batches() * self.given.rows()) as u64,
+            rows_touched: found.rows_touched,
+            columns: self.columns_touched.len() as u64,
+            columns_touched: self.columns_touched.iter().filter(touched).count() as u64,
+            classes: found.classes,
+            largest: found.largest.map(|(ulp, position)| Largest {
+                ulp,
+                index: index(position),
+            }),
+            histogram: found.buckets.into_iter().map(range).collect(),
+            first: found
+                .first
+                .into_iter()
+                .map(|(position, reproduced, given)| {
+                    mismatch(format, index(position), reproduced, given)
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Found {
+    fn join(mut self, right: Found, keep: usize) -> Found {
+        self.mismatches += right.mismatches;
+        self.accepted += right.accepted;
+        self.rows_touched += right.rows_touched;
+        self.classes.add(right.classes);
+        if let Some(other) = right.largest {
+            let larger = |most: &(i128, usize)| other.0.abs() > most.0.abs();
+            if self.largest.as_ref().is_none_or(larger) {
+                self.largest = Some(other);
+            }
+        }
+        for (bucket, count) in right.buckets {
+            *self.buckets.entry(bucket).or_default() += count;
+        }
+        self.first.extend(right.first);
+        self.first.truncate(keep);
+        self
+    }
+}
+
+fn kind(format: Format, reproduced: u64, given: u64) -> Kind {
+    use Class::{Finite, Infinite, Nan};
+    let (one, other) = (format.unpack(reproduced), format.unpack(given));
+    match (one.class, other.class) {
+        (Nan, Nan) => Kind::NanPayload,
+        (Nan, _) | (_, Nan) => Kind::NanAgainstNumber,
+        (Infinite, Infinite) => Kind::InfinitySign,
+        (Infinite, _) | (_, Infinite) => Kind::InfinityAgainstFinite,
+        (Finite, Finite) if one.is_zero() && other.is_zero() => Kind::ZeroSign,
+        (Finite, Finite) => {
+            let fields = Fields::differing(format, reproduced, given);
+            if fields.sign {
+                Kind::Sign
+            } else if fields.exponent {
+                Kind::Exponent
+            } else {
+                Kind::Significand
+            }
+        }
+    }
+}
+
+fn mismatch(format: Format, index: Vec<usize>, reproduced: u64, given: u64) -> Mismatch {
+    let hex = |code: u64| format!("{code:0width$x}", width = 2 * format.bytes());
+    Mismatch {
+        index,
+        reproduced: hex(reproduced),
+        given: hex(given),
+        reproduced_value: decimal(format, reproduced),
+        given_value: decimal(format, given),
+        ulp: ulp_distance(format, reproduced, given),
+        xor: hex(reproduced ^ given),
+        class: kind(format, reproduced, given),
+    }
+}
+
+/// Bucket 0 holds distance 0, bucket 1 distance 1, bucket b distances 2^(b-2) + 1 to 2^(b-1).
+fn bucket(distance: u128) -> u32 {
+    match distance {
+        0 => 0,
+        _ => 129 - (distance - 1).leading_zeros(),
+    }
+}
+
+fn range((bucket, count): (u32, u64)) -> Bucket {
+    let (from, to) = match bucket {
+        0 => (0, 0),
+        1 => (1, 1),
+        _ => ((1 << (bucket - 2)) + 1, 1 << (bucket - 1)),
+    };
+    Bucket { from, to, count }
+}
+
+/// Rounded to six decimals, so that reports are stable and readable.
+fn percent(part: u64, whole: u64) -> f64 {
+    (part as f64 / whole as f64 * 1e8).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_cover_every_distance_once() {
+        let mut expected = 0;
+        for b in 0..=66 {
+            let Bucket { from, to, .. } = range((b, 0));
+            assert_eq!(from, expected, "bucket {b}");
+            assert_eq!((bucket(from), bucket(to)), (b, b));
+            expected = to + 1;
+        }
+    }
+
+    #[test]
+    fn kinds() {
+        use Kind::*;
+        for (one, other, expected) in [
+            (0x0000_0000, 0x8000_0000, ZeroSign),
+            (0x7fff_ffff, 0x7fc0_0000, NanPayload),
+            (0x7fff_ffff, 0x7f80_0000, NanAgainstNumber),
+            (0x7fff_ffff, 0x3f80_0000, NanAgainstNumber),
+            (0x7f80_0000, 0xff80_0000, InfinitySign),
+            (0x7f80_0000, 0x7f7f_ffff, InfinityAgainstFinite),
+            (0x3f80_0000, 0xbf80_0001, Sign),
+            (0x3f80_0000, 0x0000_0000, Exponent),
+            (0x3f80_0000, 0x3f80_0001, Significand),
+        ] {
+            assert_eq!(
+                kind(Format::Fp32, one, other),
+                expected,
+                "{one:x} {other:x}"
+            );
+        }
+    }
+}

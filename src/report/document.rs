@@ -1,0 +1,193 @@
+//! The report as data. `docs/report-format.md` is its contract: field names and meanings here must
+//! not change without a new schema number.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Comparison;
+use crate::emu::{Arithmetic, Choice, Evidence};
+use crate::num::{Format, Rounding};
+
+/// Value of the `schema` field.
+pub const SCHEMA: &str = "tcverify.report/1";
+
+/// Everything a check has to say. Holds no time, no host and nothing else that differs between two
+/// runs on the same inputs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub schema: &'static str,
+    pub tool: Tool,
+    pub verdict: Verdict,
+    pub model: Model,
+    pub product: Product,
+    pub inputs: Inputs,
+    pub reproduced: Reproduced,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Identical,
+    Different,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    pub name: &'static str,
+    pub version: &'static str,
+}
+
+impl Default for Tool {
+    fn default() -> Tool {
+        Tool {
+            name: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// The arithmetic that judged, and how it is known.
+#[derive(Clone, Debug, Serialize)]
+pub struct Model {
+    pub architecture: String,
+    pub title: String,
+    pub instruction: String,
+    pub evidence: Evidence,
+    pub note: Option<String>,
+    pub summary: String,
+    /// All that decides a bit; `sha256` is the digest of this object as canonical JSON.
+    pub arithmetic: Arithmetic,
+    pub sha256: String,
+    pub constants: Vec<Constant>,
+    /// Citations by the keys used in `constants`.
+    pub sources: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Constant {
+    pub name: String,
+    pub value: serde_json::Value,
+    pub evidence: Evidence,
+    pub source: Vec<String>,
+    pub note: Option<String>,
+}
+
+impl Model {
+    pub fn of(choice: &Choice) -> Model {
+        let (architecture, rule) = (choice.architecture, choice.rule);
+        let constants: Vec<_> = choice
+            .arithmetic
+            .constants()
+            .into_iter()
+            .map(|constant| {
+                let known = architecture
+                    .known_by(rule, &constant.name)
+                    .expect("checked when the architecture was read");
+                Constant {
+                    name: constant.name,
+                    value: constant.value,
+                    evidence: known.evidence,
+                    source: known.source.clone(),
+                    note: known.note.clone(),
+                }
+            })
+            .collect();
+        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
+        let sources = architecture.sources.iter().filter(|(key, _)| cited(key));
+        Model {
+            architecture: architecture.name.clone(),
+            title: architecture.title.clone(),
+            instruction: choice.instruction.name.clone(),
+            evidence: rule.evidence,
+            note: rule.note.clone(),
+            summary: choice.arithmetic.step.summary(),
+            arithmetic: choice.arithmetic.clone(),
+            sha256: choice.arithmetic.sha256(),
+            sources: sources.map(|(k, v)| (k.clone(), v.clone())).collect(),
+            constants,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Product {
+    pub batch: Vec<usize>,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Inputs {
+    pub a: Input,
+    pub b: Input,
+    pub c: Option<Input>,
+    pub d: Option<Input>,
+}
+
+impl Inputs {
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Input)> {
+        let a_and_b = [("A", Some(&self.a)), ("B", Some(&self.b))];
+        let others = [("C", self.c.as_ref()), ("D", self.d.as_ref())];
+        let all = a_and_b.into_iter().chain(others);
+        all.filter_map(|(name, input)| input.map(|input| (name, input)))
+    }
+}
+
+/// One file and the tensor read from it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Input {
+    pub path: String,
+    pub descr: String,
+    pub fortran_order: bool,
+    pub format: Format,
+    pub shape: Vec<usize>,
+    pub file_sha256: String,
+    pub payload_sha256: String,
+    /// TF32 operands alone.
+    pub tf32_low_bits: Option<LowBits>,
+}
+
+/// What was done about bits of FP32 registers that TF32 does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LowBits {
+    /// Elements that had such bits.
+    pub elements: usize,
+    /// `truncate`, `exact` or `nearest`.
+    pub treatment: &'static str,
+}
+
+/// The D that the model computes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reproduced {
+    pub format: Format,
+    pub shape: Vec<usize>,
+    pub payload_sha256: String,
+    pub conversion: Option<Conversion>,
+}
+
+/// A rounding of the finished product from the accumulator's format to D's.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conversion {
+    pub from: Format,
+    pub to: Format,
+    pub rounding: Rounding,
+}
+
+/// What D was compared with, and the result.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "judged_by", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every element, bit for bit, but for what the policies accept.
+    Elements {
+        nan: &'static str,
+        zero: &'static str,
+        comparison: Box<Comparison>,
+    },
+    /// The digest of D's canonical payload alone.
+    Digest { expected_payload_sha256: String },
+}

@@ -1,0 +1,25 @@
+//! What a check found: the comparison, the report built around it, and one exporter per form.
+
+mod diff;
+mod document;
+mod json;
+mod text;
+
+use std::io::{self, Write};
+
+pub use diff::{Bucket, Classes, Comparison, Differ, Largest, Mismatch, Policy};
+pub use document::{
+    Constant, Conversion, Input, Inputs, LowBits, Model, Outcome, Product, Report, Reproduced,
+    SCHEMA, Tool, Verdict,
+};
+pub use json::Json;
+pub use text::Text;
+
+/// A form a report can take.
+pub trait Exporter {
+    /// Writes the whole report.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()>;
+}

@@ -1,0 +1,289 @@
+//! The report for people.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Comparison, Exporter, Outcome, Report, Verdict};
+use crate::emu::{Evidence, shape_text};
+use crate::num::Format;
+
+/// Text with colours; whoever owns the stream strips them where they are not wanted.
+pub struct Text;
+
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const CAUTION: Style = AnsiColor::Yellow.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+impl Exporter for Text {
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        headline(report, out)?;
+        model(report, out)?;
+        product(report, out)?;
+        if let Outcome::Elements { comparison, .. } = &report.outcome
+            && comparison.mismatches > 0
+        {
+            differences(comparison, report.reproduced.format, out)?;
+        }
+        digests(report, out)
+    }
+}
+
+fn headline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let (style, word) = match report.verdict {
+        Verdict::Identical => (GOOD, "IDENTICAL"),
+        Verdict::Different => (BAD, "DIFFERENT"),
+    };
+    let sentence = match &report.outcome {
+        Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
+            "the reproduced D has the expected digest".to_owned()
+        }
+        Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
+        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
+            "all {} elements of D are reproduced{}",
+            grouped(comparison.elements),
+            accepted(comparison)
+        ),
+        Outcome::Elements { comparison, .. } => format!(
+            "{} of {} elements of D differ ({} %){}",
+            grouped(comparison.mismatches),
+            grouped(comparison.elements),
+            percent(comparison),
+            accepted(comparison)
+        ),
+    };
+    writeln!(out, "{style}{word}{style:#}  {sentence}\n")
+}
+
+fn percent(comparison: &Comparison) -> String {
+    // Six decimals would show a lone mismatch among billions as none.
+    match comparison.mismatch_percent {
+        0.0 => "< 0.000001".to_owned(),
+        percent => format!("{percent}"),
+    }
+}
+
+fn accepted(comparison: &Comparison) -> String {
+    match comparison.accepted {
+        0 if comparison.mismatches == 0 => ", bit for bit".to_owned(),
+        0 => String::new(),
+        n => format!(
+            "; {} more differ in ways that --nan or --zero accept",
+            grouped(n)
+        ),
+    }
+}
+
+fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let model = &report.model;
+    let arithmetic = &model.arithmetic;
+    let conversion = match &report.reproduced.conversion {
+        Some(c) => format!(", rounded {} to {}", c.rounding, c.to),
+        None => String::new(),
+    };
+    row(
+        out,
+        "model",
+        &format!(
+            "{} {}, {}*{} -> {}{conversion}",
+            model.architecture,
+            model.instruction,
+            arithmetic.a,
+            arithmetic.b,
+            arithmetic.accumulator
+        ),
+    )?;
+    row(out, "", &model.summary)?;
+    let evidence = match model.evidence {
+        Evidence::Hardware => "hardware: reproduces results captured on real GPUs".to_owned(),
+        Evidence::Literature => {
+            format!("{CAUTION}literature: published, but no captured result proves it{CAUTION:#}")
+        }
+        Evidence::Inferred => {
+            format!("{CAUTION}inferred: neither published nor captured{CAUTION:#}")
+        }
+    };
+    row(out, "evidence", &evidence)?;
+    if let Some(note) = &model.note {
+        row(out, "", note)?;
+    }
+    Ok(())
+}
+
+fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let p = &report.product;
+    let batch = match p.batch.as_slice() {
+        [] => String::new(),
+        batch => format!("{} times ", shape_text(batch)),
+    };
+    let addend = match report.inputs.c {
+        Some(_) => "C",
+        None => "0",
+    };
+    let text = format!("{batch}{}x{} by {}x{}, plus {addend}", p.m, p.k, p.k, p.n);
+    row(out, "product", &text)?;
+    for (name, input) in report.inputs.named() {
+        if let Some(bits) = &input.tf32_low_bits
+            && bits.elements > 0
+        {
+            let done = match bits.treatment {
+                "nearest" => "rounded to TF32 (nearest, ties away)",
+                _ => "ignored by the unit (low 13 bits of the register)",
+            };
+            let text = format!(
+                "{CAUTION}{} elements of {name} had more bits than TF32: {done}{CAUTION:#}",
+                grouped(bits.elements as u64)
+            );
+            row(out, "tf32", &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    row(
+        out,
+        "where",
+        &format!(
+            "{} of {} rows, {} of {} columns",
+            grouped(c.rows_touched),
+            grouped(c.rows),
+            grouped(c.columns_touched),
+            grouped(c.columns)
+        ),
+    )?;
+    let classes = [
+        (c.classes.zero_sign, "only in the sign of zero"),
+        (c.classes.nan_payload, "only in the NaN's bits"),
+        (c.classes.nan_against_number, "NaN against a number"),
+        (c.classes.infinity_against_finite, "infinite against finite"),
+        (c.classes.infinity_sign, "in the sign of infinity"),
+        (c.classes.sign, "in sign"),
+        (c.classes.exponent, "in exponent"),
+        (c.classes.significand, "in significand only"),
+    ];
+    let kinds: Vec<_> = classes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
+    row(out, "how", &kinds.join(", "))?;
+    if let Some(largest) = &c.largest {
+        let text = format!("{:+} ulp at {:?}", largest.ulp, largest.index);
+        row(out, "largest", &text)?;
+    }
+    histogram(c, out)?;
+    if c.first.is_empty() {
+        return Ok(());
+    }
+
+    let width = 2 + 2 * format.bytes();
+    let index_width = c.first.iter().map(|m| format!("{:?}", m.index).len()).max();
+    let index_width = index_width.unwrap_or(0).max(5);
+    writeln!(
+        out,
+        "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}  {:>10}  values",
+        "index", "reproduced", "given", "xor", "ulp"
+    )?;
+    for m in &c.first {
+        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+        writeln!(
+            out,
+            "  {:<index_width$}  0x{}  0x{}  0x{}  {ulp:>10}  {} -> {}",
+            format!("{:?}", m.index),
+            m.reproduced,
+            m.given,
+            m.xor,
+            m.reproduced_value,
+            m.given_value
+        )?;
+    }
+    let hidden = c.mismatches - c.first.len() as u64;
+    if hidden > 0 {
+        let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));
+        writeln!(out, "{QUIET}{text}{QUIET:#}")?;
+    }
+    Ok(())
+}
+
+fn histogram(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let most = c.histogram.iter().map(|b| b.count).max().unwrap_or(0);
+    for (i, bucket) in c.histogram.iter().enumerate() {
+        let range = match (bucket.from, bucket.to) {
+            (from, to) if from == to => format!("{from}"),
+            (from, to) => format!("{from} to {to}"),
+        };
+        let bar = "#".repeat((bucket.count * 30).div_ceil(most) as usize);
+        let label = if i == 0 { "ulps" } else { "" };
+        row(
+            out,
+            label,
+            &format!("{range:>24}  {:>12}  {bar}", grouped(bucket.count)),
+        )?;
+    }
+    Ok(())
+}
+
+fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n  SHA-256")?;
+    row(out, "  model", &report.model.sha256)?;
+    for (name, input) in report.inputs.named() {
+        let about = format!(
+            "{} ({}, {}, {})",
+            input.path,
+            input.format,
+            shape_text(&input.shape),
+            input.descr
+        );
+        row(
+            out,
+            &format!("  {name} file"),
+            &format!("{}  {about}", input.file_sha256),
+        )?;
+        row(out, &format!("  {name} data"), &input.payload_sha256)?;
+    }
+    if let Outcome::Digest {
+        expected_payload_sha256,
+    } = &report.outcome
+    {
+        row(out, "  expected", expected_payload_sha256)?;
+    }
+    let about = format!(
+        "{}  reproduced D ({}, {})",
+        report.reproduced.payload_sha256,
+        report.reproduced.format,
+        shape_text(&report.reproduced.shape)
+    );
+    row(out, "  replay", &about)
+}
+
+fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {QUIET}{label:<10}{QUIET:#}{text}")
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}

@@ -1,0 +1,430 @@
+//! Tensors of raw codes, wherever their bytes live.
+//!
+//! A [`Tensor`] is a shape, a [`Format`] and bytes it does not interpret until asked: a memory-mapped
+//! file stays mapped, in its own order and byte order, and [`Tensor::code`] takes one element out.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::num::{Format, Rounding, Target, convert_exact};
+
+/// Bytes that outlive everyone who looks at them: a vector, or a mapped file.
+pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// How one stored element becomes a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// It is the code.
+    Code,
+    /// It is a number in this format; the code is the one that means the same.
+    Value(Format),
+}
+
+/// How elements lie in the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Bytes of one stored element: 1, 2, 4 or 8.
+    pub width: usize,
+    pub big_endian: bool,
+    pub encoding: Encoding,
+}
+
+/// The order of the elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The last index varies fastest.
+    C,
+    /// The first index varies fastest.
+    Fortran,
+}
+
+/// An array of codes.
+#[derive(Clone)]
+pub struct Tensor {
+    format: Format,
+    shape: Vec<usize>,
+    /// In elements.
+    strides: Vec<usize>,
+    order: Order,
+    stored: Stored,
+    bytes: Bytes,
+    start: usize,
+    /// TF32 alone: round each register to nearest before use instead of ignoring its low bits.
+    round_tf32: bool,
+}
+
+/// An element that its tensor's format cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrepresentable {
+    pub index: Vec<usize>,
+    /// The element as stored.
+    pub raw: u64,
+}
+
+impl Tensor {
+    /// A tensor over `bytes` from `start` on.
+    ///
+    /// # Errors
+    /// The index of an element that has no code in `format`, the first in storage order.
+    ///
+    /// # Panics
+    /// If the bytes are too few for the shape; readers check that first.
+    pub fn new(
+        format: Format,
+        shape: Vec<usize>,
+        order: Order,
+        stored: Stored,
+        bytes: Bytes,
+        start: usize,
+    ) -> Result<Tensor, Unrepresentable> {
+        let tensor = Tensor {
+            strides: strides(&shape, order),
+            format,
+            shape,
+            order,
+            stored,
+            bytes,
+            start,
+            round_tf32: false,
+        };
+        assert!(tensor.start + tensor.len() * stored.width <= tensor.bytes().len());
+        match tensor.first_unrepresentable() {
+            None => Ok(tensor),
+            Some(bad) => Err(bad),
+        }
+    }
+
+    /// A tensor in canonical layout (C order, little-endian codes) that owns its bytes.
+    ///
+    /// # Panics
+    /// If `payload` is not as long as the shape asks.
+    pub fn from_payload(format: Format, shape: Vec<usize>, payload: Vec<u8>) -> Tensor {
+        assert_eq!(
+            payload.len(),
+            shape.iter().product::<usize>() * format.bytes()
+        );
+        Tensor {
+            strides: strides(&shape, Order::C),
+            format,
+            shape,
+            order: Order::C,
+            stored: Stored {
+                width: format.bytes(),
+                big_endian: false,
+                encoding: Encoding::Code,
+            },
+            bytes: Arc::new(payload),
+            start: 0,
+            round_tf32: false,
+        }
+    }
+
+    /// A tensor that owns these codes, given in C order.
+    pub fn from_codes(format: Format, shape: Vec<usize>, codes: &[u64]) -> Tensor {
+        let bytes = format.bytes();
+        let payload = codes
+            .iter()
+            .flat_map(|code| code.to_le_bytes()[..bytes].to_vec())
+            .collect();
+        Tensor::from_payload(format, shape, payload)
+    }
+
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Number of elements.
+    #[allow(clippy::len_without_is_empty)] // readers refuse tensors without elements
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The same tensor, its TF32 registers rounded to nearest, ties away from zero (PTX
+    /// `cvt.rna.tf32.f32`), before use.
+    pub fn rounding_tf32(mut self) -> Tensor {
+        self.round_tf32 = self.format == Format::Tf32;
+        self
+    }
+
+    /// How many elements have bits that their format ignores (TF32: the low 13 of the register).
+    pub fn count_ignored_bits(&self) -> usize {
+        let mask = (1u64 << self.format.ignored_bits()) - 1;
+        if mask == 0 || self.stored.encoding != Encoding::Code {
+            return 0;
+        }
+        (0..self.len())
+            .into_par_iter()
+            .with_min_len(1 << 14)
+            .filter(|&position| self.raw(position) & mask != 0)
+            .count()
+    }
+
+    /// Index of the first element, in storage order, with bits that its format ignores.
+    pub fn first_ignored_bits(&self) -> Option<Unrepresentable> {
+        let mask = (1u64 << self.format.ignored_bits()) - 1;
+        (0..self.len())
+            .find(|&position| self.raw(position) & mask != 0)
+            .map(|position| self.unrepresentable(position))
+    }
+
+    /// The code at an offset (in elements, the sum of index times stride).
+    #[inline]
+    fn code(&self, offset: usize) -> u64 {
+        let raw = self.raw(offset);
+        let code = match self.stored.encoding {
+            Encoding::Code => raw,
+            // Checked for every element when the tensor was made. Should the file have been changed
+            // since, whoever mapped it reports that, and this value is never shown.
+            Encoding::Value(from) => convert_exact(from, raw, self.format).unwrap_or(0),
+        };
+        if self.round_tf32 {
+            nearest_tf32(code)
+        } else {
+            code
+        }
+    }
+
+    #[inline]
+    fn raw(&self, position: usize) -> u64 {
+        let bytes = self.bytes();
+        let at = self.start + position * self.stored.width;
+        let big = self.stored.big_endian;
+        match self.stored.width {
+            1 => bytes[at].into(),
+            2 => {
+                let word = [bytes[at], bytes[at + 1]];
+                if big {
+                    u16::from_be_bytes(word).into()
+                } else {
+                    u16::from_le_bytes(word).into()
+                }
+            }
+            4 => {
+                let word = bytes[at..at + 4].try_into().expect("four bytes");
+                if big {
+                    u32::from_be_bytes(word).into()
+                } else {
+                    u32::from_le_bytes(word).into()
+                }
+            }
+            _ => {
+                let word = bytes[at..at + 8].try_into().expect("eight bytes");
+                if big {
+                    u64::from_be_bytes(word)
+                } else {
+                    u64::from_le_bytes(word)
+                }
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+
+    fn first_unrepresentable(&self) -> Option<Unrepresentable> {
+        let stored_bits = 8 * self.stored.width as u32;
+        let any_code = self.format.max_code() == u64::MAX >> (64 - stored_bits);
+        if self.stored.encoding == Encoding::Code && any_code {
+            return None;
+        }
+        let bad = |&position: &usize| match self.stored.encoding {
+            Encoding::Code => self.raw(position) > self.format.max_code(),
+            Encoding::Value(from) => convert_exact(from, self.raw(position), self.format).is_err(),
+        };
+        (0..self.len())
+            .into_par_iter()
+            .with_min_len(1 << 14)
+            .find_first(bad)
+            .map(|position| self.unrepresentable(position))
+    }
+
+    fn unrepresentable(&self, position: usize) -> Unrepresentable {
+        let index = unravel(position, &self.shape, self.order);
+        let raw = self.raw(position);
+        Unrepresentable { index, raw }
+    }
+
+    /// The elements' bytes if they already are the canonical payload: C order, little-endian codes.
+    pub fn as_payload(&self) -> Option<&[u8]> {
+        let single = self.shape.iter().filter(|&&n| n > 1).count() <= 1;
+        let canonical = (self.order == Order::C || single)
+            && self.stored.encoding == Encoding::Code
+            && (!self.stored.big_endian || self.stored.width == 1)
+            && !self.round_tf32;
+        canonical.then(|| {
+            let end = self.start + self.len() * self.stored.width;
+            &self.bytes()[self.start..end]
+        })
+    }
+
+    /// Hands the canonical payload, piece by piece, to `sink`.
+    pub fn for_each_payload_chunk(&self, mut sink: impl FnMut(&[u8])) {
+        if let Some(payload) = self.as_payload() {
+            return sink(payload);
+        }
+        let rows = self.planes();
+        let mut buffer = Vec::new();
+        for batch in 0..rows.batches() {
+            let plane = rows.plane(batch);
+            for row in 0..plane.rows {
+                buffer.clear();
+                for column in 0..plane.columns {
+                    let code = plane.code(row, column).to_le_bytes();
+                    buffer.extend_from_slice(&code[..self.format.bytes()]);
+                }
+                sink(&buffer);
+            }
+        }
+    }
+
+    /// The tensor as a stack of matrices: the last two axes are rows and columns, the others the
+    /// batch. A vector counts as one row, a scalar as a 1 x 1 matrix.
+    pub fn planes(&self) -> Planes<'_> {
+        let axis = |from_last: usize| {
+            let rank = self.shape.len();
+            match rank.checked_sub(from_last) {
+                Some(axis) => (self.shape[axis], self.strides[axis]),
+                None => (1, 0),
+            }
+        };
+        Planes {
+            tensor: self,
+            rows: axis(2),
+            columns: axis(1),
+            batch_axes: self.shape.len().saturating_sub(2),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tensor({} {:?})", self.format, self.shape)
+    }
+}
+
+fn nearest_tf32(register: u64) -> u64 {
+    let number = Format::Fp32.unpack(register);
+    if number.is_nan() || number.is_infinite() {
+        return register;
+    }
+    let lsb = number.exponent - Format::Fp32.fraction_bits() as i32;
+    Target::full(Format::Tf32, Rounding::NearestAway).round(
+        number.negative,
+        number.significand.into(),
+        lsb,
+        false,
+    )
+}
+
+fn strides(shape: &[usize], order: Order) -> Vec<usize> {
+    let mut strides = vec![0; shape.len()];
+    let mut next = 1;
+    let mut place = |axis: usize| {
+        strides[axis] = next;
+        next *= shape[axis];
+    };
+    match order {
+        Order::C => (0..shape.len()).rev().for_each(&mut place),
+        Order::Fortran => (0..shape.len()).for_each(&mut place),
+    }
+    strides
+}
+
+/// The index of the element at `position` of an array stored in this order.
+pub fn unravel(mut position: usize, shape: &[usize], order: Order) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    let mut take = |axis: usize| {
+        index[axis] = position % shape[axis];
+        position /= shape[axis];
+    };
+    match order {
+        Order::C => (0..shape.len()).rev().for_each(&mut take),
+        Order::Fortran => (0..shape.len()).for_each(&mut take),
+    }
+    index
+}
+
+/// A tensor seen as a stack of matrices, transposed or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Planes<'a> {
+    tensor: &'a Tensor,
+    /// Length and stride.
+    rows: (usize, usize),
+    columns: (usize, usize),
+    batch_axes: usize,
+}
+
+impl<'a> Planes<'a> {
+    pub fn tensor(&self) -> &'a Tensor {
+        self.tensor
+    }
+
+    pub fn transposed(self) -> Planes<'a> {
+        Planes {
+            rows: self.columns,
+            columns: self.rows,
+            ..self
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows.0
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns.0
+    }
+
+    /// The leading axes.
+    pub fn batch_shape(&self) -> &'a [usize] {
+        &self.tensor.shape[..self.batch_axes]
+    }
+
+    /// Number of matrices.
+    pub fn batches(&self) -> usize {
+        self.batch_shape().iter().product()
+    }
+
+    /// One matrix of the stack; batches count in C order of the leading axes.
+    pub fn plane(&self, batch: usize) -> Plane<'a> {
+        let index = unravel(batch, self.batch_shape(), Order::C);
+        let offset = index
+            .iter()
+            .zip(&self.tensor.strides)
+            .map(|(i, stride)| i * stride)
+            .sum();
+        Plane {
+            tensor: self.tensor,
+            offset,
+            rows: self.rows.0,
+            row_stride: self.rows.1,
+            columns: self.columns.0,
+            column_stride: self.columns.1,
+        }
+    }
+}
+
+/// One matrix of codes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane<'a> {
+    tensor: &'a Tensor,
+    offset: usize,
+    pub rows: usize,
+    row_stride: usize,
+    pub columns: usize,
+    column_stride: usize,
+}
+
+impl Plane<'_> {
+    #[inline]
+    pub fn code(&self, row: usize, column: usize) -> u64 {
+        let offset = self.offset + row * self.row_stride + column * self.column_stride;
+        self.tensor.code(offset)
+    }
+}
