@@ -189,6 +189,34 @@ impl Tensor {
         }
     }
 
+    /// Codes at `offset`, `offset + stride`, ... of a format of at most 32 bits.
+    fn read_run(&self, offset: usize, stride: usize, out: &mut [u32]) {
+        debug_assert!(self.format.bytes() <= 4);
+        let plain = self.stored.encoding == Encoding::Code
+            && !self.stored.big_endian
+            && !self.round_tf32
+            && stride == 1;
+        if !plain {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = self.code(offset + i * stride) as u32;
+            }
+            return;
+        }
+        let width = self.stored.width;
+        let start = self.start + offset * width;
+        let bytes = &self.bytes()[start..start + out.len() * width];
+        let words = out.iter_mut();
+        match width {
+            1 => words.zip(bytes).for_each(|(out, &byte)| *out = byte.into()),
+            2 => words.zip(bytes.chunks_exact(2)).for_each(|(out, word)| {
+                *out = u16::from_le_bytes([word[0], word[1]]).into();
+            }),
+            _ => words.zip(bytes.chunks_exact(4)).for_each(|(out, word)| {
+                *out = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            }),
+        }
+    }
+
     #[inline]
     fn raw(&self, position: usize) -> u64 {
         let bytes = self.bytes();
@@ -422,6 +450,41 @@ pub struct Plane<'a> {
 }
 
 impl Plane<'_> {
+    /// `out.len()` codes of a row from `column` on. For formats of at most 32 bits.
+    pub fn read_row(&self, row: usize, column: usize, out: &mut [u32]) {
+        assert!(row < self.rows && column + out.len() <= self.columns);
+        let offset = self.offset + row * self.row_stride + column * self.column_stride;
+        self.tensor.read_run(offset, self.column_stride, out);
+    }
+
+    /// `rows` rows from `row` on, `columns` codes of each from `column` on, row by row. Reads in the
+    /// order of the memory.
+    pub fn read_block(
+        &self,
+        row: usize,
+        rows: usize,
+        column: usize,
+        columns: usize,
+        out: &mut [u32],
+    ) {
+        assert_eq!(out.len(), rows * columns);
+        if self.column_stride <= self.row_stride {
+            for (i, out) in out.chunks_mut(columns).enumerate() {
+                self.read_row(row + i, column, out);
+            }
+            return;
+        }
+        assert!(row + rows <= self.rows && column + columns <= self.columns);
+        let mut run = vec![0; rows];
+        for j in 0..columns {
+            let offset = self.offset + row * self.row_stride + (column + j) * self.column_stride;
+            self.tensor.read_run(offset, self.row_stride, &mut run);
+            for (i, &code) in run.iter().enumerate() {
+                out[i * columns + j] = code;
+            }
+        }
+    }
+
     #[inline]
     pub fn code(&self, row: usize, column: usize) -> u64 {
         let offset = self.offset + row * self.row_stride + column * self.column_stride;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::emu::{Catalogue, Choice};
+use crate::emu::{Catalogue, Choice, Engine, Platform};
 use crate::num::Format;
 
 /// Which arithmetic.
@@ -73,6 +73,31 @@ pub struct OperandArgs {
         default_value = "truncate"
     )]
     pub tf32_input: Tf32Input,
+
+    /// Who computes: "fast" (vector kernels, the exact engine where they do not apply) or "exact".
+    /// Both give the same bits
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "fast",
+        help_heading = "Operands"
+    )]
+    pub engine: EngineName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    Fast,
+    Exact,
+}
+
+impl OperandArgs {
+    pub fn engine(&self) -> Result<Engine> {
+        Ok(match self.engine {
+            EngineName::Exact => Engine::Exact,
+            EngineName::Fast => Engine::Fast(Platform::detect().map_err(anyhow::Error::msg)?),
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

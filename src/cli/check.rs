@@ -129,6 +129,7 @@ impl Check {
             problem,
             arithmetic: &choice.arithmetic,
             convert_to: (format != accumulator).then_some(format),
+            engine: self.operands.engine()?,
         };
         let policy = Policy {
             any_nan: self.nan == Strictness::Any,

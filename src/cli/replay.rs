@@ -66,6 +66,7 @@ impl Replay {
             problem,
             arithmetic: &choice.arithmetic,
             convert_to: (format != accumulator).then_some(format),
+            engine: self.operands.engine()?,
         };
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {

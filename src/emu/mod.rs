@@ -4,12 +4,15 @@
 //! ([`Catalogue`]) in the vocabulary of [`model`], and code knows kinds of arithmetic ([`step`]).
 
 mod catalogue;
+mod exact;
+mod fast;
 pub mod model;
 mod problem;
 mod replay;
 pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture};
+pub use fast::{Plan, Platform};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule};
 pub use problem::{Problem, ShapeError, shape_text};
-pub use replay::{Band, Progress, Replay};
+pub use replay::{Band, Engine, Progress, Replay};

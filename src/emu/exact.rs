@@ -1,0 +1,150 @@
+//! The exact engine over blocks of D: unpack, step by step, nothing else.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Arithmetic, Problem, Progress};
+use crate::emu::step::Formats;
+use crate::num::{Format, Unpacked};
+use crate::tensor::Plane;
+
+/// Rows and columns of D that one task computes, and the k it unpacks at a time: buffers of a task
+/// stay near 3 MB whatever K is.
+const TILE: usize = 32;
+const PANEL: usize = 2048;
+
+/// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+/// has room for, as codes of the accumulator's format.
+pub fn fill(
+    problem: &Problem,
+    arithmetic: &Arithmetic,
+    first_row: usize,
+    out: &mut [u64],
+    progress: Progress,
+) {
+    tiles(problem, first_row, out)
+        .into_par_iter()
+        .for_each(|tile| {
+            let block = Block {
+                batch: tile.batch,
+                rows: tile.row..tile.row + tile.rows.len(),
+                columns: tile.column..tile.column + tile.columns,
+            };
+            let mut codes = initial(problem, &block);
+            accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
+            for (row, codes) in tile.rows.into_iter().zip(codes.chunks(tile.columns)) {
+                row.copy_from_slice(codes);
+            }
+            progress((codes.len() * problem.k) as u64);
+        });
+}
+
+/// A block of one matrix of D.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub batch: usize,
+    pub rows: Range<usize>,
+    pub columns: Range<usize>,
+}
+
+/// C's codes in a block, row by row.
+pub fn initial(problem: &Problem, block: &Block) -> Vec<u64> {
+    let columns = block.columns.len();
+    match problem.c {
+        None => vec![0; block.rows.len() * columns],
+        Some(c) => {
+            let c = c.plane(block.batch);
+            let rows = block.rows.clone();
+            let at = |row| block.columns.clone().map(move |column| c.code(row, column));
+            rows.flat_map(at).collect()
+        }
+    }
+}
+
+/// Runs the steps over `k` on the accumulators of a block. `k` starts where a step does. Operands
+/// pass through `adjust` first.
+pub fn accumulate(
+    problem: &Problem,
+    arithmetic: &Arithmetic,
+    block: &Block,
+    k: Range<usize>,
+    accumulators: &mut [u64],
+    adjust: impl Fn(Unpacked) -> Unpacked,
+) {
+    let formats = Formats {
+        a: arithmetic.a,
+        b: arithmetic.b,
+        accumulator: arithmetic.accumulator,
+    };
+    let columns = block.columns.len();
+    let a = problem.a.plane(block.batch);
+    let b = problem.b.transposed().plane(block.batch);
+    let span = arithmetic.step.span();
+    let panel = PANEL.next_multiple_of(span);
+    for start in k.clone().step_by(panel) {
+        let k = start..k.end.min(start + panel);
+        let a = unpack(arithmetic.a, a, block.rows.clone(), k.clone(), &adjust);
+        let b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
+        for (row, a) in a.chunks(k.len()).enumerate() {
+            for (column, b) in b.chunks(k.len()).enumerate() {
+                let accumulator = &mut accumulators[row * columns + column];
+                for (a, b) in a.chunks(span).zip(b.chunks(span)) {
+                    *accumulator = arithmetic.step.run(formats, a, b, *accumulator);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of a matrix, the elements `k` of each, taken apart.
+fn unpack(
+    format: Format,
+    matrix: Plane,
+    rows: Range<usize>,
+    k: Range<usize>,
+    adjust: impl Fn(Unpacked) -> Unpacked,
+) -> Vec<Unpacked> {
+    let mut out = Vec::with_capacity(rows.len() * k.len());
+    for row in rows {
+        let codes = k.clone().map(|k| format.unpack(matrix.code(row, k)));
+        out.extend(codes.map(&adjust));
+    }
+    out
+}
+
+/// A block of one matrix of D, and the pieces of the output that hold its rows.
+struct Tile<'a> {
+    batch: usize,
+    row: usize,
+    column: usize,
+    columns: usize,
+    rows: Vec<&'a mut [u64]>,
+}
+
+fn tiles<'a>(problem: &Problem, first_row: usize, mut out: &'a mut [u64]) -> Vec<Tile<'a>> {
+    let Problem { m, n, .. } = *problem;
+    let mut tiles: Vec<Tile> = Vec::new();
+    let mut next = first_row;
+    while !out.is_empty() {
+        let (batch, row) = (next / m, next % m);
+        let count = TILE.min(m - row).min(out.len() / n);
+        let (block, rest) = out.split_at_mut(count * n);
+        (out, next) = (rest, next + count);
+
+        let start = tiles.len();
+        tiles.extend((0..n).step_by(TILE).map(|column| Tile {
+            batch,
+            row,
+            column,
+            columns: TILE.min(n - column),
+            rows: Vec::with_capacity(count),
+        }));
+        for row in block.chunks_mut(n) {
+            for (tile, piece) in tiles[start..].iter_mut().zip(row.chunks_mut(TILE)) {
+                tile.rows.push(piece);
+            }
+        }
+    }
+    tiles
+}

@@ -1,0 +1,381 @@
+//! The inner loops, generic over the vectors: a strip of rows of A times a strip of columns of B
+//! over a panel of k.
+//!
+//! For every group of products and 32 bits a lane:
+//!
+//! 1. The common exponent E, as a biased byte, is a maximum over the group of `a_field - b_gap`
+//!    (all columns of the strip at once), then of c's exponent field.
+//! 2. `scale = 2^(F - E)`. A product of two significands is exact in an f32, times a power of two
+//!    as well, so its conversion to an integer *is* the truncation toward zero to the grid.
+//! 3. The integers are added; sums that could leave 32 bits are checked.
+//! 4. The sum is converted toward zero to a float and scaled back: the next c.
+//!
+//! Everything is relative to the shifts of row and column, so that BF16's exponents stay in an
+//! f32's range; `Range::suits` and the checks on c say when that is exact. Where it is not, the
+//! kernel says so and the caller asks the exact engine.
+
+use super::pack::ROWS;
+use super::plan::{Output, Plan};
+use super::vector::Vector;
+
+/// Registers across a strip of columns: four of 32-bit lanes are one of bytes.
+const ACROSS: usize = 4;
+
+/// The most columns of a strip (four AVX-512 registers).
+pub const WIDEST: usize = 64;
+
+/// Sign clear, all of the exponent.
+const EXPONENT: i32 = 0x7f80_0000;
+
+/// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
+pub struct Tile<'a> {
+    pub plan: &'a Plan,
+    pub groups: usize,
+    /// `[position][ROWS]`
+    pub a: &'a [f32],
+    pub fields: &'a [u32],
+    pub row_shifts: &'a [i32],
+    /// `[position][columns]`
+    pub b: &'a [f32],
+    pub gaps: &'a [u8],
+    pub column_shifts: &'a [i32],
+    /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
+    pub state: &'a mut [i32],
+}
+
+/// Runs a tile. False if a precondition failed; then the state is to be disregarded.
+///
+/// # Safety
+/// The machine must have the features that `V` needs.
+#[inline(always)]
+pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
+    let plan = tile.plan;
+    let columns = ACROSS * V::LANES;
+    let positions = tile.groups * plan.group;
+    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
+    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
+    assert!(tile.state.len() == ROWS * columns);
+    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
+    assert!(plan.group.is_multiple_of(plan.part));
+    // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
+    // asserted.
+    unsafe {
+        match (plan.output, plan.checked, plan.halves.is_some()) {
+            (Output::Fp32, false, false) => chunk::<V, FP32, false, false>(tile),
+            (Output::Fp32, true, false) => chunk::<V, FP32, true, false>(tile),
+            (Output::Fp32, false, true) => chunk::<V, FP32, false, true>(tile),
+            (Output::Fp32, true, true) => chunk::<V, FP32, true, true>(tile),
+            (Output::Fp32Masked(_), false, false) => chunk::<V, MASKED, false, false>(tile),
+            (Output::Fp32Masked(_), true, false) => chunk::<V, MASKED, true, false>(tile),
+            (Output::Fp32Masked(_), false, true) => chunk::<V, MASKED, false, true>(tile),
+            (Output::Fp32Masked(_), true, true) => chunk::<V, MASKED, true, true>(tile),
+            (Output::Fp16, false, false) => chunk::<V, HALF, false, false>(tile),
+            (Output::Fp16, true, false) => chunk::<V, HALF, true, false>(tile),
+            (Output::Fp16, false, true) => chunk::<V, HALF, false, true>(tile),
+            (Output::Fp16, true, true) => chunk::<V, HALF, true, true>(tile),
+        }
+    }
+}
+
+const FP32: u8 = 0;
+const MASKED: u8 = 1;
+const HALF: u8 = 2;
+
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+#[inline(always)]
+unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: bool>(
+    tile: &mut Tile,
+) -> bool {
+    unsafe {
+        let plan = tile.plan;
+        let columns = ACROSS * V::LANES;
+        // Accumulators relative to the shifts; with halves the running C, `c` being that of a half.
+        let mut state = Aligned([0f32; ROWS * WIDEST]);
+        let state = state.0.as_mut_ptr();
+        if !enter::<V, OUTPUT>(tile, state) {
+            return false;
+        }
+        let mut half = Aligned([0f32; ROWS * WIDEST]);
+        let half = half.0.as_mut_ptr();
+        let mut exponents = Aligned([0u8; ROWS * WIDEST]);
+        let exponents = exponents.0.as_mut_ptr();
+        let mut bad = V::splat(0);
+        let f = plan.fraction_bits << 23;
+        // Beyond 2^31, and back below it when an exponent is taken off.
+        let twice_bias_plus_f =
+            V::splat((254u32 + plan.fraction_bits as u32).wrapping_shl(23) as i32);
+
+        for group in 0..tile.groups {
+            let first = group * plan.group;
+            common_exponents::<V>(tile, first, exponents);
+            for v in 0..ACROSS {
+                let at = |row: usize| row * columns + v * V::LANES;
+                let mut c = [V::splat_f(0.0); ROWS];
+                let mut e = [V::splat(0); ROWS];
+                let mut scale = [V::splat_f(0.0); ROWS];
+                for row in 0..ROWS {
+                    if !HALVES {
+                        c[row] = V::load_f(state.add(at(row)));
+                    } else if group % 2 == 1 {
+                        c[row] = V::load_f(half.add(at(row)));
+                    }
+                    let products = V::load_exponents(exponents.add(at(row)));
+                    e[row] = V::max(products, addend_exponent::<V, OUTPUT>(c[row]));
+                    // 2^(F - E)
+                    scale[row] = V::from_bits(V::sub(twice_bias_plus_f, e[row]));
+                }
+
+                let mut sum = [V::splat(0); ROWS];
+                for part in 0..plan.group / plan.part {
+                    let from = first + part * plan.part;
+                    let part_sum = products::<V>(tile, from, v, columns, &scale);
+                    for row in 0..ROWS {
+                        sum[row] = if part == 0 {
+                            part_sum[row]
+                        } else {
+                            checked_add::<V, CHECKED>(sum[row], part_sum[row], &mut bad)
+                        };
+                    }
+                }
+
+                for row in 0..ROWS {
+                    let old = c[row];
+                    let finite = if OUTPUT == HALF {
+                        let infinite = infinite::<V>(old);
+                        V::from_bits(V::clear(V::bits(old), infinite))
+                    } else {
+                        old
+                    };
+                    let term = V::truncate(V::mul(finite, scale[row]));
+                    let total = checked_add::<V, CHECKED>(sum[row], term, &mut bad);
+                    // 2^(E - F)
+                    let back = V::from_bits(V::sub(e[row], V::splat(f)));
+                    let new = round::<V, OUTPUT>(plan, total, back, old);
+                    if !HALVES {
+                        V::store_f(state.add(at(row)), new);
+                    } else if group % 2 == 0 {
+                        V::store_f(half.add(at(row)), new);
+                    } else {
+                        let closed = V::add_f(V::load_f(state.add(at(row))), new);
+                        let closed = if OUTPUT == HALF {
+                            // FP32 has enough bits for the second rounding to be innocuous.
+                            V::through_half(closed)
+                        } else {
+                            closed
+                        };
+                        V::store_f(state.add(at(row)), closed);
+                    }
+                }
+            }
+        }
+        leave::<V>(tile, state);
+        !V::any_negative(bad)
+    }
+}
+
+/// The largest exponent of each column's products in a group, for every row, as biased bytes.
+#[inline(always)]
+unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
+    unsafe {
+        let columns = ACROSS * V::LANES;
+        let floor = V::splat_b(tile.plan.floor as u32 * 0x0101_0101);
+        let mut largest = [floor; ROWS];
+        let mut fields = tile.fields.as_ptr().add(first * ROWS);
+        let mut gaps = tile.gaps.as_ptr().add(first * columns);
+        for _ in 0..tile.plan.group {
+            let gap = V::load_b(gaps);
+            for (row, largest) in largest.iter_mut().enumerate() {
+                let field = V::splat_b(*fields.add(row));
+                *largest = V::max_b(*largest, V::sub_saturating(field, gap));
+            }
+            fields = fields.add(ROWS);
+            gaps = gaps.add(columns);
+        }
+        for (row, largest) in largest.into_iter().enumerate() {
+            V::store_b(out.add(row * columns), largest);
+        }
+    }
+}
+
+/// The truncated products of `plan.part` positions from `first` on, added up, for one register of
+/// columns and every row.
+#[inline(always)]
+unsafe fn products<V: Vector>(
+    tile: &Tile,
+    first: usize,
+    v: usize,
+    columns: usize,
+    scale: &[V::F; ROWS],
+) -> [V::I; ROWS] {
+    unsafe {
+        let mut sum = [V::splat(0); ROWS];
+        let mut a = tile.a.as_ptr().add(first * ROWS);
+        let mut b = tile.b.as_ptr().add(first * columns + v * V::LANES);
+        let mut left = tile.plan.part;
+        while left >= 4 {
+            for i in 0..4 {
+                position::<V>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
+            }
+            a = a.add(4 * ROWS);
+            b = b.add(4 * columns);
+            left -= 4;
+        }
+        for i in 0..left {
+            position::<V>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
+        }
+        sum
+    }
+}
+
+/// One k: four rows of A, each times the same register of B. A function and no closure: closures do
+/// not inherit the target features that let intrinsics be inlined.
+#[inline(always)]
+unsafe fn position<V: Vector>(
+    a: *const f32,
+    b: *const f32,
+    scale: &[V::F; ROWS],
+    sum: &mut [V::I; ROWS],
+) {
+    unsafe {
+        let b = V::load_f(b);
+        for row in 0..ROWS {
+            let product = V::mul(V::splat_f(*a.add(row)), b);
+            let term = V::truncate(V::mul(product, scale[row]));
+            sum[row] = V::add(sum[row], term);
+        }
+    }
+}
+
+/// The exponent field with which c competes.
+#[inline(always)]
+unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
+    unsafe {
+        let field = V::and(V::bits(c), V::splat(EXPONENT));
+        if OUTPUT != HALF {
+            return field;
+        }
+        // FP16's subnormals have its smallest exponent; zeros leave it to the floor; an infinity
+        // would only spoil the scale.
+        let field = V::max(field, V::splat((127 - 14) << 23));
+        let magnitude = V::and(V::bits(c), V::splat(i32::MAX));
+        let field = V::clear(field, V::equal(magnitude, V::splat(0)));
+        V::clear(field, infinite::<V>(c))
+    }
+}
+
+#[inline(always)]
+unsafe fn infinite<V: Vector>(c: V::F) -> V::I {
+    unsafe { V::equal(V::and(V::bits(c), V::splat(i32::MAX)), V::splat(EXPONENT)) }
+}
+
+#[inline(always)]
+unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mut V::I) -> V::I {
+    unsafe {
+        let sum = V::add(x, y);
+        if CHECKED {
+            // Overflow: the sum's sign differs from both.
+            *bad = V::or(*bad, V::and(V::xor(sum, x), V::xor(sum, y)));
+        }
+        sum
+    }
+}
+
+/// `total * back`, rounded as the output asks. An infinite FP16 accumulator stays what it is.
+#[inline(always)]
+unsafe fn round<V: Vector, const OUTPUT: u8>(
+    plan: &Plan,
+    total: V::I,
+    back: V::F,
+    old: V::F,
+) -> V::F {
+    unsafe {
+        let float = V::round_toward_zero(total);
+        match OUTPUT {
+            FP32 => V::mul(float, back),
+            MASKED => {
+                let Output::Fp32Masked(mask) = plan.output else {
+                    unreachable!("chosen by the output")
+                };
+                let kept = V::and(V::bits(float), V::splat(mask));
+                V::mul(V::from_bits(kept), back)
+            }
+            _ => {
+                // Round to odd, so that the rounding to FP16 sees whether anything was cut off.
+                let exact = V::equal(V::truncate(float), total);
+                let odd = V::or(V::bits(float), V::clear(V::splat(1), exact));
+                let half = V::through_half(V::mul(V::from_bits(odd), back));
+                // A zero result is +0.
+                let magnitude = V::and(V::bits(half), V::splat(i32::MAX));
+                let half = V::clear(V::bits(half), V::equal(magnitude, V::splat(0)));
+                let infinite = infinite::<V>(old);
+                let kept = V::and(V::bits(old), infinite);
+                V::from_bits(V::or(kept, V::clear(half, infinite)))
+            }
+        }
+    }
+}
+
+/// Loads the accumulators, relative to the shifts. False if one is where the kernel is not exact.
+#[inline(always)]
+unsafe fn enter<V: Vector, const OUTPUT: u8>(tile: &Tile, state: *mut f32) -> bool {
+    unsafe {
+        let columns = ACROSS * V::LANES;
+        let floor = V::splat(tile.plan.floor << 23);
+        let mut bad = V::splat(0);
+        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+            for v in 0..ACROSS {
+                let at = row * columns + v * V::LANES;
+                let c = V::load(tile.state.as_ptr().add(at));
+                if OUTPUT == HALF {
+                    // Absolute, and any value will do; a NaN stays one only with halves.
+                    V::store_f(state.add(at), V::from_bits(c));
+                    continue;
+                }
+                let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
+                let shift = V::add(column_shift, V::splat(row_shift));
+                let magnitude = V::and(c, V::splat(i32::MAX));
+                let zero = V::equal(magnitude, V::splat(0));
+                let field = V::and(c, V::splat(EXPONENT));
+                // In units of 2^23 fields are below 2^8 and shifts within 2^8 of 0: the difference
+                // wraps only where it is too large, and then to a negative number, which is wrong too.
+                let relative = V::sub(field, shift);
+                let wrong = V::or(
+                    // Subnormal, or so large that products could lift it to infinity.
+                    V::or(
+                        V::greater(V::splat(1 << 23), field),
+                        V::greater(field, V::splat(252 << 23)),
+                    ),
+                    V::or(
+                        V::greater(floor, relative),
+                        V::greater(relative, V::splat(252 << 23)),
+                    ),
+                );
+                bad = V::or(bad, V::clear(wrong, zero));
+                let c = V::clear(V::sub(c, shift), zero);
+                V::store_f(state.add(at), V::from_bits(c));
+            }
+        }
+        !V::any_negative(bad)
+    }
+}
+
+/// Stores the accumulators, absolute again.
+#[inline(always)]
+unsafe fn leave<V: Vector>(tile: &mut Tile, state: *const f32) {
+    unsafe {
+        let columns = ACROSS * V::LANES;
+        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+            for v in 0..ACROSS {
+                let at = row * columns + v * V::LANES;
+                let c = V::bits(V::load_f(state.add(at)));
+                let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
+                let shift = V::add(column_shift, V::splat(row_shift));
+                let zero = V::equal(V::and(c, V::splat(i32::MAX)), V::splat(0));
+                let c = V::add(c, V::clear(shift, zero));
+                V::store_f(tile.state.as_mut_ptr().add(at).cast(), V::from_bits(c));
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Which models the kernel can compute, and the constants it needs for one.
+
+use crate::emu::Arithmetic;
+use crate::emu::step::{Fused, Step};
+use crate::num::{Format, Rounding};
+
+/// How a step's sum becomes the accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// FP32, toward zero to 24 bits.
+    Fp32,
+    /// FP32, toward zero to fewer bits: this mask keeps them.
+    Fp32Masked(i32),
+    /// FP16, to nearest even.
+    Fp16,
+}
+
+/// A model in the terms of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub a: Format,
+    pub b: Format,
+    pub accumulator: Format,
+    /// Products aligned together.
+    pub group: usize,
+    /// Products of a group that are summed before an overflow of 32 bits must be looked for.
+    pub part: usize,
+    /// Whether one has to be looked for at all.
+    pub checked: bool,
+    pub fraction_bits: i32,
+    /// The lowest common exponent, biased by 127.
+    pub floor: i32,
+    pub output: Output,
+    /// Two groups in turn from zero, C added last: the order in which the k of a span are taken.
+    pub halves: Option<Vec<usize>>,
+    pub nan: u64,
+}
+
+impl Plan {
+    /// The plan for a model, or none if only the exact engine can compute it.
+    pub fn of(arithmetic: &Arithmetic) -> Option<Plan> {
+        let (fused, halves) = match &arithmetic.step {
+            Step::Fused(fused) => (fused, None),
+            Step::FusedHalves(step) => {
+                let order = |first: bool| {
+                    let mine = move |k: &usize| step.first.contains(&(k % step.period)) == first;
+                    (0..step.span).filter(mine)
+                };
+                let full = order(true).count() == step.half.group
+                    && order(false).count() == step.half.group;
+                if !full || step.closing != Rounding::NearestEven {
+                    return None;
+                }
+                let order: Vec<_> = order(true).chain(order(false)).collect();
+                (&step.half, Some(order))
+            }
+            Step::FmaChain(_) => return None,
+        };
+        let output = output(fused, arithmetic.accumulator)?;
+        let (a, b) = (arithmetic.a, arithmetic.b);
+        // The product of two significands must be exact in an f32, and codes fit 32 bits.
+        let narrow = |format: Format| format.fraction_bits() <= 10;
+        let possible = narrow(a)
+            && narrow(b)
+            && fused.alignment == Rounding::TowardZero
+            && (8..=28).contains(&fused.fraction_bits)
+            && fused.zero_exponent <= arithmetic.accumulator.min_exponent()
+            && (output != Output::Fp16 || (a.exponent_bits() <= 5 && b.exponent_bits() <= 5));
+        if !possible {
+            return None;
+        }
+        let fraction_bits = fused.fraction_bits as i32;
+        let part = largest_part(fused, a, b);
+        let addend = 1i64 << (fraction_bits + 1);
+        let fits = part >= fused.group
+            && fused.group as i64 * largest_term(fused, a, b) + addend < 1 << 31;
+        let floor = match output {
+            Output::Fp16 => fused.zero_exponent + 127,
+            // Far below any exponent that decides something; see `Range::suits`.
+            _ => fraction_bits + 1,
+        };
+        (part > 0 && floor > fraction_bits).then_some(Plan {
+            a,
+            b,
+            accumulator: arithmetic.accumulator,
+            group: fused.group,
+            part,
+            checked: !fits,
+            fraction_bits,
+            floor,
+            output,
+            halves,
+            nan: fused.nan.0,
+        })
+    }
+
+    /// Products per step of the model.
+    pub fn span(&self) -> usize {
+        match &self.halves {
+            Some(order) => order.len(),
+            None => self.group,
+        }
+    }
+
+    /// Whether operands are taken at their own scale. Formats of up to five exponent bits need no
+    /// other, and FP16 results have an absolute grid.
+    pub fn absolute(&self) -> bool {
+        self.a.exponent_bits() <= 5 && self.b.exponent_bits() <= 5
+    }
+}
+
+fn output(fused: &Fused, accumulator: Format) -> Option<Output> {
+    let full = accumulator.fraction_bits() + 1 == fused.precision;
+    match (accumulator, fused.rounding) {
+        (Format::Fp32, Rounding::TowardZero) if full => Some(Output::Fp32),
+        (Format::Fp32, Rounding::TowardZero) => {
+            Some(Output::Fp32Masked(-1 << (24 - fused.precision)))
+        }
+        (Format::Fp16, Rounding::NearestEven) if full => Some(Output::Fp16),
+        _ => None,
+    }
+}
+
+/// The largest magnitude of an aligned product, in units of the grid.
+fn largest_term(fused: &Fused, a: Format, b: Format) -> i64 {
+    let significand = |format: Format| (2i64 << format.fraction_bits()) - 1;
+    let product = significand(a) * significand(b);
+    let fraction = a.fraction_bits() + b.fraction_bits();
+    match fused.fraction_bits.checked_sub(fraction) {
+        Some(up) => product << up,
+        None => product >> (fraction - fused.fraction_bits),
+    }
+}
+
+/// How many products surely fit a signed 32-bit sum; 0 if not even one does.
+fn largest_part(fused: &Fused, a: Format, b: Format) -> usize {
+    let fit = (i64::from(i32::MAX) / largest_term(fused, a, b)) as usize;
+    if fit >= fused.group {
+        return fused.group;
+    }
+    // The largest divisor of the group that fits.
+    let divides = |n: &usize| fused.group.is_multiple_of(*n);
+    (1..=fit).rev().find(divides).unwrap_or(0)
+}

@@ -1,0 +1,124 @@
+//! The instruction sets there are kernels for.
+
+use std::sync::OnceLock;
+
+use super::kernel::{self, Tile};
+use super::selftest;
+use super::vector::portable::Portable;
+
+/// An instruction set that this machine has: values come only from [`Platform::available`] and
+/// [`Platform::detect`], which look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Platform(Set);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Set {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Platform {
+    /// The environment variable that names one, for tests and for doubts.
+    pub const VARIABLE: &'static str = "TCVERIFY_SIMD";
+
+    /// Every platform that this machine has, the fastest last.
+    pub fn available() -> Vec<Platform> {
+        #[allow(unused_mut)]
+        let mut platforms = vec![Platform(Set::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
+                platforms.push(Platform(Set::Avx2));
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+                platforms.push(Platform(Set::Avx512));
+            }
+        }
+        platforms
+    }
+
+    /// The one to use: the fastest that agrees with the portable one on a self-test, or the one
+    /// that `TCVERIFY_SIMD` names.
+    ///
+    /// # Errors
+    /// If that names one that this machine lacks, or that fails the self-test.
+    pub fn detect() -> Result<Platform, String> {
+        static CHOICE: OnceLock<Result<Platform, String>> = OnceLock::new();
+        CHOICE.get_or_init(Platform::choose).clone()
+    }
+
+    fn choose() -> Result<Platform, String> {
+        let available = Platform::available();
+        let Ok(name) = std::env::var(Platform::VARIABLE) else {
+            let sound = available.into_iter().rev().find(|p| selftest::passes(*p));
+            return sound.ok_or_else(|| "no kernel passes its self-test".to_owned());
+        };
+        let Some(named) = available.iter().find(|p| p.name() == name) else {
+            let names: Vec<_> = available.iter().map(|p| p.name()).collect();
+            return Err(format!(
+                "{} is {name:?}; this machine has {}",
+                Platform::VARIABLE,
+                names.join(", ")
+            ));
+        };
+        if selftest::passes(*named) {
+            Ok(*named)
+        } else {
+            Err(format!(
+                "the {name} kernel fails its self-test on this machine"
+            ))
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "avx512",
+        }
+    }
+
+    /// Columns of B that the kernel takes at a time.
+    pub(super) fn columns(self) -> usize {
+        match self.0 {
+            Set::Portable => 32,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => 32,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => 64,
+        }
+    }
+
+    /// Runs a tile; see [`kernel::run`].
+    pub(super) fn run(self, tile: &mut Tile) -> bool {
+        match self.0 {
+            // SAFETY: plain Rust.
+            Set::Portable => unsafe { kernel::run::<Portable>(tile) },
+            // SAFETY: `available` detected the features before it made a value of this variant.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { run_avx2(tile) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { run_avx512(tile) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn run_avx2(tile: &mut Tile) -> bool {
+    // SAFETY: this function's own features are those that `Avx2` needs.
+    unsafe { kernel::run::<super::vector::avx2::Avx2>(tile) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn run_avx512(tile: &mut Tile) -> bool {
+    // SAFETY: this function's own features are those that `Avx512` needs.
+    unsafe { kernel::run::<super::vector::avx512::Avx512>(tile) }
+}

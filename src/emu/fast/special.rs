@@ -1,0 +1,185 @@
+//! Infinities and NaNs. The kernel takes them for zeros; what they make of an element of D does
+//! not depend on the arithmetic: NaN for any NaN term, infinity times zero, or infinities of both
+//! signs, in whatever steps they occur, and otherwise the infinity among the terms.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use super::{Fast, Flags};
+use crate::emu::exact::{self, Block};
+use crate::num::{Class, Format, Unpacked};
+use crate::tensor::Plane;
+
+/// The operand as the kernel sees it.
+pub fn zeroed(x: Unpacked) -> Unpacked {
+    match x.class {
+        Class::Finite => x,
+        Class::Infinite | Class::Nan => Unpacked {
+            class: Class::Finite,
+            negative: x.negative,
+            significand: 0,
+            exponent: 0,
+        },
+    }
+}
+
+/// What an element's special terms have amounted to so far.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    nan: bool,
+    positive: bool,
+    negative: bool,
+}
+
+impl Outcome {
+    fn is_nan(self) -> bool {
+        self.nan || (self.positive && self.negative)
+    }
+
+    fn infinity(&mut self, negative: bool) {
+        if negative {
+            self.negative = true;
+        } else {
+            self.positive = true;
+        }
+    }
+
+    fn addend(&mut self, c: Unpacked) {
+        match c.class {
+            Class::Finite => {}
+            Class::Infinite => self.infinity(c.negative),
+            Class::Nan => self.nan = true,
+        }
+    }
+
+    fn product(&mut self, a: Unpacked, b: Unpacked) {
+        self.nan |= a.is_nan() || b.is_nan();
+        if a.is_infinite() || b.is_infinite() {
+            if a.is_zero() || b.is_zero() {
+                self.nan = true;
+            } else {
+                self.infinity(a.negative != b.negative);
+            }
+        }
+    }
+}
+
+/// Corrects the elements of a slab of D whose row, column or C has a special value.
+pub(super) fn settle(
+    fast: &Fast,
+    batch: usize,
+    rows: Range<usize>,
+    flags: &Flags,
+    out: &mut [u64],
+) {
+    let problem = fast.problem;
+    let n = problem.n;
+    let a = problem.a.plane(batch);
+    let b = problem.b.transposed().plane(batch);
+    let (a_format, b_format) = (fast.arithmetic.a, fast.arithmetic.b);
+
+    let columns: Vec<(usize, Specials)> = (0..n)
+        .into_par_iter()
+        .filter(|&column| flags.columns[column].load(Ordering::Relaxed))
+        .map(|column| (column, Specials::of(b_format, b, column)))
+        .collect();
+    out.par_chunks_mut(n).enumerate().for_each(|(index, out)| {
+        let row = rows.start + index;
+        if flags.rows[index].load(Ordering::Relaxed) {
+            let mine = Specials::of(a_format, a, row);
+            let mut others = columns.iter().peekable();
+            for (column, out) in out.iter_mut().enumerate() {
+                let other = others.next_if(|(c, _)| *c == column).map(|(_, s)| s);
+                element(fast, batch, (row, column), Some(&mine), other, out);
+            }
+        } else {
+            for (column, specials) in &columns {
+                element(
+                    fast,
+                    batch,
+                    (row, *column),
+                    None,
+                    Some(specials),
+                    &mut out[*column],
+                );
+            }
+        }
+    });
+}
+
+/// The special values of a row: whether there is a NaN, and where the infinities are.
+struct Specials {
+    nan: bool,
+    infinities: Vec<(usize, Unpacked)>,
+}
+
+impl Specials {
+    fn of(format: Format, plane: Plane, row: usize) -> Specials {
+        let mut specials = Specials {
+            nan: false,
+            infinities: Vec::new(),
+        };
+        for k in 0..plane.columns {
+            let x = format.unpack(plane.code(row, k));
+            match x.class {
+                Class::Finite => {}
+                Class::Infinite => specials.infinities.push((k, x)),
+                Class::Nan => specials.nan = true,
+            }
+        }
+        specials
+    }
+}
+
+fn element(
+    fast: &Fast,
+    batch: usize,
+    (row, column): (usize, usize),
+    of_row: Option<&Specials>,
+    of_column: Option<&Specials>,
+    out: &mut u64,
+) {
+    let accumulator = fast.arithmetic.accumulator;
+    let mut outcome = Outcome::default();
+    if let Some(c) = fast.problem.c {
+        outcome.addend(accumulator.unpack(c.plane(batch).code(row, column)));
+    }
+    outcome.nan |= [of_row, of_column].into_iter().flatten().any(|s| s.nan);
+
+    let a = fast.problem.a.plane(batch);
+    let b = fast.problem.b.transposed().plane(batch);
+    for (k, x) in of_row.into_iter().flat_map(|s| &s.infinities) {
+        if outcome.is_nan() {
+            break;
+        }
+        outcome.product(*x, fast.arithmetic.b.unpack(b.code(column, *k)));
+    }
+    for (k, x) in of_column.into_iter().flat_map(|s| &s.infinities) {
+        if outcome.is_nan() {
+            break;
+        }
+        outcome.product(fast.arithmetic.a.unpack(a.code(row, *k)), *x);
+    }
+
+    let special = outcome.is_nan() || outcome.positive || outcome.negative;
+    let overflowed = accumulator.unpack(*out).class != Class::Finite;
+    if special && overflowed {
+        // The finite terms alone reach infinity as well: now the order matters.
+        let block = Block {
+            batch,
+            rows: row..row + 1,
+            columns: column..column + 1,
+        };
+        let mut codes = exact::initial(fast.problem, &block);
+        let k = 0..fast.problem.k;
+        exact::accumulate(fast.problem, fast.arithmetic, &block, k, &mut codes, |x| x);
+        *out = codes[0];
+    } else if outcome.is_nan() {
+        *out = fast.plan.nan;
+    } else if special {
+        let infinity = accumulator.infinity(outcome.negative);
+        *out = infinity.expect("checked when the model was read");
+    }
+}

@@ -1,0 +1,177 @@
+//! Plain Rust on small arrays; compilers turn it into whatever vectors the target has.
+
+use super::Vector;
+use crate::num::{Format, Rounding, convert_exact, round_code};
+
+/// Eight lanes of plain Rust.
+pub struct Portable;
+
+const N: usize = 8;
+
+#[inline(always)]
+fn map<T: Copy, U: Copy + Default>(x: [T; N], f: impl Fn(T) -> U) -> [U; N] {
+    let mut out = [U::default(); N];
+    for i in 0..N {
+        out[i] = f(x[i]);
+    }
+    out
+}
+
+#[inline(always)]
+fn zip<T: Copy, U: Copy + Default, const M: usize>(
+    x: [T; M],
+    y: [T; M],
+    f: impl Fn(T, T) -> U,
+) -> [U; M] {
+    let mut out = [U::default(); M];
+    for i in 0..M {
+        out[i] = f(x[i], y[i]);
+    }
+    out
+}
+
+#[inline(always)]
+fn mask(yes: bool) -> i32 {
+    -i32::from(yes)
+}
+
+// SAFETY of the whole: nothing here needs a feature; only loads and stores are unsafe, and their
+// pointers are the caller's promise.
+impl Vector for Portable {
+    const LANES: usize = N;
+    type F = [f32; N];
+    type I = [i32; N];
+    type B = [u8; 4 * N];
+
+    #[inline(always)]
+    unsafe fn splat_f(x: f32) -> [f32; N] {
+        [x; N]
+    }
+    #[inline(always)]
+    unsafe fn load_f(from: *const f32) -> [f32; N] {
+        unsafe { from.cast::<[f32; N]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store_f(to: *mut f32, x: [f32; N]) {
+        unsafe { to.cast::<[f32; N]>().write_unaligned(x) }
+    }
+    #[inline(always)]
+    unsafe fn mul(x: [f32; N], y: [f32; N]) -> [f32; N] {
+        zip(x, y, |x, y| x * y)
+    }
+    #[inline(always)]
+    unsafe fn add_f(x: [f32; N], y: [f32; N]) -> [f32; N] {
+        zip(x, y, |x, y| x + y)
+    }
+    #[inline(always)]
+    unsafe fn bits(x: [f32; N]) -> [i32; N] {
+        map(x, |x| x.to_bits() as i32)
+    }
+    #[inline(always)]
+    unsafe fn from_bits(x: [i32; N]) -> [f32; N] {
+        map(x, |x| f32::from_bits(x as u32))
+    }
+    #[inline(always)]
+    unsafe fn truncate(x: [f32; N]) -> [i32; N] {
+        map(x, |x| x as i32)
+    }
+    #[inline(always)]
+    unsafe fn round_toward_zero(x: [i32; N]) -> [f32; N] {
+        // Nearest first; where that went away from zero, one unit back.
+        map(x, |x| {
+            let nearest = x as f32;
+            let beyond = (nearest as i64).abs() > i64::from(x).abs();
+            f32::from_bits(nearest.to_bits() - u32::from(beyond))
+        })
+    }
+    #[inline(always)]
+    unsafe fn through_half(x: [f32; N]) -> [f32; N] {
+        map(x, |x| {
+            let code = u64::from(x.to_bits());
+            let half = round_code(
+                Format::Fp32,
+                code,
+                Format::Fp16,
+                Rounding::NearestEven,
+                0x7fff,
+            );
+            let back = convert_exact(Format::Fp16, half, Format::Fp32);
+            f32::from_bits(back.expect("every half is a float") as u32)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn splat(x: i32) -> [i32; N] {
+        [x; N]
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const i32) -> [i32; N] {
+        unsafe { from.cast::<[i32; N]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn add(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, i32::wrapping_add)
+    }
+    #[inline(always)]
+    unsafe fn sub(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, i32::wrapping_sub)
+    }
+    #[inline(always)]
+    unsafe fn and(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| x & y)
+    }
+    #[inline(always)]
+    unsafe fn or(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| x | y)
+    }
+    #[inline(always)]
+    unsafe fn xor(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| x ^ y)
+    }
+    #[inline(always)]
+    unsafe fn max(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, i32::max)
+    }
+    #[inline(always)]
+    unsafe fn equal(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| mask(x == y))
+    }
+    #[inline(always)]
+    unsafe fn greater(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| mask(x > y))
+    }
+    #[inline(always)]
+    unsafe fn clear(x: [i32; N], mask: [i32; N]) -> [i32; N] {
+        zip(x, mask, |x, mask| x & !mask)
+    }
+    #[inline(always)]
+    unsafe fn any_negative(x: [i32; N]) -> bool {
+        x.into_iter().any(|x| x < 0)
+    }
+
+    #[inline(always)]
+    unsafe fn splat_b(x: u32) -> [u8; 4 * N] {
+        [x as u8; 4 * N]
+    }
+    #[inline(always)]
+    unsafe fn load_b(from: *const u8) -> [u8; 4 * N] {
+        unsafe { from.cast::<[u8; 4 * N]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store_b(to: *mut u8, x: [u8; 4 * N]) {
+        unsafe { to.cast::<[u8; 4 * N]>().write_unaligned(x) }
+    }
+    #[inline(always)]
+    unsafe fn sub_saturating(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] {
+        zip(x, y, u8::saturating_sub)
+    }
+    #[inline(always)]
+    unsafe fn max_b(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] {
+        zip(x, y, u8::max)
+    }
+    #[inline(always)]
+    unsafe fn load_exponents(from: *const u8) -> [i32; N] {
+        let bytes = unsafe { from.cast::<[u8; N]>().read_unaligned() };
+        map(bytes, |byte| i32::from(byte) << 23)
+    }
+}
