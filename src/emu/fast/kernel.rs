@@ -30,6 +30,8 @@ const EXPONENT: i32 = 0x7f80_0000;
 /// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
 pub struct Tile<'a> {
     pub plan: &'a Plan,
+    /// Whether sums may leave 32 bits.
+    pub checked: bool,
     pub groups: usize,
     /// `[position][ROWS]`
     pub a: &'a [f32],
@@ -60,7 +62,7 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
     // asserted.
     unsafe {
-        match (plan.output, plan.checked, plan.halves.is_some()) {
+        match (plan.output, tile.checked, plan.halves.is_some()) {
             (Output::Fp32, false, false) => chunk::<V, FP32, false, false>(tile),
             (Output::Fp32, true, false) => chunk::<V, FP32, true, false>(tile),
             (Output::Fp32, false, true) => chunk::<V, FP32, false, true>(tile),
@@ -102,7 +104,7 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
         let mut exponents = Aligned([0u8; ROWS * WIDEST]);
         let exponents = exponents.0.as_mut_ptr();
         let mut bad = V::splat(0);
-        let f = plan.fraction_bits << 23;
+        let f = V::splat(plan.fraction_bits << 23);
         // Beyond 2^31, and back below it when an exponent is taken off.
         let twice_bias_plus_f =
             V::splat((254u32 + plan.fraction_bits as u32).wrapping_shl(23) as i32);
@@ -110,62 +112,58 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
         for group in 0..tile.groups {
             let first = group * plan.group;
             common_exponents::<V>(tile, first, exponents);
-            for v in 0..ACROSS {
-                let at = |row: usize| row * columns + v * V::LANES;
-                let mut c = [V::splat_f(0.0); ROWS];
-                let mut e = [V::splat(0); ROWS];
-                let mut scale = [V::splat_f(0.0); ROWS];
-                for row in 0..ROWS {
+            // Neighbouring rows do not depend on each other, so that the end of one overlaps with
+            // the start of the next.
+            for row in 0..ROWS {
+                let at = |v: usize| row * columns + v * V::LANES;
+                let mut c = [V::splat_f(0.0); ACROSS];
+                let mut e = [V::splat(0); ACROSS];
+                let mut scale = [V::splat_f(0.0); ACROSS];
+                for v in 0..ACROSS {
                     if !HALVES {
-                        c[row] = V::load_f(state.add(at(row)));
+                        c[v] = V::load_f(state.add(at(v)));
                     } else if group % 2 == 1 {
-                        c[row] = V::load_f(half.add(at(row)));
+                        c[v] = V::load_f(half.add(at(v)));
                     }
-                    let products = V::load_exponents(exponents.add(at(row)));
-                    e[row] = V::max(products, addend_exponent::<V, OUTPUT>(c[row]));
+                    let products = V::load_exponents(exponents.add(at(v)));
+                    e[v] = V::max(products, addend_exponent::<V, OUTPUT>(c[v]));
                     // 2^(F - E)
-                    scale[row] = V::from_bits(V::sub(twice_bias_plus_f, e[row]));
+                    scale[v] = V::from_bits(V::sub(twice_bias_plus_f, e[v]));
                 }
 
-                let mut sum = [V::splat(0); ROWS];
-                for part in 0..plan.group / plan.part {
-                    let from = first + part * plan.part;
-                    let part_sum = products::<V>(tile, from, v, columns, &scale);
-                    for row in 0..ROWS {
-                        sum[row] = if part == 0 {
-                            part_sum[row]
-                        } else {
-                            checked_add::<V, CHECKED>(sum[row], part_sum[row], &mut bad)
-                        };
+                let mut sum = products::<V>(tile, first, row, &scale);
+                for part in 1..plan.group / plan.part {
+                    let part = products::<V>(tile, first + part * plan.part, row, &scale);
+                    for v in 0..ACROSS {
+                        sum[v] = checked_add::<V, CHECKED>(sum[v], part[v], &mut bad);
                     }
                 }
 
-                for row in 0..ROWS {
-                    let old = c[row];
+                for v in 0..ACROSS {
+                    let old = c[v];
                     let finite = if OUTPUT == HALF {
-                        let infinite = infinite::<V>(old);
-                        V::from_bits(V::clear(V::bits(old), infinite))
+                        V::from_bits(V::clear(V::bits(old), infinite::<V>(old)))
                     } else {
                         old
                     };
-                    let term = V::truncate(V::mul(finite, scale[row]));
-                    let total = checked_add::<V, CHECKED>(sum[row], term, &mut bad);
+                    let term = V::truncate(V::mul(finite, scale[v]));
+                    let total = checked_add::<V, CHECKED>(sum[v], term, &mut bad);
                     // 2^(E - F)
-                    let back = V::from_bits(V::sub(e[row], V::splat(f)));
+                    let back = V::from_bits(V::sub(e[v], f));
                     let new = round::<V, OUTPUT>(plan, total, back, old);
                     if !HALVES {
-                        V::store_f(state.add(at(row)), new);
+                        V::store_f(state.add(at(v)), new);
                     } else if group % 2 == 0 {
-                        V::store_f(half.add(at(row)), new);
+                        V::store_f(half.add(at(v)), new);
                     } else {
-                        let closed = V::add_f(V::load_f(state.add(at(row))), new);
+                        let closed = V::add_f(V::load_f(state.add(at(v))), new);
                         let closed = if OUTPUT == HALF {
                             // FP32 has enough bits for the second rounding to be innocuous.
                             V::through_half(closed)
                         } else {
                             closed
                         };
-                        V::store_f(state.add(at(row)), closed);
+                        V::store_f(state.add(at(v)), closed);
                     }
                 }
             }
@@ -199,20 +197,20 @@ unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
     }
 }
 
-/// The truncated products of `plan.part` positions from `first` on, added up, for one register of
-/// columns and every row.
+/// The truncated products of `plan.part` positions from `first` on, added up, for one row and all
+/// columns.
 #[inline(always)]
 unsafe fn products<V: Vector>(
     tile: &Tile,
     first: usize,
-    v: usize,
-    columns: usize,
-    scale: &[V::F; ROWS],
-) -> [V::I; ROWS] {
+    row: usize,
+    scale: &[V::F; ACROSS],
+) -> [V::I; ACROSS] {
     unsafe {
-        let mut sum = [V::splat(0); ROWS];
-        let mut a = tile.a.as_ptr().add(first * ROWS);
-        let mut b = tile.b.as_ptr().add(first * columns + v * V::LANES);
+        let columns = ACROSS * V::LANES;
+        let mut sum = [V::splat(0); ACROSS];
+        let mut a = tile.a.as_ptr().add(first * ROWS + row);
+        let mut b = tile.b.as_ptr().add(first * columns);
         let mut left = tile.plan.part;
         while left >= 4 {
             for i in 0..4 {
@@ -229,21 +227,21 @@ unsafe fn products<V: Vector>(
     }
 }
 
-/// One k: four rows of A, each times the same register of B. A function and no closure: closures do
+/// One k: one element of A times a row of the strip of B. A function and no closure: closures do
 /// not inherit the target features that let intrinsics be inlined.
 #[inline(always)]
 unsafe fn position<V: Vector>(
     a: *const f32,
     b: *const f32,
-    scale: &[V::F; ROWS],
-    sum: &mut [V::I; ROWS],
+    scale: &[V::F; ACROSS],
+    sum: &mut [V::I; ACROSS],
 ) {
     unsafe {
-        let b = V::load_f(b);
-        for row in 0..ROWS {
-            let product = V::mul(V::splat_f(*a.add(row)), b);
-            let term = V::truncate(V::mul(product, scale[row]));
-            sum[row] = V::add(sum[row], term);
+        let a = V::splat_f(*a);
+        for v in 0..ACROSS {
+            let product = V::mul(a, V::load_f(b.add(v * V::LANES)));
+            let term = V::truncate(V::mul(product, scale[v]));
+            sum[v] = V::add(sum[v], term);
         }
     }
 }

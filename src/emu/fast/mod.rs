@@ -30,7 +30,7 @@ use super::{Arithmetic, Problem, Progress};
 use crate::num::{Format, Rounding, convert_exact, round_code};
 
 /// The k of a panel: a strip of B of that depth stays in the first-level cache or close to it.
-const DEPTH: usize = 256;
+const DEPTH: usize = 128;
 
 /// Rows of A that a task packs, and columns of B that are packed at a time.
 const TASK_ROWS: usize = 64;
@@ -251,6 +251,7 @@ impl Slab<'_> {
             let span = padded * ROWS;
             let mut tile = Tile {
                 plan: panel.plan,
+                checked: a.heavy[strip],
                 groups: padded / panel.plan.group,
                 a: &a.values[strip * span..][..span],
                 fields: &a.fields[strip * span..][..span],

@@ -68,6 +68,8 @@ pub struct PackedA {
     /// Shift of every row, times 2^23.
     pub shifts: Vec<i32>,
     pub ranges: Vec<Range>,
+    /// Whether sums of products with the rows of a strip may leave 32 bits, per strip.
+    pub heavy: Vec<bool>,
     /// Whether a row has an infinity or NaN here.
     pub special: Vec<bool>,
 }
@@ -178,6 +180,11 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
     }
 }
 
+/// 2^e within an f32's normal range; beyond it the panel is refused anyway.
+fn exp2(e: i32) -> f32 {
+    f32::from_bits(((e.clamp(-126, 127) + 127) as u32) << 23)
+}
+
 /// Packs rows `first..first + count` of a plane (A as it is).
 pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> PackedA {
     let strips = count.div_ceil(ROWS);
@@ -187,8 +194,10 @@ pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> Packed
         fields: vec![0; strips * padded * ROWS],
         shifts: vec![0; strips * ROWS],
         ranges: vec![EMPTY; strips],
+        heavy: vec![false; strips],
         special: vec![false; count],
     };
+    let limit = panel.plan.weight_limit();
     let mut codes = vec![0u32; panel.len];
     for row in 0..count {
         plane.read_row(first + row, panel.start, &mut codes);
@@ -198,11 +207,18 @@ pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> Packed
         packed.ranges[strip] = packed.ranges[strip].join(line.range);
         packed.special[row] = line.special;
         let base = strip * padded * ROWS + lane;
+        let mut weight = 0.0;
         for position in 0..padded {
             let k = panel.k(position);
+            if position % panel.plan.group == 0 {
+                weight = 0.0;
+            }
             if k >= panel.len || line.exponents[k] == ZERO {
                 continue; // value 0, field 0
             }
+            let significand = line.values[k].abs() * exp2(line.shift - line.exponents[k]);
+            weight += significand;
+            packed.heavy[strip] |= panel.plan.checked && weight > limit;
             let at = base + position * ROWS;
             packed.values[at] = line.values[k];
             let relative = line.exponents[k] - line.shift;

@@ -94,6 +94,15 @@ impl Plan {
         })
     }
 
+    /// As long as the significands of a group of A add up to no more than this, no sum of its
+    /// products and an accumulator leaves 32 bits, whatever B holds.
+    pub fn weight_limit(&self) -> f32 {
+        let largest = 2.0 - 0.5f32.powi(self.b.fraction_bits() as i32);
+        let room = (1i64 << 31) - (1 << (self.fraction_bits + 1)) - 1;
+        // Rounded down well below any rounding of the sum it is compared with.
+        (room as f64 / (1i64 << self.fraction_bits) as f64) as f32 / largest * 0.9999
+    }
+
     /// Products per step of the model.
     pub fn span(&self) -> usize {
         match &self.halves {

@@ -66,6 +66,7 @@ fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(b
         let column = |i: usize| b[strip(i)];
         let mut tile = Tile {
             plan: &plan,
+            checked: true,
             groups: GROUPS,
             a: &a.iter().map(|x| x.0).collect::<Vec<_>>(),
             fields: &a.iter().map(|x| x.1 * 0x0101_0101).collect::<Vec<_>>(),
