@@ -45,7 +45,7 @@ pub struct Tile<'a> {
     pub state: &'a mut [i32],
 }
 
-/// Runs a tile. False if a precondition failed; then the state is to be disregarded.
+/// Runs a tile. False if a precondition failed; then the state is as it was.
 ///
 /// # Safety
 /// The machine must have the features that `V` needs.
@@ -168,8 +168,11 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
                 }
             }
         }
-        leave::<V>(tile, state);
-        !V::any_negative(bad)
+        let sound = !V::any_negative(bad);
+        if sound {
+            leave::<V>(tile, state);
+        }
+        sound
     }
 }
 

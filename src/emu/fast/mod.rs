@@ -102,6 +102,9 @@ impl<'a> Fast<'a> {
 
     /// The bits of the f32 that means what an accumulator's code means.
     fn to_state(&self, code: u64) -> i32 {
+        if self.arithmetic.accumulator == Format::Fp32 {
+            return code as u32 as i32;
+        }
         let state = convert_exact(self.arithmetic.accumulator, code, Format::Fp32);
         state.expect("an f32 holds every accumulator of a plan") as u32 as i32
     }
@@ -126,68 +129,81 @@ impl Slab<'_> {
                 .collect(),
             columns: (0..n).map(|_| AtomicBool::new(false)).collect(),
         };
-        let mut state = self.initial_state(&flags);
-
         let depth = DEPTH.next_multiple_of(plan.span());
         for left in (0..n).step_by(BLOCK_COLUMNS) {
             let columns = left..n.min(left + BLOCK_COLUMNS);
+            let mut state = self.initial_state(columns.clone(), &flags);
             for start in (0..problem.k).step_by(depth) {
-                let panel = Panel {
-                    start,
-                    len: depth.min(problem.k - start),
-                    plan,
-                };
+                let panel = Panel::new(plan, start, depth.min(problem.k - start));
                 self.multiply(&panel, columns.clone(), &mut state, &flags);
             }
+            self.store(columns, &state, out);
         }
-
-        out.par_chunks_mut(n)
-            .zip(state.par_chunks(n))
-            .for_each(|(out, state)| {
-                for (out, &state) in out.iter_mut().zip(state) {
-                    *out = self.fast.from_state(state);
-                }
-            });
         special::settle(self.fast, self.batch, self.rows.clone(), &flags, out);
     }
 
-    /// C, with infinities and NaNs taken for zeros: those elements are settled at the end.
-    fn initial_state(&self, flags: &Flags) -> Vec<i32> {
-        let n = self.fast.problem.n;
-        let mut state = vec![0i32; self.rows.len() * n];
+    /// Rows of a strip's state, those that fill the last strip of A included.
+    fn padded_rows(&self) -> usize {
+        self.rows.len().next_multiple_of(ROWS)
+    }
+
+    /// Accumulators of a block of columns as the kernel wants them: strip by strip, row by row, as
+    /// the bits of an f32. At first they are C, with infinities and NaNs taken for zeros: those
+    /// elements are settled at the end.
+    fn initial_state(&self, columns: Range<usize>, flags: &Flags) -> Vec<i32> {
+        let wide = self.fast.platform.columns();
+        let strip = self.padded_rows() * wide;
+        let mut state = vec![0i32; columns.len().div_ceil(wide) * strip];
         let Some(c) = self.fast.problem.c else {
             return state;
         };
         let c = c.plane(self.batch);
         let format = self.fast.arithmetic.accumulator;
         state
-            .par_chunks_mut(n)
-            .enumerate()
-            .for_each(|(row, state)| {
-                let mut codes = vec![0u32; n];
-                c.read_row(self.rows.start + row, 0, &mut codes);
-                for (state, code) in state.iter_mut().zip(codes) {
-                    let number = format.unpack(code.into());
-                    if number.is_nan() || number.is_infinite() {
-                        flags.rows[row].store(true, Ordering::Relaxed);
-                    } else if format == Format::Fp32 {
-                        *state = code as i32;
-                    } else {
-                        *state = self.fast.to_state(code.into());
+            .par_chunks_mut(strip)
+            .zip(columns.clone().into_par_iter().step_by(wide))
+            .for_each(|(state, left)| {
+                let count = wide.min(columns.end - left);
+                let mut codes = vec![0u32; count];
+                for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
+                    c.read_row(row, left, &mut codes);
+                    for (state, &code) in state.iter_mut().zip(&codes) {
+                        let number = format.unpack(code.into());
+                        if number.is_nan() || number.is_infinite() {
+                            flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);
+                        } else {
+                            *state = self.fast.to_state(code.into());
+                        }
                     }
                 }
             });
         state
     }
 
+    /// Finished accumulators of a block of columns, as codes in their places.
+    fn store(&self, columns: Range<usize>, state: &[i32], out: &mut [u64]) {
+        let wide = self.fast.platform.columns();
+        let strip = self.padded_rows() * wide;
+        let n = self.fast.problem.n;
+        out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
+            let pieces = out[columns.clone()].chunks_mut(wide);
+            for (out, state) in pieces.zip(state.chunks(strip)) {
+                for (out, &state) in out.iter_mut().zip(&state[row * wide..]) {
+                    *out = self.fast.from_state(state);
+                }
+            }
+        });
+    }
+
     /// Adds the products of a panel of k to the accumulators of a block of columns.
     fn multiply(&self, panel: &Panel, columns: Range<usize>, state: &mut [i32], flags: &Flags) {
         let wide = self.fast.platform.columns();
         let transposed = self.fast.problem.b.transposed().plane(self.batch);
-        let starts: Vec<_> = columns.clone().step_by(wide).collect();
-        let strips: Vec<PackedB> = starts
-            .par_iter()
-            .map(|&first| {
+        let strips: Vec<PackedB> = columns
+            .clone()
+            .into_par_iter()
+            .step_by(wide)
+            .map(|first| {
                 let count = wide.min(columns.end - first);
                 let strip = pack_b(transposed, first, count, wide, panel);
                 flag(&flags.columns[first..first + count], &strip.special);
@@ -195,98 +211,90 @@ impl Slab<'_> {
             })
             .collect();
 
-        // Enough tasks for every core, also where there are few rows.
-        let n = self.fast.problem.n;
-        let row_tasks = self.rows.len().div_ceil(TASK_ROWS);
-        let across = (4 * rayon::current_num_threads()).div_ceil(row_tasks);
-        let strips_each = strips.len().div_ceil(across).max(1);
-        let width = strips_each * wide;
-        let mut tasks = Vec::new();
-        for (task, block) in state.chunks_mut(TASK_ROWS * n).enumerate() {
-            let first = tasks.len();
-            for index in 0..strips.len().div_ceil(strips_each) {
-                tasks.push((task * TASK_ROWS, index * strips_each, Vec::new()));
-            }
-            for row in block.chunks_mut(n) {
-                let row = &mut row[columns.clone()];
-                for (piece, (.., rows)) in row.chunks_mut(width).zip(&mut tasks[first..]) {
-                    rows.push(piece);
-                }
-            }
-        }
         let plane = self.fast.problem.a.plane(self.batch);
-        tasks.into_par_iter().for_each(|(row, strip, mut pieces)| {
-            let a = pack_a(plane, self.rows.start + row, pieces.len(), panel);
-            flag(&flags.rows[row..row + pieces.len()], &a.special);
-            for (i, b) in strips[strip..].iter().take(strips_each).enumerate() {
-                let left = columns.start + (strip + i) * wide;
-                self.strip(panel, &a, b, row, left, i * wide, &mut pieces);
-            }
-            let elements = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-            (self.progress)((elements * panel.len) as u64);
-        });
+        self.tasks(strips.len(), state)
+            .into_par_iter()
+            .for_each(|mut task| {
+                let rows = self.rows.start + task.row..self.rows.end;
+                let rows = rows.start..rows.end.min(rows.start + TASK_ROWS);
+                let a = pack_a(plane, rows.start, rows.len(), panel);
+                flag(&flags.rows[task.row..], &a.special);
+                let mut done = 0;
+                for (i, state) in task.states.iter_mut().enumerate() {
+                    let left = columns.start + (task.strip + i) * wide;
+                    let block = Block {
+                        batch: self.batch,
+                        rows: rows.clone(),
+                        columns: left..columns.end.min(left + wide),
+                    };
+                    self.strip(panel, &a, &strips[task.strip + i], &block, state);
+                    done += rows.len() * block.columns.len();
+                }
+                (self.progress)((done * panel.len) as u64);
+            });
     }
 
-    /// All rows of a task times one strip of columns. `offset` is where the strip starts in the
-    /// pieces.
-    #[allow(clippy::too_many_arguments)]
-    fn strip(
-        &self,
-        panel: &Panel,
-        a: &PackedA,
-        b: &PackedB,
-        row: usize,
-        left: usize,
-        offset: usize,
-        pieces: &mut [&mut [i32]],
-    ) {
+    /// Blocks of rows times runs of strips: enough for every core, also where rows are few.
+    fn tasks<'s>(&self, strips: usize, state: &'s mut [i32]) -> Vec<Task<'s>> {
         let wide = self.fast.platform.columns();
-        let padded = panel.padded();
-        let mut state = vec![0i32; ROWS * wide];
-        for (strip, rows) in pieces.chunks_mut(ROWS).enumerate() {
-            let count = wide.min(rows[0].len() - offset);
-            for (state, row) in state.chunks_mut(wide).zip(&*rows) {
-                state[..count].copy_from_slice(&row[offset..offset + count]);
+        let across =
+            (4 * rayon::current_num_threads()).div_ceil(self.rows.len().div_ceil(TASK_ROWS));
+        let run = strips.div_ceil(across);
+        let mut tasks: Vec<Task> = Vec::new();
+        for (strip, state) in state.chunks_mut(self.padded_rows() * wide).enumerate() {
+            for (index, state) in state.chunks_mut(TASK_ROWS * wide).enumerate() {
+                if strip % run == 0 {
+                    let row = index * TASK_ROWS;
+                    let states = Vec::with_capacity(run);
+                    tasks.push(Task { row, strip, states });
+                }
+                let blocks = self.rows.len().div_ceil(TASK_ROWS);
+                let mine = tasks.len() - if strip % run == 0 { 1 } else { blocks - index };
+                tasks[mine].states.push(state);
             }
-            let span = padded * ROWS;
+        }
+        tasks
+    }
+
+    /// A block of rows times one strip of columns.
+    fn strip(&self, panel: &Panel, a: &PackedA, b: &PackedB, block: &Block, state: &mut [i32]) {
+        let wide = self.fast.platform.columns();
+        let span = panel.padded() * ROWS;
+        for (strip, state) in state.chunks_mut(ROWS * wide).enumerate() {
             let mut tile = Tile {
                 plan: panel.plan,
                 checked: a.heavy[strip],
-                groups: padded / panel.plan.group,
+                groups: panel.padded() / panel.plan.group,
                 a: &a.values[strip * span..][..span],
                 fields: &a.fields[strip * span..][..span],
                 row_shifts: &a.shifts[strip * ROWS..][..ROWS],
                 b: &b.values,
                 gaps: &b.gaps,
                 column_shifts: &b.shifts,
-                state: &mut state,
+                state,
             };
-            let suits = a.ranges[strip].suits(b.ranges[0], panel.plan, padded);
-            if suits && self.fast.platform.run(&mut tile) {
-                for (state, row) in state.chunks(wide).zip(rows) {
-                    row[offset..offset + count].copy_from_slice(&state[..count]);
-                }
-            } else {
+            let suits = a.ranges[strip].suits(b.ranges[0], panel.plan, panel.padded());
+            if !suits || !self.fast.platform.run(&mut tile) {
+                let first = block.rows.start + strip * ROWS;
                 let block = Block {
-                    batch: self.batch,
-                    rows: self.rows.start + row + strip * ROWS
-                        ..self.rows.start + row + strip * ROWS + rows.len(),
-                    columns: left..left + count,
+                    rows: first..block.rows.end.min(first + ROWS),
+                    ..block.clone()
                 };
-                self.exactly(panel, &block, offset, rows);
+                self.exactly(panel, &block, state);
             }
         }
     }
 
     /// A tile whose preconditions failed, by the exact engine; specials are zeros here as well.
-    fn exactly(&self, panel: &Panel, block: &Block, offset: usize, rows: &mut [&mut [i32]]) {
+    fn exactly(&self, panel: &Panel, block: &Block, state: &mut [i32]) {
         let fast = self.fast;
         let count = block.columns.len();
-        let mut codes: Vec<u64> = rows
-            .iter()
-            .flat_map(|row| &row[offset..offset + count])
-            .map(|&state| fast.from_state(state))
-            .collect();
+        let rows = state
+            .chunks_mut(fast.platform.columns())
+            .take(block.rows.len());
+        let mut rows: Vec<_> = rows.map(|row| &mut row[..count]).collect();
+        let states = rows.iter().flat_map(|row| row.iter());
+        let mut codes: Vec<u64> = states.map(|&state| fast.from_state(state)).collect();
         exact::accumulate(
             fast.problem,
             fast.arithmetic,
@@ -296,11 +304,19 @@ impl Slab<'_> {
             special::zeroed,
         );
         for (row, codes) in rows.iter_mut().zip(codes.chunks(count)) {
-            for (state, &code) in row[offset..].iter_mut().zip(codes) {
+            for (state, &code) in row.iter_mut().zip(codes) {
                 *state = fast.to_state(code);
             }
         }
     }
+}
+
+/// Some rows times some strips, and where their accumulators are.
+struct Task<'s> {
+    /// Counted from the slab's first.
+    row: usize,
+    strip: usize,
+    states: Vec<&'s mut [i32]>,
 }
 
 fn flag(flags: &[AtomicBool], special: &[bool]) {

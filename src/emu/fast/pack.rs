@@ -85,28 +85,42 @@ pub struct PackedB {
     pub special: Vec<bool>,
 }
 
-/// Where the k of a panel go: `order[i]` is the k at position i, `padded` positions in all.
+/// Some consecutive k of a product, in the order in which the kernel takes them.
 pub struct Panel<'a> {
+    pub plan: &'a Plan,
     pub start: usize,
     pub len: usize,
-    pub plan: &'a Plan,
+    /// For every position the k, counted from `start`; at or beyond `len` it is padding.
+    order: Vec<usize>,
 }
 
-impl Panel<'_> {
-    /// Positions, zero products included, that fill the last step.
-    pub fn padded(&self) -> usize {
-        self.len.next_multiple_of(self.plan.span())
+impl<'a> Panel<'a> {
+    pub fn new(plan: &'a Plan, start: usize, len: usize) -> Panel<'a> {
+        let span = plan.span();
+        let padded = len.next_multiple_of(span);
+        let order = match &plan.halves {
+            None => (0..padded).collect(),
+            Some(order) => (0..padded)
+                .map(|position| position / span * span + order[position % span])
+                .collect(),
+        };
+        Panel {
+            plan,
+            start,
+            len,
+            order,
+        }
     }
 
-    /// The k (from the panel's start) at a position; beyond the end of K it is padding.
-    fn k(&self, position: usize) -> usize {
-        match &self.plan.halves {
-            None => position,
-            Some(order) => {
-                let span = order.len();
-                position / span * span + order[position % span]
-            }
-        }
+    /// Positions, zero products included, that fill the last step.
+    pub fn padded(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Positions and their k, the padding left out.
+    fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
+        let all = self.order.iter().copied().enumerate();
+        all.filter(|&(_, k)| k < self.len)
     }
 }
 
@@ -114,6 +128,8 @@ impl Panel<'_> {
 struct Line {
     values: Vec<f32>,
     exponents: Vec<i32>,
+    /// In units of the last fraction bit.
+    significands: Vec<u32>,
     shift: i32,
     range: Range,
     special: bool,
@@ -140,7 +156,9 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
     let (mut low, mut high) = (EMPTY.low, EMPTY.high);
     let mut values = vec![0f32; codes.len()];
     let mut exponents = vec![0i32; codes.len()];
-    for ((value, exponent), &code) in values.iter_mut().zip(&mut exponents).zip(codes) {
+    let mut significands = vec![0u32; codes.len()];
+    let parts = values.iter_mut().zip(&mut exponents).zip(&mut significands);
+    for (((value, exponent), significand), &code) in parts.zip(codes) {
         let code = code >> ignored;
         let magnitude = code & ones;
         let is_special = magnitude >= first_special;
@@ -150,8 +168,10 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
         let sign = (code >> sign_bit) << 31;
         let unscaled = f32::from_bits(magnitude << (23 - fraction_bits));
         *value = f32::from_bits((unscaled * scale).to_bits() | sign);
-        let field = (magnitude >> fraction_bits).max(1) as i32;
-        let e = field - format.bias();
+        let field = magnitude >> fraction_bits;
+        let hidden = field.min(1) << fraction_bits;
+        *significand = magnitude & ((1 << fraction_bits) - 1) | hidden;
+        let e = field.max(1) as i32 - format.bias();
         *exponent = if magnitude == 0 { ZERO } else { e };
         low = low.min(if magnitude == 0 { EMPTY.low } else { e });
         high = high.max(if magnitude == 0 { EMPTY.high } else { e });
@@ -170,6 +190,7 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
     Line {
         values,
         exponents,
+        significands,
         shift,
         range: Range {
             low,
@@ -180,9 +201,15 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
     }
 }
 
-/// 2^e within an f32's normal range; beyond it the panel is refused anyway.
-fn exp2(e: i32) -> f32 {
-    f32::from_bits(((e.clamp(-126, 127) + 127) as u32) << 23)
+/// Whether the significands of some group add up to so much that a sum could leave 32 bits.
+fn is_heavy(panel: &Panel, line: &Line) -> bool {
+    let limit = panel.plan.weight_limit();
+    let weight = |group: &[usize]| -> u32 {
+        let significands = group.iter().filter_map(|&k| line.significands.get(k));
+        significands.sum()
+    };
+    let mut groups = panel.order.chunks(panel.plan.group);
+    groups.any(|group| weight(group) > limit)
 }
 
 /// Packs rows `first..first + count` of a plane (A as it is).
@@ -197,7 +224,6 @@ pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> Packed
         heavy: vec![false; strips],
         special: vec![false; count],
     };
-    let limit = panel.plan.weight_limit();
     let mut codes = vec![0u32; panel.len];
     for row in 0..count {
         plane.read_row(first + row, panel.start, &mut codes);
@@ -207,24 +233,17 @@ pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> Packed
         packed.ranges[strip] = packed.ranges[strip].join(line.range);
         packed.special[row] = line.special;
         let base = strip * padded * ROWS + lane;
-        let mut weight = 0.0;
-        for position in 0..padded {
-            let k = panel.k(position);
-            if position % panel.plan.group == 0 {
-                weight = 0.0;
-            }
-            if k >= panel.len || line.exponents[k] == ZERO {
+        for (position, k) in panel.positions() {
+            if line.exponents[k] == ZERO {
                 continue; // value 0, field 0
             }
-            let significand = line.values[k].abs() * exp2(line.shift - line.exponents[k]);
-            weight += significand;
-            packed.heavy[strip] |= panel.plan.checked && weight > limit;
             let at = base + position * ROWS;
             packed.values[at] = line.values[k];
             let relative = line.exponents[k] - line.shift;
             let field = (127 + TOP + relative).clamp(0, 255) as u32;
             packed.fields[at] = field * 0x0101_0101;
         }
+        packed.heavy[strip] |= panel.plan.checked && is_heavy(panel, &line);
     }
     packed
 }
@@ -253,9 +272,8 @@ pub fn pack_b(
         packed.shifts[column] = line.shift << 23;
         packed.ranges[0] = packed.ranges[0].join(line.range);
         packed.special[column] = line.special;
-        for position in 0..padded {
-            let k = panel.k(position);
-            if k >= panel.len || line.exponents[k] == ZERO {
+        for (position, k) in panel.positions() {
+            if line.exponents[k] == ZERO {
                 continue;
             }
             let at = position * wide + column;

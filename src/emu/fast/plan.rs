@@ -94,13 +94,15 @@ impl Plan {
         })
     }
 
-    /// As long as the significands of a group of A add up to no more than this, no sum of its
-    /// products and an accumulator leaves 32 bits, whatever B holds.
-    pub fn weight_limit(&self) -> f32 {
-        let largest = 2.0 - 0.5f32.powi(self.b.fraction_bits() as i32);
-        let room = (1i64 << 31) - (1 << (self.fraction_bits + 1)) - 1;
-        // Rounded down well below any rounding of the sum it is compared with.
-        (room as f64 / (1i64 << self.fraction_bits) as f64) as f32 / largest * 0.9999
+    /// As long as the significands of a group of A, in units of their last bit, add up to no more
+    /// than this, no sum of its products and an accumulator leaves 32 bits, whatever B holds.
+    pub fn weight_limit(&self) -> u32 {
+        let largest = (2i64 << self.b.fraction_bits()) - 1;
+        let fraction = self.a.fraction_bits() + self.b.fraction_bits();
+        // A sum is at most weight * largest * 2^(F - fraction), an addend below 2^(F + 1).
+        let room = (1i64 << 31) - 1 - (1 << (self.fraction_bits + 1));
+        let weight = (i128::from(room) << fraction) / (i128::from(largest) << self.fraction_bits);
+        u32::try_from(weight).unwrap_or(u32::MAX)
     }
 
     /// Products per step of the model.

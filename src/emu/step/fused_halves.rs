@@ -61,7 +61,7 @@ impl FusedHalves {
 
     pub(super) fn summary(&self) -> String {
         format!(
-            "two halves of {} products (k mod {} in {:?} first), C added last with {}; each half a {}",
+            "{} products in two halves (k mod {} in {:?} first), C added last with {}; each half a {}",
             self.span,
             self.period,
             self.first,
@@ -73,6 +73,9 @@ impl FusedHalves {
     pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
         if self.period == 0 || self.first.iter().any(|&k| k >= self.period) {
             return Err("first names positions beyond period".into());
+        }
+        if !matches!(self.closing, Rounding::NearestEven | Rounding::TowardZero) {
+            return Err("closing must be rne or rz".into());
         }
         if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.period) {
             return Err("span must be a multiple of period, at most 1024".into());
