@@ -1,10 +1,11 @@
-//! The pages that show the catalogue are rendered from it, so that they cannot drift.
+//! What documents show of the catalogue, the tool's output and the library cannot drift.
 //!
-//! `TCVERIFY_BLESS=1 cargo test --test docs` rewrites them.
+//! `TCVERIFY_BLESS=1 cargo test --test docs` rewrites what is rendered from the catalogue.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use tcverify::emu::model::{Architecture, Instruction, Rule};
 use tcverify::emu::{Catalogue, Evidence};
@@ -27,9 +28,65 @@ fn the_readme_shows_the_catalogue() {
     });
 }
 
+#[test]
+fn the_reports_in_the_readme_are_real() {
+    let readme = read("README.md");
+    let shown: Vec<_> = blocks(&readme, "text")
+        .filter_map(|block| block.strip_prefix("$ tcverify "))
+        .collect();
+    assert_eq!(shown.len(), 2);
+    for block in shown {
+        let (arguments, report) = block.split_once('\n').unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_tcverify"))
+            .args(arguments.split_whitespace())
+            .current_dir(in_repository("tests/fixtures/papers/ampere-mma-fp16-f32"))
+            .output()
+            .unwrap();
+        let real = String::from_utf8(output.stdout).unwrap();
+        match report.strip_suffix("    ...\n") {
+            Some(beginning) => assert_eq!(&real[..beginning.len()], beginning),
+            None => assert_eq!(real, report),
+        }
+    }
+}
+
+#[test]
+fn the_readme_and_the_rustdoc_have_one_example() {
+    let library: String = read("src/lib.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line)))
+        .filter(|line| !line.starts_with("# Ok"))
+        .collect();
+    let readme = read("README.md");
+    let example = blocks(&readme, "rust").next().unwrap();
+    // The rustdoc's block has no language: it is the one that holds the example.
+    assert!(library.contains(&format!("```\n{example}```\n")));
+}
+
+fn in_repository(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(in_repository(name)).unwrap()
+}
+
+/// The contents of a page's blocks of code in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let begin = format!("```{language}\n");
+    let mut rest = page;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once(&begin)?;
+        let (block, after) = after.split_once("```\n")?;
+        rest = after;
+        Some(block)
+    })
+}
+
 /// Fails if a file differs from what `render` makes of it, or writes that if so asked.
 fn keep(name: &str, render: impl Fn(&str) -> String) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
+    let path = in_repository(name);
     let old = fs::read_to_string(&path).unwrap_or_default();
     let new = render(&old);
     if std::env::var_os("TCVERIFY_BLESS").is_some_and(|v| v == "1") {
