@@ -1,7 +1,7 @@
 //! Tensors of raw codes, wherever their bytes live.
 //!
 //! A [`Tensor`] is a shape, a [`Format`] and bytes it does not interpret until asked: a memory-mapped
-//! file stays mapped, in its own order and byte order, and [`Tensor::code`] takes one element out.
+//! file stays mapped, in its own order and byte order, and [`Plane::code`] takes one element out.
 
 use std::sync::Arc;
 

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Recompute every digest of a tcverify.report/1 from the files that it names.
+
+Nothing of tcverify is used: this is a second implementation of what docs/report-format.md says
+about digests, to be read beside it. It does not replay the product.
+
+Usage: verify_report.py REPORT.json [--root DIR] [--replayed D.npy]
+
+  --root DIR        paths of the report are relative to DIR (default: the working directory)
+  --replayed D.npy  what `tcverify replay -o D.npy` wrote, to check the digest of the reproduced D
+
+Exit codes: 0 all agree, 1 something does not, 2 the report or a file cannot be read.
+Needs Python 3.9 and NumPy.
+"""
+
+import argparse
+import ast
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Format(NamedTuple):
+    exponent_bits: int
+    fraction_bits: int
+    bytes: int  # of one code
+    specials: str = "ieee"  # what the largest exponent field means: ieee, nan_only or none
+    ignored_bits: int = 0  # low bits of a code that the format does not have
+
+
+FORMATS = {
+    "fp16": Format(5, 10, 2),
+    "bf16": Format(8, 7, 2),
+    "tf32": Format(8, 10, 4, ignored_bits=13),
+    "e4m3": Format(4, 3, 1, "nan_only"),
+    "e5m2": Format(5, 2, 1),
+    "e3m2": Format(3, 2, 1, "none"),
+    "e2m3": Format(2, 3, 1, "none"),
+    "e2m1": Format(2, 1, 1, "none"),
+    "fp32": Format(8, 23, 4),
+    "fp64": Format(11, 52, 8),
+}
+
+# Names that some writers put where a type string belongs.
+NAMED_FLOATS = {"float16": "<f2", "float32": "<f4", "float64": "<f8"}
+NAMED_CODES = {"bfloat16": "<u2"}  # every other name is a format of one byte
+
+FLOATS = {2: "fp16", 4: "fp32", 8: "fp64"}
+
+
+class Stored(NamedTuple):
+    descr: str
+    fortran_order: bool
+    elements: np.ndarray  # unsigned integers: the bits of each element
+    float_format: str  # "fp16", "fp32" or "fp64" if the elements are floats, else ""
+
+
+def read_npy(path: Path) -> Stored:
+    data = path.read_bytes()
+    if data[:6] != b"\x93NUMPY":
+        raise ValueError(f"{path}: not a .npy file")
+    start = 10 if data[6] == 1 else 12
+    length = int.from_bytes(data[8:start], "little")
+    header = ast.literal_eval(data[start : start + length].decode())
+    descr = header["descr"]
+
+    storage = NAMED_FLOATS.get(descr, descr)
+    if storage[0] not in "<>|":
+        storage = NAMED_CODES.get(descr, "|u1")
+    order, kind, width = storage[0], storage[1], int(storage[2:])
+    raw = np.frombuffer(data, f"{'>' if order == '>' else '<'}u{width}", offset=start + length)
+    elements = raw.reshape(header["shape"], order="F" if header["fortran_order"] else "C")
+    is_float = kind == "f" and width > 1  # <f1 is how ml_dtypes writes the codes of float8_e5m2
+    return Stored(descr, header["fortran_order"], elements, FLOATS[width] if is_float else "")
+
+
+def convert(code: int, source: Format, target: Format) -> int:
+    """The code of `target` that means what `code` means in `source`, an IEEE format."""
+    negative = code >> (source.exponent_bits + source.fraction_bits)
+    field = code >> source.fraction_bits & ((1 << source.exponent_bits) - 1)
+    fraction = code & ((1 << source.fraction_bits) - 1)
+    top = (1 << target.exponent_bits) - 1
+    least = 2 - (1 << (target.exponent_bits - 1))  # the exponent of subnormals
+
+    if field == (1 << source.exponent_bits) - 1:  # infinity, or NaN
+        if fraction and target.specials == "nan_only":
+            magnitude = (top << target.fraction_bits) + (1 << target.fraction_bits) - 1
+        elif target.specials == "ieee":
+            # A NaN keeps its leading fraction bits.
+            narrower = source.fraction_bits - target.fraction_bits
+            kept = fraction >> narrower if narrower > 0 else fraction << -narrower
+            if narrower > 0 and kept << narrower != fraction:
+                raise ValueError(f"0x{code:x}: its NaN payload does not fit")
+            magnitude = (top << target.fraction_bits) + kept
+        else:
+            raise ValueError(f"0x{code:x}: the format has no such value")
+    else:
+        significand = fraction + ((1 << source.fraction_bits) if field else 0)
+        lsb = max(field, 1) + 1 - (1 << (source.exponent_bits - 1)) - source.fraction_bits
+        exponent = max(lsb + significand.bit_length() - 1, least) if significand else least
+        shift = lsb - (exponent - target.fraction_bits)
+        exact = significand << shift if shift >= 0 else significand >> -shift
+        if shift < 0 and exact << -shift != significand:
+            raise ValueError(f"0x{code:x}: not representable")
+        # The leading bit of a normal significand carries into the exponent field, as it should.
+        magnitude = ((exponent - least) << target.fraction_bits) + exact
+        limit = {
+            "ieee": top << target.fraction_bits,
+            "nan_only": (top + 1 << target.fraction_bits) - 1,
+            "none": top + 1 << target.fraction_bits,
+        }[target.specials]
+        if magnitude >= limit:
+            raise ValueError(f"0x{code:x}: too large")
+    code = magnitude | negative << (target.exponent_bits + target.fraction_bits)
+    return code << target.ignored_bits
+
+
+def codes(stored: Stored, name: str) -> np.ndarray:
+    """The codes of the format `name`, as little-endian unsigned integers."""
+    target, held = FORMATS[name], stored.float_format
+    elements = stored.elements
+    if held and held != name and not (held == "fp32" and name == "tf32"):
+        values, where = np.unique(elements, return_inverse=True)
+        table = [convert(int(value), FORMATS[held], target) for value in values]
+        elements = np.array(table, np.uint64)[where].reshape(elements.shape)
+    elif elements.dtype.itemsize != target.bytes:
+        raise ValueError(f"elements of {stored.descr} are no codes of {name}")
+    return elements.astype(f"<u{target.bytes}")
+
+
+def nearest_tf32(registers: np.ndarray) -> np.ndarray:
+    """To nearest, ties away from zero; infinities and NaNs as they are."""
+    special = (registers & 0x7F800000) == 0x7F800000
+    return np.where(special, registers, (registers + 0x1000) & 0xFFFFE000).astype("<u4")
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def payload_sha256(array: np.ndarray) -> str:
+    return sha256(array.tobytes(order="C"))
+
+
+class Tally:
+    def __init__(self):
+        self.failed = 0
+
+    def __call__(self, what: str, said, found):
+        agrees = said == found
+        self.failed += not agrees
+        print(f"{'ok ' if agrees else 'BAD'}  {what:<22} {found}")
+        if not agrees:
+            print(f"     {'the report says':<22} {said}")
+
+
+def check_input(name: str, entry: dict, root: Path, check: Tally):
+    path = root / entry["path"]
+    check(f"{name} file", entry["file_sha256"], sha256(path.read_bytes()))
+    stored = read_npy(path)
+    layout = (stored.descr, stored.fortran_order, list(stored.elements.shape))
+    check(f"{name} layout", (entry["descr"], entry["fortran_order"], entry["shape"]), layout)
+    array = codes(stored, entry["format"])
+    if (low := entry["tf32_low_bits"]) is not None:
+        registers = stored.float_format in ("", "fp32")
+        count = int(np.count_nonzero(array & 0x1FFF)) if registers else 0
+        check(f"{name} TF32 low bits", low["elements"], count)
+        if low["treatment"] == "nearest":
+            array = nearest_tf32(array)
+    check(f"{name} payload", entry["payload_sha256"], payload_sha256(array))
+
+
+def check_verdict(report: dict, check: Tally):
+    outcome, reproduced = report["outcome"], report["reproduced"]["payload_sha256"]
+    if outcome["judged_by"] == "digest":
+        same = outcome["expected_payload_sha256"] == reproduced
+    else:
+        comparison = outcome["comparison"]
+        same = comparison["mismatches"] == 0
+        if same and comparison["accepted"] == 0:
+            check("replay = D payload", reproduced, report["inputs"]["d"]["payload_sha256"])
+    check("verdict", report["verdict"], "identical" if same else "different")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report", type=Path, metavar="REPORT.json")
+    parser.add_argument("--root", type=Path, default=Path("."), metavar="DIR")
+    parser.add_argument("--replayed", type=Path, metavar="D.npy")
+    options = parser.parse_args()
+    check = Tally()
+    try:
+        report = json.loads(options.report.read_text())
+        if report["schema"] != "tcverify.report/1":
+            raise ValueError(f"{options.report}: schema is {report['schema']!r}")
+        model = report["model"]
+        arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
+        check("model", model["sha256"], sha256(arithmetic.encode()))
+        for name, entry in report["inputs"].items():
+            if entry is not None:
+                check_input(name.upper(), entry, options.root, check)
+        if options.replayed is not None:
+            said = report["reproduced"]
+            replayed = codes(read_npy(options.replayed), said["format"])
+            check("replay shape", said["shape"], list(replayed.shape))
+            check("replay payload", said["payload_sha256"], payload_sha256(replayed))
+        check_verdict(report, check)
+    except (OSError, KeyError, SyntaxError, ValueError) as error:
+        print(f"error: {error!r}" if isinstance(error, KeyError) else f"error: {error}",
+              file=sys.stderr)
+        return 2
+    print("all agree" if check.failed == 0 else f"{check.failed} do not agree")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
