@@ -109,7 +109,7 @@ impl<'a> Fast<'a> {
         state.expect("an f32 holds every accumulator of a plan") as u32 as i32
     }
 
-    fn from_state(&self, state: i32) -> u64 {
+    fn to_code(&self, state: i32) -> u64 {
         let (to, nan) = (self.arithmetic.accumulator, self.plan.nan);
         let code = u64::from(state as u32);
         if to == Format::Fp32 && (state & i32::MAX) <= 0x7f80_0000 {
@@ -189,7 +189,7 @@ impl Slab<'_> {
             let pieces = out[columns.clone()].chunks_mut(wide);
             for (out, state) in pieces.zip(state.chunks(strip)) {
                 for (out, &state) in out.iter_mut().zip(&state[row * wide..]) {
-                    *out = self.fast.from_state(state);
+                    *out = self.fast.to_code(state);
                 }
             }
         });
@@ -294,7 +294,7 @@ impl Slab<'_> {
             .take(block.rows.len());
         let mut rows: Vec<_> = rows.map(|row| &mut row[..count]).collect();
         let states = rows.iter().flat_map(|row| row.iter());
-        let mut codes: Vec<u64> = states.map(|&state| fast.from_state(state)).collect();
+        let mut codes: Vec<u64> = states.map(|&state| fast.to_code(state)).collect();
         exact::accumulate(
             fast.problem,
             fast.arithmetic,
