@@ -2,6 +2,7 @@
 
 mod archs;
 mod args;
+mod bench;
 mod check;
 mod completions;
 mod digest;
@@ -50,6 +51,7 @@ enum Command {
     Replay(replay::Replay),
     Digest(digest::Digest),
     Archs(archs::Archs),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -85,6 +87,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Replay(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),
+        Command::Bench(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

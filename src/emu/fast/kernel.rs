@@ -71,6 +71,9 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
             (Output::Fp32Masked(_), true, false) => chunk::<V, MASKED, true, false>(tile),
             (Output::Fp32Masked(_), false, true) => chunk::<V, MASKED, false, true>(tile),
             (Output::Fp32Masked(_), true, true) => chunk::<V, MASKED, true, true>(tile),
+            // Such sums are far from leaving 32 bits.
+            (Output::Fp32Short(_), _, false) => chunk::<V, SHORT, false, false>(tile),
+            (Output::Fp32Short(_), _, true) => chunk::<V, SHORT, false, true>(tile),
             (Output::Fp16, false, false) => chunk::<V, HALF, false, false>(tile),
             (Output::Fp16, true, false) => chunk::<V, HALF, true, false>(tile),
             (Output::Fp16, false, true) => chunk::<V, HALF, false, true>(tile),
@@ -81,7 +84,8 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
 
 const FP32: u8 = 0;
 const MASKED: u8 = 1;
-const HALF: u8 = 2;
+const SHORT: u8 = 2;
+const HALF: u8 = 3;
 
 #[repr(align(64))]
 struct Aligned<T>(T);
@@ -292,11 +296,15 @@ unsafe fn round<V: Vector, const OUTPUT: u8>(
     old: V::F,
 ) -> V::F {
     unsafe {
-        let float = V::round_toward_zero(total);
+        let float = if OUTPUT == SHORT {
+            V::to_float(total)
+        } else {
+            V::round_toward_zero(total)
+        };
         match OUTPUT {
             FP32 => V::mul(float, back),
-            MASKED => {
-                let Output::Fp32Masked(mask) = plan.output else {
+            MASKED | SHORT => {
+                let (Output::Fp32Masked(mask) | Output::Fp32Short(mask)) = plan.output else {
                     unreachable!("chosen by the output")
                 };
                 let kept = V::and(V::bits(float), V::splat(mask));

@@ -11,6 +11,8 @@ pub enum Output {
     Fp32,
     /// FP32, toward zero to fewer bits: this mask keeps them.
     Fp32Masked(i32),
+    /// The same of sums that fit an f32's 24 bits, so that their conversion is exact.
+    Fp32Short(i32),
     /// FP16, to nearest even.
     Fp16,
 }
@@ -74,6 +76,14 @@ impl Plan {
         let addend = 1i64 << (fraction_bits + 1);
         let fits = part >= fused.group
             && fused.group as i64 * largest_term(fused, a, b) + addend < 1 << 31;
+        let output = match output {
+            Output::Fp32Masked(mask)
+                if fused.group as i64 * largest_term(fused, a, b) + addend <= 1 << 24 =>
+            {
+                Output::Fp32Short(mask)
+            }
+            other => other,
+        };
         let floor = match output {
             Output::Fp16 => fused.zero_exponent + 127,
             // Far below any exponent that decides something; see `Range::suits`.

@@ -49,15 +49,16 @@ impl Vector for Avx2 {
     }
     #[inline(always)]
     unsafe fn round_toward_zero(x: __m256i) -> __m256 {
-        // Without embedded rounding: to nearest first. Where that went away from zero the way back
-        // differs from x against x's sign, and one unit is taken off the magnitude. The difference
-        // is small, so wrapping at 2^31 does no harm.
+        // See `toward_zero` of the portable vectors.
         unsafe {
-            let nearest = _mm256_cvtepi32_ps(x);
-            let beyond = _mm256_sub_epi32(x, _mm256_cvttps_epi32(nearest));
-            let beyond = _mm256_srai_epi32::<31>(_mm256_sign_epi32(beyond, x));
-            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(nearest), beyond))
+            let magnitude = _mm256_abs_epi32(x);
+            let kept = _mm256_andnot_si256(_mm256_srli_epi32::<24>(magnitude), magnitude);
+            _mm256_cvtepi32_ps(_mm256_sign_epi32(kept, x))
         }
+    }
+    #[inline(always)]
+    unsafe fn to_float(x: __m256i) -> __m256 {
+        unsafe { _mm256_cvtepi32_ps(x) }
     }
     #[inline(always)]
     unsafe fn through_half(x: __m256) -> __m256 {

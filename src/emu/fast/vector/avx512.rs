@@ -52,6 +52,10 @@ impl Vector for Avx512 {
         unsafe { _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x) }
     }
     #[inline(always)]
+    unsafe fn to_float(x: __m512i) -> __m512 {
+        unsafe { _mm512_cvtepi32_ps(x) }
+    }
+    #[inline(always)]
     unsafe fn through_half(x: __m512) -> __m512 {
         unsafe {
             _mm512_cvtph_ps(_mm512_cvtps_ph::<

@@ -35,6 +35,36 @@ fn mask(yes: bool) -> i32 {
     -i32::from(yes)
 }
 
+/// `x` as a float, toward zero, by a conversion to nearest.
+///
+/// If the magnitude has 24 + d bits, d of them are cut off, and the highest of those is at the place
+/// of the leading bit of `magnitude >> 24`. Clearing what that has in common with the magnitude
+/// touches only bits that are cut off, and leaves less than half a unit of them.
+#[inline(always)]
+fn toward_zero(x: i32) -> f32 {
+    let magnitude = x.unsigned_abs() as i32;
+    let kept = magnitude & !(magnitude >> 24);
+    (if x < 0 { -kept } else { kept }) as f32
+}
+
+#[cfg(test)]
+#[test]
+fn toward_zero_never_goes_away_from_it() {
+    let near = |bit: u32| (-200i64..200).map(move |d| (1i64 << bit) + d);
+    let all = (0..31).flat_map(near).chain([i64::from(i32::MAX)]);
+    for x in all.filter(|&x| x <= i64::from(i32::MAX)) {
+        for x in [x as i32, -(x as i32)] {
+            let exact = f64::from(x);
+            let float = f64::from(toward_zero(x));
+            let next = f64::from(f32::from_bits((toward_zero(x)).to_bits() + 1));
+            assert!(
+                float.abs() <= exact.abs() && exact.abs() < next.abs(),
+                "{x}"
+            );
+        }
+    }
+}
+
 // SAFETY of the whole: nothing here needs a feature; only loads and stores are unsafe, and their
 // pointers are the caller's promise.
 impl Vector for Portable {
@@ -77,12 +107,11 @@ impl Vector for Portable {
     }
     #[inline(always)]
     unsafe fn round_toward_zero(x: [i32; N]) -> [f32; N] {
-        // Nearest first; where that went away from zero, one unit back.
-        map(x, |x| {
-            let nearest = x as f32;
-            let beyond = (nearest as i64).abs() > i64::from(x).abs();
-            f32::from_bits(nearest.to_bits() - u32::from(beyond))
-        })
+        map(x, toward_zero)
+    }
+    #[inline(always)]
+    unsafe fn to_float(x: [i32; N]) -> [f32; N] {
+        map(x, |x| x as f32)
     }
     #[inline(always)]
     unsafe fn through_half(x: [f32; N]) -> [f32; N] {

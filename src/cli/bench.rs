@@ -1,0 +1,283 @@
+//! `tcverify bench`: what this machine will take.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use serde::Serialize;
+
+use super::{Ending, show};
+use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Plan, Platform, Problem, Replay};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Measure how fast products are replayed here
+///
+/// Prints billions of multiply-adds a second for each model, beside a plain FP32 matrix product
+/// (the gemm crate) of the same shape, measured in turn with it. Multiply M*N*K by it to know how
+/// long a check will take.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify bench
+  tcverify bench --arch h100 --size 2048
+  tcverify bench --threads 1 --json")]
+pub struct Bench {
+    /// Architecture, compute capability or GPU; without it every distinct arithmetic
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
+
+    /// M, N and K
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    size: usize,
+
+    /// Rounds; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    rounds: usize,
+
+    /// Measure the exact engine as well
+    #[arg(long)]
+    exact: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    model: String,
+    engine: &'static str,
+    /// Billions of multiply-adds a second.
+    rate: f64,
+    /// The same of the FP32 product.
+    gemm_rate: f64,
+    ratio: f64,
+}
+
+impl Bench {
+    pub fn run(self) -> Result<Ending> {
+        ensure!(
+            (1..=16384).contains(&self.size),
+            "--size is {}; it must be 1 to 16384",
+            self.size
+        );
+        ensure!(self.rounds > 0, "--rounds is 0; at least one is needed");
+        let platform = Platform::detect().map_err(anyhow::Error::msg)?;
+        let choices = self.choices()?;
+        if !self.json {
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "{0} x {0} x {0}, {1} threads, {2} kernels; billions of multiply-adds a second\n",
+                    self.size,
+                    rayon::current_num_threads(),
+                    platform.name()
+                )?;
+                writeln!(
+                    out,
+                    "{:<46} {:<7} {:>8} {:>10} {:>7}",
+                    "model", "engine", "rate", "FP32 gemm", "ratio"
+                )
+            })?;
+        }
+        let mut rows = Vec::new();
+        for choice in &choices {
+            if Plan::of(&choice.arithmetic).is_some() {
+                let row = self.measure(choice, Engine::Fast(platform));
+                self.print(&row)?;
+                rows.push(row);
+            }
+            if self.exact || Plan::of(&choice.arithmetic).is_none() {
+                let row = self.measure(choice, Engine::Exact);
+                self.print(&row)?;
+                rows.push(row);
+            }
+        }
+        if self.json {
+            show::print(|out| {
+                serde_json::to_writer_pretty(&mut *out, &rows)?;
+                writeln!(out)
+            })?;
+        }
+        Ok(Ending::Done)
+    }
+
+    fn print(&self, row: &Row) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        show::print(|out| {
+            writeln!(
+                out,
+                "{:<46} {:<7} {:>8.2} {:>10.2} {:>7.3}",
+                row.model, row.engine, row.rate, row.gemm_rate, row.ratio
+            )
+        })
+    }
+
+    /// Every rule's first operands, each arithmetic once.
+    fn choices(&self) -> Result<Vec<Choice<'static>>> {
+        let catalogue = Catalogue::builtin();
+        let architectures = match &self.arch {
+            Some(name) => vec![catalogue.find(name)?],
+            None => catalogue.architectures().iter().collect(),
+        };
+        let mut choices: Vec<Choice> = Vec::new();
+        for architecture in architectures {
+            for instruction in &architecture.instructions {
+                for rule in &instruction.rules {
+                    let arithmetic = Arithmetic::of(rule, rule.operands[0]);
+                    if choices.iter().all(|c| c.arithmetic != arithmetic) {
+                        choices.push(Choice {
+                            architecture,
+                            instruction,
+                            rule,
+                            arithmetic,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(choices)
+    }
+
+    fn measure(&self, choice: &Choice, engine: Engine) -> Row {
+        let arithmetic = &choice.arithmetic;
+        // The exact engine takes a hundred times as long: a smaller product says as much.
+        let n = match engine {
+            Engine::Exact => self.size.min(192),
+            Engine::Fast(_) => self.size,
+        };
+        let mut random = Random(n as u64);
+        let a = random.matrix(arithmetic.a, n);
+        let b = random.matrix(arithmetic.b, n);
+        let problem = Problem::new(a.planes(), b.planes(), None).expect("square matrices");
+        let replay = Replay {
+            problem,
+            arithmetic,
+            convert_to: None,
+            engine,
+        };
+        let mut gemm = Gemm::new(n);
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..self.rounds {
+            ours.push(timed(|| drop(replay.collect(&|_| {}))));
+            theirs.push(timed(|| gemm.run()));
+        }
+        let rate = |times: &mut Vec<Duration>| {
+            times.sort();
+            (n as f64).powi(3) / times[times.len() / 2].as_secs_f64() / 1e9
+        };
+        let mut ratios: Vec<f64> = ours
+            .iter()
+            .zip(&theirs)
+            .map(|(ours, theirs)| theirs.as_secs_f64() / ours.as_secs_f64())
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        Row {
+            model: format!(
+                "{} {} {}*{} -> {}",
+                choice.architecture.name,
+                choice.instruction.name,
+                arithmetic.a,
+                arithmetic.b,
+                arithmetic.accumulator
+            ),
+            engine: match engine {
+                Engine::Exact => "exact",
+                Engine::Fast(_) => "fast",
+            },
+            rate: rate(&mut ours),
+            gemm_rate: rate(&mut theirs),
+            ratio: ratios[ratios.len() / 2],
+        }
+    }
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// An FP32 product of the gemm crate, on as many threads as the replay.
+struct Gemm {
+    n: usize,
+    a: Vec<f32>,
+    b: Vec<f32>,
+    d: Vec<f32>,
+}
+
+impl Gemm {
+    fn new(n: usize) -> Gemm {
+        let numbers = |step: usize| (0..n * n).map(|i| (i * step % 64) as f32 - 32.0).collect();
+        Gemm {
+            n,
+            a: numbers(7),
+            b: numbers(11),
+            d: vec![0.0; n * n],
+        }
+    }
+
+    fn run(&mut self) {
+        let (n, row) = (self.n, self.n as isize);
+        // SAFETY: three matrices of n rows and n columns, row by row, as long as the strides say.
+        unsafe {
+            gemm::gemm(
+                n,
+                n,
+                n,
+                self.d.as_mut_ptr(),
+                1,
+                row,
+                false,
+                self.a.as_ptr(),
+                1,
+                row,
+                self.b.as_ptr(),
+                1,
+                row,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                gemm::Parallelism::Rayon(0),
+            );
+        }
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Finite numbers over a few binades below one, as activations and weights are.
+    fn matrix(&mut self, format: Format, n: usize) -> Tensor {
+        let bias = format.bias() as u64;
+        let codes: Vec<u64> = (0..n * n)
+            .map(|_| {
+                let random = self.next();
+                let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
+                let field = bias.saturating_sub(depth + 1);
+                let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
+                let code = (field << format.fraction_bits() | fraction) << format.ignored_bits();
+                code | if random >> 31 & 1 == 1 {
+                    format.sign_mask()
+                } else {
+                    0
+                }
+            })
+            .collect();
+        Tensor::from_codes(format, vec![n, n], &codes)
+    }
+}
