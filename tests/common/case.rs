@@ -1,0 +1,138 @@
+//! A product in files: operands, the result somebody got, and what they got it with.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tcverify::emu::{Arithmetic, Catalogue, Choice, Problem, Replay};
+use tcverify::io::npy::NpyFile;
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
+
+#[derive(Clone)]
+pub struct Case {
+    /// The name of its directory.
+    pub name: String,
+    pub directory: PathBuf,
+    pub arch: String,
+    pub instruction: String,
+    pub accumulator: Format,
+    /// The whole description.
+    pub about: Value,
+    pub a: Tensor,
+    pub b: Tensor,
+    pub c: Tensor,
+    pub d: Tensor,
+}
+
+impl Case {
+    /// Every case below a directory whose description is `wanted`, by name.
+    pub fn read_all(root: &Path, wanted: impl Fn(&Value) -> bool) -> Vec<Case> {
+        let entries = std::fs::read_dir(root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
+        let mut directories: Vec<PathBuf> = entries
+            .map(|entry| entry.expect("a directory can be listed").path())
+            .filter(|path| path.is_dir())
+            .collect();
+        directories.sort();
+        let described = directories.into_iter().map(|path| (describe(&path), path));
+        described
+            .filter(|(about, _)| wanted(about))
+            .map(|(about, path)| Case::read(path, about))
+            .collect()
+    }
+
+    fn read(directory: PathBuf, about: Value) -> Case {
+        let text = |key: &str| about[key].as_str();
+        let need = |key| text(key).unwrap_or_else(|| panic!("{}: no {key}", directory.display()));
+        let accumulator = format(text("c_dtype").unwrap_or_else(|| need("acc")));
+        let result = text("d_dtype").map_or(accumulator, format);
+        let tensor = |file: &str, format| {
+            let opened = NpyFile::open(&directory.join(file));
+            opened
+                .and_then(|npy| npy.tensor(format))
+                .unwrap_or_else(|e| panic!("{e:#}"))
+        };
+        Case {
+            name: directory
+                .file_name()
+                .map_or("?".into(), |name| name.to_string_lossy().into()),
+            arch: need("arch").to_owned(),
+            instruction: need("instruction").to_owned(),
+            accumulator,
+            a: tensor("a.npy", format(need("a_dtype"))),
+            b: tensor("b.npy", format(need("b_dtype"))),
+            c: tensor("c.npy", accumulator),
+            d: tensor("d.npy", result),
+            directory,
+            about,
+        }
+    }
+
+    /// The catalogue's rule for the case.
+    pub fn choice(&self) -> Choice<'static> {
+        self.choice_on(&self.arch, &self.instruction)
+    }
+
+    /// The rule of another architecture or instruction for the same formats.
+    pub fn choice_on(&self, arch: &str, instruction: &str) -> Choice<'static> {
+        let operands = [self.a.format(), self.b.format()];
+        let arch = Catalogue::builtin()
+            .find(arch)
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        arch.select(Some(instruction), operands, Some(self.accumulator))
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name))
+    }
+
+    /// What an arithmetic makes of the operands.
+    pub fn replay(&self, arithmetic: &Arithmetic) -> Tensor {
+        arithmetic
+            .check()
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let problem = Problem::new(self.a.planes(), self.b.planes(), Some(self.c.planes()))
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let replay = Replay {
+            problem,
+            arithmetic,
+            convert_to: None,
+        };
+        replay.collect(&|_| {})
+    }
+
+    /// Positions of the elements of D that an arithmetic does not reproduce, in C order.
+    pub fn differing(&self, arithmetic: &Arithmetic) -> Vec<usize> {
+        let (ours, theirs) = (codes(&self.replay(arithmetic)), codes(&self.d));
+        assert_eq!(ours.len(), theirs.len(), "{}: elements of D", self.name);
+        let positions = 0..ours.len();
+        positions.filter(|&i| ours[i] != theirs[i]).collect()
+    }
+
+    /// How many elements of D an arithmetic does not reproduce.
+    pub fn mismatches(&self, arithmetic: &Arithmetic) -> usize {
+        self.differing(arithmetic).len()
+    }
+}
+
+/// A case is described by `case.json` or, with its sources, by `provenance.json`.
+fn describe(directory: &Path) -> Value {
+    let text = ["case.json", "provenance.json"]
+        .iter()
+        .find_map(|file| std::fs::read_to_string(directory.join(file)).ok())
+        .unwrap_or_else(|| panic!("{} describes no case", directory.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", directory.display()))
+}
+
+fn format(name: &str) -> Format {
+    Format::from_name(name).unwrap_or_else(|| panic!("no format is called {name}"))
+}
+
+/// All codes of a tensor in C order.
+pub fn codes(tensor: &Tensor) -> Vec<u64> {
+    let planes = tensor.planes();
+    let mut codes = Vec::with_capacity(tensor.len());
+    for batch in 0..planes.batches() {
+        let plane = planes.plane(batch);
+        for row in 0..plane.rows {
+            codes.extend((0..plane.columns).map(|column| plane.code(row, column)));
+        }
+    }
+    codes
+}
