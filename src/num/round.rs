@@ -104,9 +104,12 @@ impl Target {
         let quantum = leading - (self.precision as i32 - 1);
 
         let kept = if quantum > lsb {
-            // A sticky bit only has to be distinguishable from none, so one bit below is enough.
-            let widened = magnitude << 1 | u128::from(sticky);
-            shift_right(widened, (quantum - lsb + 1) as u32, self.rounding, negative)
+            // A sticky bit only has to be distinguishable from none, so one bit below is enough;
+            // in a magnitude of 128 bits the lowest is far below the rounding position already.
+            let room = magnitude.leading_zeros().min(1);
+            let widened = magnitude << room | u128::from(sticky);
+            let shift = (quantum - lsb) as u32 + room;
+            shift_right(widened, shift, self.rounding, negative)
         } else {
             debug_assert!(!sticky, "the rounding position lies below the sticky bit");
             magnitude << (lsb - quantum)
