@@ -1,0 +1,38 @@
+//! One dot product through the engine's steps.
+
+use tcverify::emu::Arithmetic;
+use tcverify::emu::step::Formats;
+use tcverify::num::{Format, Unpacked};
+
+use super::operands::Dot;
+use crate::common::exact::Reference;
+
+/// The engine's result, step by step.
+pub fn engine(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
+    let formats = Formats {
+        a: arithmetic.a,
+        b: arithmetic.b,
+        accumulator: arithmetic.accumulator,
+    };
+    let unpack = |format: Format, row: &[u64]| -> Vec<Unpacked> {
+        row.iter().map(|&code| format.unpack(code)).collect()
+    };
+    let (a, b) = (unpack(arithmetic.a, a), unpack(arithmetic.b, b));
+    let span = arithmetic.step.span();
+    let steps = a.chunks(span).zip(b.chunks(span));
+    steps.fold(*c, |c, (a, b)| arithmetic.step.run(formats, a, b, c))
+}
+
+/// The slow model's.
+pub fn slow(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
+    Reference::of(arithmetic).dot(a, b, *c)
+}
+
+pub fn compare(place: &str, arithmetic: &Arithmetic, dot: &Dot) {
+    let (fast, slow) = (engine(arithmetic, dot), slow(arithmetic, dot));
+    assert_eq!(
+        fast, slow,
+        "{place}: {fast:x}, not {slow:x}, from {dot:x?}\n{:?}",
+        arithmetic.step
+    );
+}
