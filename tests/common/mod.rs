@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports)]
 
 pub mod case;
+pub mod engines;
 pub mod exact;
 pub mod random;
 pub mod vectors;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::case::Case;
-use super::say;
+use super::{engines, say};
 
 /// Published results of real GPUs.
 pub const HARDWARE: &str = "hw-vectors";
@@ -35,4 +35,33 @@ pub fn cases(
 /// The captured cases, all of them.
 pub fn captured(what: &str) -> Option<Vec<Case>> {
     cases(HARDWARE, what, 31, |_| true)
+}
+
+/// Replays every case with every engine, says so, and returns the number of results.
+///
+/// # Panics
+/// If anything is not reproduced.
+pub fn replay_all(collection: &str, cases: &[Case]) -> usize {
+    let results = cases.iter().map(|case| case.d.len()).sum();
+    for engine in engines::engines() {
+        let mut wrong = Vec::new();
+        for case in cases {
+            let differing = case.differing(&case.choice().arithmetic, engine).len();
+            if differing > 0 {
+                wrong.push((&case.name, differing));
+            }
+        }
+        let mismatches: usize = wrong.iter().map(|(_, count)| count).sum();
+        let engine = engines::name(engine);
+        say(format_args!(
+            "{collection}: {} cases, {results} dot products replayed, {mismatches} mismatches \
+             ({engine} engine)",
+            cases.len()
+        ));
+        assert!(
+            wrong.is_empty(),
+            "{engine} engine: not reproduced: {wrong:?}"
+        );
+    }
+    results
 }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcverify::emu::{Problem, Replay};
+use tcverify::emu::{Engine, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
 use super::operands::Dot;
 use super::products::engine;
-use super::tiles::arithmetic;
+use super::tiles::rule;
 
 /// 39 rows of 1 MiB in three matrices: a band ends within the last.
 #[test]
@@ -20,7 +20,7 @@ fn bands_follow_each_other_without_gaps() {
     let row = |i: usize| 0x3ff0_0000_0000_0000 + (i as u64) * 0x0001_0203_0405_0607;
     let column = |j: usize| 0x4000_0000_0000_0001 + (j as u64 % 64) * 0x0000_1234_5678_9abc;
 
-    let arithmetic = arithmetic("hopper", "mma", [Format::Fp64; 2]);
+    let arithmetic = rule("hopper", [Format::Fp64; 2], Format::Fp64);
     let rows: Vec<u64> = (0..BATCHES * M).map(row).collect();
     let columns: Vec<u64> = (0..BATCHES * N).map(|j| column(j % N)).collect();
     let a = Tensor::from_codes(Format::Fp64, vec![BATCHES, M, 1], &rows);
@@ -29,6 +29,7 @@ fn bands_follow_each_other_without_gaps() {
         problem: Problem::new(a.planes(), b.planes(), None).expect("shapes fit"),
         arithmetic: &arithmetic,
         convert_to: None,
+        engine: Engine::Exact,
     };
 
     let mut next = 0;
@@ -63,12 +64,13 @@ fn bands_follow_each_other_without_gaps() {
 /// Whoever receives the bands can end the replay.
 #[test]
 fn an_error_of_the_sink_ends_the_replay() {
-    let arithmetic = arithmetic("hopper", "mma", [Format::Fp64; 2]);
+    let arithmetic = rule("hopper", [Format::Fp64; 2], Format::Fp64);
     let tensor = Tensor::from_codes(Format::Fp64, vec![1, 1], &[0]);
     let replay = Replay {
         problem: Problem::new(tensor.planes(), tensor.planes(), None).expect("shapes fit"),
         arithmetic: &arithmetic,
         convert_to: None,
+        engine: Engine::Exact,
     };
     assert_eq!(replay.run(&|_| {}, |_| Err("full")), Err("full"));
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tcverify::emu::{Arithmetic, Problem, Replay};
+use tcverify::emu::{Engine, Problem, Replay};
 use tcverify::num::{Format, Rounding, convert_exact, round_code};
 use tcverify::tensor::{Encoding, Order, Stored, Tensor, unravel};
 
-use super::tiles::{Product, arithmetic, kinds, replay};
+use super::tiles::{Product, kinds, replay, rule};
 use crate::common::case::codes;
+use crate::common::engines::engines;
 use crate::common::random::Random;
 
 const BATCH: [usize; 1] = [2];
@@ -64,14 +65,17 @@ fn stored(tensor: &Tensor, order: Order, big_endian: bool, encoding: Encoding) -
 fn transposed_operands() {
     for arithmetic in kinds() {
         let product = Product::random(arithmetic, &BATCH, SHAPE);
-        let expected = product.replay();
+        let expected = product.replay(Engine::Exact);
         let (at, bt) = (transposed(&product.a), transposed(&product.b));
         let c = product.c.as_ref().map(Tensor::planes);
         let [a, b] = [product.a.planes(), product.b.planes()];
         let [at, bt] = [at.planes().transposed(), bt.planes().transposed()];
         for (a, b) in [(at, b), (a, bt), (at, bt)] {
             let problem = Problem::new(a, b, c).expect("shapes fit");
-            assert_eq!(replay(problem, &product.arithmetic), expected);
+            for engine in engines() {
+                let replayed = replay(problem, &product.arithmetic, engine);
+                assert!(replayed == expected, "{engine:?}");
+            }
         }
     }
 }
@@ -80,7 +84,7 @@ fn transposed_operands() {
 fn orders_and_byte_orders() {
     for arithmetic in kinds() {
         let mut product = Product::random(arithmetic, &BATCH, SHAPE);
-        let expected = product.replay();
+        let expected = product.replay(Engine::Exact);
         for (order, big_endian) in [
             (Order::C, true),
             (Order::Fortran, false),
@@ -88,10 +92,10 @@ fn orders_and_byte_orders() {
         ] {
             let stored = |tensor: &Tensor| stored(tensor, order, big_endian, Encoding::Code);
             product.a = stored(&product.a);
-            assert_eq!(product.replay(), expected, "A {order:?} {big_endian}");
+            product.verify(&expected, &format!("A {order:?} {big_endian}"));
             product.b = stored(&product.b);
             product.c = product.c.as_ref().map(stored);
-            assert_eq!(product.replay(), expected, "all {order:?} {big_endian}");
+            product.verify(&expected, &format!("all {order:?} {big_endian}"));
         }
     }
 }
@@ -100,22 +104,22 @@ fn orders_and_byte_orders() {
 #[test]
 fn numbers_in_wider_elements() {
     let mut product = Product::random(
-        arithmetic("hopper", "mma", [Format::Fp16; 2]),
+        rule("hopper", [Format::Fp16; 2], Format::Fp32),
         &BATCH,
         SHAPE,
     );
-    let expected = product.replay();
+    let expected = product.replay(Engine::Exact);
     for wide in [Format::Fp32, Format::Fp64] {
         let stored = |tensor: &Tensor| stored(tensor, Order::C, false, Encoding::Value(wide));
         (product.a, product.b) = (stored(&product.a), stored(&product.b));
-        assert_eq!(product.replay(), expected, "{wide}");
+        product.verify(&expected, wide.name());
     }
 }
 
 /// Bits that TF32 lacks are ignored, or rounded away first where that is asked for.
 #[test]
 fn low_bits_of_tf32_registers() {
-    let tf32 = || arithmetic("ampere", "mma", [Format::Tf32; 2]);
+    let tf32 = || rule("ampere", [Format::Tf32; 2], Format::Fp32);
     let noisy = Product::random(tf32(), &BATCH, SHAPE);
     let treated = |treat: &dyn Fn(u64) -> u64| {
         let treat = |tensor: &Tensor| {
@@ -128,44 +132,45 @@ fn low_bits_of_tf32_registers() {
             b,
             ..Product::random(tf32(), &BATCH, SHAPE)
         }
-        .replay()
+        .replay(Engine::Exact)
     };
     let ignored = treated(&|code| code & !0x1fff);
     let away = Rounding::NearestAway;
     let rounded = treated(&|code| round_code(Format::Fp32, code, Format::Tf32, away, 0));
     assert_ne!(ignored, rounded);
 
-    assert_eq!(noisy.replay(), ignored);
+    noisy.verify(&ignored, "ignored");
     let nearest = Product {
         a: noisy.a.clone().rounding_tf32(),
         b: noisy.b.clone().rounding_tf32(),
         ..noisy
     };
-    assert_eq!(nearest.replay(), rounded);
+    nearest.verify(&rounded, "rounded");
 }
 
 /// A D that was stored as FP16 or BF16 is the FP32 result rounded once, any NaN 0x7fff.
 #[test]
 fn results_rounded_to_a_narrower_format() {
-    let arithmetic: Arithmetic = arithmetic("hopper", "mma", [Format::Bf16; 2]);
+    let arithmetic = rule("hopper", [Format::Bf16; 2], Format::Fp32);
     let mut product = Product::random(arithmetic, &BATCH, SHAPE);
     let mut random = Random::named("codes of every kind");
     let any: Vec<u64> = (0..product.a.len())
         .map(|_| random.bits() & 0xffff)
         .collect();
     product.a = Tensor::from_codes(Format::Bf16, product.a.shape().to_vec(), &any);
-    let full = product.replay();
+    let full = product.replay(Engine::Exact);
 
-    for to in [Format::Fp16, Format::Bf16] {
-        let problem = Problem::new(
-            product.a.planes(),
-            product.b.planes(),
-            product.c.as_ref().map(Tensor::planes),
-        );
+    for (to, engine) in [
+        (Format::Fp16, Engine::Exact),
+        (Format::Bf16, Engine::Exact),
+        (Format::Fp16, engines()[1]),
+        (Format::Bf16, engines()[1]),
+    ] {
         let replay = Replay {
-            problem: problem.expect("shapes fit"),
+            problem: product.problem(),
             arithmetic: &product.arithmetic,
             convert_to: Some(to),
+            engine,
         };
         let rounded = codes(&replay.collect(&|_| {}));
         for (&wide, narrow) in full.iter().zip(rounded) {

@@ -1,13 +1,15 @@
 //! Whole products element by element, whatever the number of threads.
 
-use tcverify::emu::{Arithmetic, Catalogue, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
 use super::operands::Dot;
 use super::products::engine;
 use crate::common::case::codes;
+use crate::common::engines::engines;
 use crate::common::random::Random;
+use crate::common::wrong::{changed, fused};
 
 /// A product of random numbers and its arithmetic.
 pub struct Product {
@@ -17,9 +19,10 @@ pub struct Product {
     pub c: Option<Tensor>,
 }
 
-pub fn arithmetic(arch: &str, instruction: &str, operands: [Format; 2]) -> Arithmetic {
+/// The rule of an architecture for operands of one format or two.
+pub fn rule(arch: &str, operands: [Format; 2], accumulator: Format) -> Arithmetic {
     let arch = Catalogue::builtin().find(arch).expect("an architecture");
-    let choice = arch.select(Some(instruction), operands, None);
+    let choice = arch.select(Some("mma"), operands, Some(accumulator));
     choice.unwrap_or_else(|e| panic!("{e}")).arithmetic
 }
 
@@ -47,10 +50,21 @@ impl Product {
         }
     }
 
-    pub fn replay(&self) -> Vec<u64> {
+    pub fn problem(&self) -> Problem<'_> {
         let c = self.c.as_ref().map(Tensor::planes);
         let problem = Problem::new(self.a.planes(), self.b.planes(), c);
-        replay(problem.expect("shapes fit"), &self.arithmetic)
+        problem.expect("shapes fit")
+    }
+
+    pub fn replay(&self, engine: Engine) -> Vec<u64> {
+        replay(self.problem(), &self.arithmetic, engine)
+    }
+
+    /// Whether every engine, on all cores, returns these codes.
+    pub fn verify(&self, expected: &[u64], what: &str) {
+        for engine in engines() {
+            assert!(self.replay(engine) == expected, "{what}, {engine:?}");
+        }
     }
 
     /// Every element as a dot product of its own.
@@ -75,21 +89,24 @@ impl Product {
     }
 }
 
-pub fn replay(problem: Problem, arithmetic: &Arithmetic) -> Vec<u64> {
+pub fn replay(problem: Problem, arithmetic: &Arithmetic, engine: Engine) -> Vec<u64> {
     let replay = Replay {
         problem,
         arithmetic,
         convert_to: None,
+        engine,
     };
     codes(&replay.collect(&|_| {}))
 }
 
-/// One arithmetic of each kind.
-pub fn kinds() -> [Arithmetic; 3] {
+/// One arithmetic of each kind, and of the fused kind with either accumulator.
+pub fn kinds() -> [Arithmetic; 4] {
+    use Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Fp64};
     [
-        arithmetic("ampere", "mma", [Format::Bf16; 2]),
-        arithmetic("hopper", "mma", [Format::E5m2, Format::E4m3]),
-        arithmetic("ampere", "mma", [Format::Fp64; 2]),
+        rule("ampere", [Bf16; 2], Fp32),
+        rule("volta", [Fp16; 2], Fp16),
+        rule("hopper", [E5m2, E4m3], Fp32),
+        rule("ampere", [Fp64; 2], Fp64),
     ]
 }
 
@@ -98,9 +115,9 @@ pub fn kinds() -> [Arithmetic; 3] {
 fn elements_are_independent_of_each_other() {
     for arithmetic in kinds() {
         let mut product = Product::random(arithmetic, &[], [70, 45, 75]);
-        assert_eq!(product.replay(), product.element_by_element());
+        product.verify(&product.element_by_element(), "with C");
         product.c = None;
-        assert_eq!(product.replay(), product.element_by_element(), "without C");
+        product.verify(&product.element_by_element(), "without C");
     }
 }
 
@@ -108,7 +125,7 @@ fn elements_are_independent_of_each_other() {
 fn batches_are_products_of_their_own() {
     for arithmetic in kinds() {
         let product = Product::random(arithmetic, &[2, 3], [35, 33, 37]);
-        assert_eq!(product.replay(), product.element_by_element());
+        product.verify(&product.element_by_element(), "a batch");
     }
 }
 
@@ -123,7 +140,7 @@ fn single_rows_columns_and_products() {
             [33, 65, 1],
         ] {
             let product = Product::random(arithmetic.clone(), &[], shape);
-            assert_eq!(product.replay(), product.element_by_element(), "{shape:?}");
+            product.verify(&product.element_by_element(), &format!("{shape:?}"));
         }
     }
 }
@@ -132,12 +149,11 @@ fn single_rows_columns_and_products() {
 /// not.
 #[test]
 fn long_dot_products() {
-    let [bf16, halves, fp64] = kinds();
-    let odd = crate::common::wrong::changed(&bf16, |a| crate::common::wrong::fused(a).group = 3);
-    for arithmetic in [bf16, halves, fp64, odd] {
+    let odd = changed(&kinds()[0], |a| fused(a).group = 3);
+    for arithmetic in kinds().into_iter().chain([odd]) {
         for k in [2048, 2049, 4096 + 13] {
             let product = Product::random(arithmetic.clone(), &[], [3, 2, k]);
-            assert_eq!(product.replay(), product.element_by_element(), "K = {k}");
+            product.verify(&product.element_by_element(), &format!("K = {k}"));
         }
     }
 }
@@ -150,8 +166,7 @@ fn the_number_of_threads_does_not_matter() {
         for threads in [1, 2, 3, 8] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let pool = pool.build().expect("threads can be started");
-            let replayed = pool.install(|| product.replay());
-            assert!(replayed == expected, "{threads} threads");
+            pool.install(|| product.verify(&expected, &format!("{threads} threads")));
         }
     }
 }
