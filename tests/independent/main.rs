@@ -6,6 +6,7 @@ mod common;
 
 mod bands;
 mod constants;
+mod extremes;
 mod layouts;
 mod mutants;
 mod operands;
