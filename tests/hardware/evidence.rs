@@ -31,9 +31,7 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
         "group" if matches!(right.step, Step::FusedHalves(_)) => vec![],
         "group" => vec![change("/ 2", &half_group)],
         "span" => vec![change("16", &|a| halves(a).span = 16)],
-        "closing" => [Rounding::TowardZero, Rounding::Down, Rounding::NearestAway]
-            .map(|other| change(&other.to_string(), &|a| halves(a).closing = other))
-            .into(),
+        "closing" => vec![change("RZ", &|a| halves(a).closing = Rounding::TowardZero)],
         "period" | "first" => [
             (32, 0..16),
             (16, 0..8),

@@ -65,14 +65,12 @@ fn other_roundings_fail() {
             ("halves away", round_away),
             ("halves a bit short", one_bit_less_of_result),
             ("closing toward zero", closing_to_zero),
-            ("closing down", closing_down),
-            ("closing away", closing_away),
         ],
         counts: &[
-            ("b200-e4m3-fp16", [1344, 1370, 226, 1196, 977, 956, 186]),
-            ("b200-e5m2-fp16", [1030, 1025, 275, 1062, 892, 922, 194]),
-            ("h100-e4m3-fp16", [1331, 1364, 220, 1189, 948, 920, 175]),
-            ("h100-e5m2-fp16", [1041, 1040, 276, 1076, 909, 912, 164]),
+            ("b200-e4m3-fp16", [1344, 1370, 226, 1196, 977]),
+            ("b200-e5m2-fp16", [1030, 1025, 275, 1062, 892]),
+            ("h100-e4m3-fp16", [1331, 1364, 220, 1189, 948]),
+            ("h100-e5m2-fp16", [1041, 1040, 276, 1076, 909]),
         ],
     }
     .verify("wrong roundings of FP8 halves");
@@ -84,14 +82,12 @@ fn fp32_results_pin_the_closing_add() {
     Controls {
         changes: [
             ("closing toward zero", closing_to_zero),
-            ("closing down", closing_down),
-            ("closing away", closing_away),
             ("C after 16 products", |a| halves(a).span = 16),
             ("13 fraction bits", |a| fused(a).fraction_bits = 13),
         ],
         counts: &[
-            ("b200-e4m3-fp32", [908, 922, 182, 451, 1376]),
-            ("b200-e5m2-fp32", [887, 907, 183, 461, 757]),
+            ("b200-e4m3-fp32", [908, 451, 1376]),
+            ("b200-e5m2-fp32", [887, 461, 757]),
         ],
     }
     .verify("wrong closing adds");
@@ -173,12 +169,4 @@ fn plain(arithmetic: &mut Arithmetic, group: usize, fraction_bits: u32) {
 
 fn closing_to_zero(arithmetic: &mut Arithmetic) {
     halves(arithmetic).closing = Rounding::TowardZero;
-}
-
-fn closing_down(arithmetic: &mut Arithmetic) {
-    halves(arithmetic).closing = Rounding::Down;
-}
-
-fn closing_away(arithmetic: &mut Arithmetic) {
-    halves(arithmetic).closing = Rounding::NearestAway;
 }
