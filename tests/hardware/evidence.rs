@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tcverify::emu::step::Step;
-use tcverify::emu::{Arithmetic, Catalogue, Evidence};
+use tcverify::emu::{Architecture, Arithmetic, Catalogue, Choice, Evidence, Instruction, Rule};
 use tcverify::num::Rounding;
 
 use crate::common::case::Case;
@@ -89,35 +89,37 @@ fn rules_known_from_hardware_are_those_captured() {
     for arch in Catalogue::builtin().architectures() {
         for instruction in &arch.instructions {
             for rule in &instruction.rules {
-                let operands = rule.operands[0];
-                let place = format!(
-                    "{} {} {} {}",
-                    arch.name, instruction.name, operands[0], rule.accumulator
-                );
+                let place = place(arch, instruction, rule);
+                let evidence = rule.evidence;
                 assert_eq!(
-                    rule.evidence == Evidence::Hardware,
+                    evidence == Evidence::Hardware,
                     captured.contains_key(&place),
-                    "{place}: evidence is {}",
-                    rule.evidence
+                    "{place}: evidence is {evidence}"
                 );
             }
         }
     }
 }
 
-/// The captured cases of each rule; a rule is named by its first operands.
+/// The captured cases of each rule.
 fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
     let mut rules: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
     for case in cases {
-        let choice = case.choice();
-        let place = format!(
-            "{} {} {} {}",
-            choice.architecture.name,
-            choice.instruction.name,
-            choice.rule.operands[0][0],
-            choice.rule.accumulator
-        );
+        let Choice {
+            architecture,
+            instruction,
+            rule,
+            ..
+        } = case.choice();
+        let place = place(architecture, instruction, rule);
         rules.entry(place).or_default().push(case);
     }
     rules
+}
+
+fn place(architecture: &Architecture, instruction: &Instruction, rule: &Rule) -> String {
+    format!(
+        "{} {} {} to {}",
+        architecture.name, instruction.name, rule.operands[0][0], rule.accumulator
+    )
 }

@@ -4,7 +4,7 @@ use super::operands::{Dot, Inputs, arithmetics};
 use super::products::compare;
 use crate::common::random::Random;
 
-const DOTS: usize = 400;
+const DOTS: usize = 250;
 
 fn verify(inputs: Inputs) {
     let mut random = Random::named(&format!("{inputs:?}"));
