@@ -147,6 +147,7 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
         Specials::Ieee => top << fraction_bits,
         Specials::NanOnly => ones,
         Specials::None => ones + 1,
+        Specials::Fnuz => unreachable!("no plan has such operands"),
     };
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);
