@@ -56,7 +56,11 @@ impl Plan {
                 let order: Vec<_> = order(true).chain(order(false)).collect();
                 (&step.half, Some(order))
             }
-            Step::FmaChain(_) => return None,
+            Step::FmaChain(_)
+            | Step::ExactSum(_)
+            | Step::PairwiseFlush(_)
+            | Step::FusedFloor(_)
+            | Step::ExactDot(_) => return None,
         };
         let output = output(fused, arithmetic.accumulator)?;
         let (a, b) = (arithmetic.a, arithmetic.b);
