@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Ending, show};
@@ -14,7 +17,7 @@ use crate::tensor::Tensor;
 /// Measure how fast products are replayed here
 ///
 /// Prints billions of multiply-adds a second for each model, beside a plain FP32 matrix product
-/// (the gemm crate) of the same shape, measured in turn with it. Multiply M*N*K by it to know how
+/// (the matrixmultiply crate) of the same shape, measured in turn with it. Multiply M*N*K by it to know how
 /// long a check will take.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -204,7 +207,8 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// An FP32 product of the gemm crate, on as many threads as the replay.
+/// An FP32 product of ndarray (the matrixmultiply crate), its rows shared out to as many threads as
+/// the replay has.
 struct Gemm {
     n: usize,
     a: Vec<f32>,
@@ -224,31 +228,19 @@ impl Gemm {
     }
 
     fn run(&mut self) {
-        let (n, row) = (self.n, self.n as isize);
-        // SAFETY: three matrices of n rows and n columns, row by row, as long as the strides say.
-        unsafe {
-            gemm::gemm(
-                n,
-                n,
-                n,
-                self.d.as_mut_ptr(),
-                1,
-                row,
-                false,
-                self.a.as_ptr(),
-                1,
-                row,
-                self.b.as_ptr(),
-                1,
-                row,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                gemm::Parallelism::Rayon(0),
-            );
-        }
+        let n = self.n;
+        let rows = n.div_ceil(rayon::current_num_threads());
+        let b = ArrayView2::from_shape((n, n), &self.b).expect("n rows of n");
+        let blocks = self
+            .a
+            .par_chunks(rows * n)
+            .zip(self.d.par_chunks_mut(rows * n));
+        blocks.for_each(|(a, d)| {
+            let shape = (d.len() / n, n);
+            let a = ArrayView2::from_shape(shape, a).expect("whole rows");
+            let mut d = ArrayViewMut2::from_shape(shape, d).expect("whole rows");
+            general_mat_mul(1.0, &a, &b, 0.0, &mut d);
+        });
     }
 }
 

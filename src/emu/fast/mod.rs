@@ -24,7 +24,7 @@ pub use plan::Plan;
 pub use platform::Platform;
 
 use self::kernel::Tile;
-use self::pack::{PackedA, PackedB, Panel, ROWS, pack_a, pack_b};
+use self::pack::{PackedA, PackedB, Panel, ROWS, StripB, pack_a};
 use super::exact::{self, Block};
 use super::{Arithmetic, Problem, Progress};
 use crate::num::{Format, Rounding, convert_exact, round_code};
@@ -133,9 +133,10 @@ impl Slab<'_> {
         for left in (0..n).step_by(BLOCK_COLUMNS) {
             let columns = left..n.min(left + BLOCK_COLUMNS);
             let mut state = self.initial_state(columns.clone(), &flags);
+            let mut b = PackedB::new(columns.len(), self.fast.platform.columns());
             for start in (0..problem.k).step_by(depth) {
                 let panel = Panel::new(plan, start, depth.min(problem.k - start));
-                self.multiply(&panel, columns.clone(), &mut state, &flags);
+                self.multiply(&panel, columns.clone(), &mut b, &mut state, &flags);
             }
             self.store(columns, &state, out);
         }
@@ -196,28 +197,30 @@ impl Slab<'_> {
     }
 
     /// Adds the products of a panel of k to the accumulators of a block of columns.
-    fn multiply(&self, panel: &Panel, columns: Range<usize>, state: &mut [i32], flags: &Flags) {
+    fn multiply(
+        &self,
+        panel: &Panel,
+        columns: Range<usize>,
+        b: &mut PackedB,
+        state: &mut [i32],
+        flags: &Flags,
+    ) {
         let wide = self.fast.platform.columns();
-        let transposed = self.fast.problem.b.transposed().plane(self.batch);
-        let strips: Vec<PackedB> = columns
-            .clone()
-            .into_par_iter()
-            .step_by(wide)
-            .map(|first| {
-                let count = wide.min(columns.end - first);
-                let strip = pack_b(transposed, first, count, wide, panel);
-                flag(&flags.columns[first..first + count], &strip.special);
-                strip
-            })
-            .collect();
+        let platform = self.fast.platform;
+        let plane = self.fast.problem.b.plane(self.batch);
+        b.fill(platform, plane, columns.clone(), panel);
+        for (strip, left) in b.strips.iter().zip(columns.clone().step_by(wide)) {
+            let count = wide.min(columns.end - left);
+            flag(&flags.columns[left..left + count], &strip.special);
+        }
 
         let plane = self.fast.problem.a.plane(self.batch);
-        self.tasks(strips.len(), state)
+        self.tasks(b.strips.len(), state)
             .into_par_iter()
             .for_each(|mut task| {
                 let rows = self.rows.start + task.row..self.rows.end;
                 let rows = rows.start..rows.end.min(rows.start + TASK_ROWS);
-                let a = pack_a(plane, rows.start, rows.len(), panel);
+                let a = pack_a(platform, plane, rows.start, rows.len(), panel);
                 flag(&flags.rows[task.row..], &a.special);
                 let mut done = 0;
                 for (i, state) in task.states.iter_mut().enumerate() {
@@ -227,7 +230,7 @@ impl Slab<'_> {
                         rows: rows.clone(),
                         columns: left..columns.end.min(left + wide),
                     };
-                    self.strip(panel, &a, &strips[task.strip + i], &block, state);
+                    self.strip(panel, &a, &b.strips[task.strip + i], &block, state);
                     done += rows.len() * block.columns.len();
                 }
                 (self.progress)((done * panel.len) as u64);
@@ -257,7 +260,7 @@ impl Slab<'_> {
     }
 
     /// A block of rows times one strip of columns.
-    fn strip(&self, panel: &Panel, a: &PackedA, b: &PackedB, block: &Block, state: &mut [i32]) {
+    fn strip(&self, panel: &Panel, a: &PackedA, b: &StripB, block: &Block, state: &mut [i32]) {
         let wide = self.fast.platform.columns();
         let span = panel.padded() * ROWS;
         for (strip, state) in state.chunks_mut(ROWS * wide).enumerate() {
@@ -273,7 +276,7 @@ impl Slab<'_> {
                 column_shifts: &b.shifts,
                 state,
             };
-            let suits = a.ranges[strip].suits(b.ranges[0], panel.plan, panel.padded());
+            let suits = a.ranges[strip].suits(b.range, panel.plan, panel.padded());
             if !suits || !self.fast.platform.run(&mut tile) {
                 let first = block.rows.start + strip * ROWS;
                 let block = Block {

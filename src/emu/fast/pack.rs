@@ -1,7 +1,13 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
 //! element as a float and as a small biased exponent.
 
+use std::ops::Range as Span;
+
+use rayon::prelude::*;
+
+use super::kernel::WIDEST;
 use super::plan::Plan;
+use super::platform::Platform;
 use crate::num::{Format, Specials};
 use crate::tensor::Plane;
 
@@ -74,15 +80,54 @@ pub struct PackedA {
     pub special: Vec<bool>,
 }
 
-/// Columns of B, packed.
+/// A block of columns of B, packed; made once and filled anew for every panel.
 #[derive(Debug)]
 pub struct PackedB {
-    /// `[strip][k][columns]`
+    /// Columns of a strip.
+    wide: usize,
+    pub strips: Vec<StripB>,
+}
+
+/// As many columns of B as the kernel takes at a time.
+#[derive(Debug)]
+pub struct StripB {
+    /// `[position][columns]`
     pub values: Vec<f32>,
     pub gaps: Vec<u8>,
     pub shifts: Vec<i32>,
-    pub ranges: Vec<Range>,
+    pub range: Range,
+    /// Whether a column has an infinity or NaN here.
     pub special: Vec<bool>,
+}
+
+impl PackedB {
+    /// Room for `columns` columns.
+    pub fn new(columns: usize, wide: usize) -> PackedB {
+        let strip = || StripB {
+            values: Vec::new(),
+            gaps: Vec::new(),
+            shifts: vec![0; wide],
+            range: EMPTY,
+            special: vec![false; wide],
+        };
+        PackedB {
+            wide,
+            strips: (0..columns.div_ceil(wide)).map(|_| strip()).collect(),
+        }
+    }
+
+    /// Packs columns of a plane of B over a panel.
+    pub fn fill(&mut self, platform: Platform, plane: Plane, columns: Span<usize>, panel: &Panel) {
+        let wide = self.wide;
+        self.strips
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(i, strip)| {
+                let first = columns.start + i * wide;
+                let count = wide.min(columns.end - first);
+                strip.fill(platform, plane, first, count, panel);
+            });
+    }
 }
 
 /// Some consecutive k of a product, in the order in which the kernel takes them.
@@ -124,25 +169,17 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Elements of one row over a panel, taken apart.
-struct Line {
-    values: Vec<f32>,
-    exponents: Vec<i32>,
-    /// In units of the last fraction bit.
-    significands: Vec<u32>,
-    shift: i32,
-    range: Range,
-    special: bool,
-}
-
-/// A zero operand's exponent: below every other.
+/// The exponent of zeros: below every other.
 const ZERO: i32 = i32::MIN / 2;
 
-fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
+/// Takes codes apart into numbers and exponents. Specials come out as zeros; says whether there are
+/// any. Without branches, so that it becomes vector code.
+#[inline(always)]
+fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i32]) -> bool {
     let fraction_bits = format.fraction_bits();
     let sign_bit = format.width() - 1;
-    let top = (1u32 << format.exponent_bits()) - 1;
     let ones = (1u32 << sign_bit) - 1;
+    let top = (1u32 << format.exponent_bits()) - 1;
     let first_special = match format.specials() {
         Specials::Ieee => top << fraction_bits,
         Specials::NanOnly => ones,
@@ -152,69 +189,70 @@ fn line(format: Format, absolute: bool, codes: &[u32]) -> Line {
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);
     let ignored = format.ignored_bits();
+    let bias = format.bias();
 
     let mut special = false;
-    let (mut low, mut high) = (EMPTY.low, EMPTY.high);
-    let mut values = vec![0f32; codes.len()];
-    let mut exponents = vec![0i32; codes.len()];
-    let mut significands = vec![0u32; codes.len()];
-    let parts = values.iter_mut().zip(&mut exponents).zip(&mut significands);
-    for (((value, exponent), significand), &code) in parts.zip(codes) {
+    for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(codes) {
         let code = code >> ignored;
         let magnitude = code & ones;
         let is_special = magnitude >= first_special;
         special |= is_special;
-        // Specials are zeros here; whoever asked deals with them afterwards.
         let magnitude = if is_special { 0 } else { magnitude };
         let sign = (code >> sign_bit) << 31;
-        let unscaled = f32::from_bits(magnitude << (23 - fraction_bits));
-        *value = f32::from_bits((unscaled * scale).to_bits() | sign);
-        let field = magnitude >> fraction_bits;
-        let hidden = field.min(1) << fraction_bits;
-        *significand = magnitude & ((1 << fraction_bits) - 1) | hidden;
-        let e = field.max(1) as i32 - format.bias();
+        let number = f32::from_bits(magnitude << (23 - fraction_bits)) * scale;
+        *value = f32::from_bits(number.to_bits() | sign);
+        let e = (magnitude >> fraction_bits).max(1) as i32 - bias;
         *exponent = if magnitude == 0 { ZERO } else { e };
-        low = low.min(if magnitude == 0 { EMPTY.low } else { e });
-        high = high.max(if magnitude == 0 { EMPTY.high } else { e });
     }
-    let shift = if absolute || low > high {
+    special
+}
+
+/// The smallest and largest exponent, zeros left out.
+#[inline(always)]
+fn bounds(exponents: &[i32]) -> (i32, i32) {
+    exponents
+        .iter()
+        .fold((EMPTY.low, EMPTY.high), |(low, high), &e| {
+            let nonzero = if e == ZERO { EMPTY.low } else { e };
+            (low.min(nonzero), high.max(e))
+        })
+}
+
+/// The shift of a row or column whose largest exponent is `high`.
+#[inline(always)]
+fn shift(plan: &Plan, high: i32) -> i32 {
+    if plan.absolute() || high == EMPTY.high {
         0
     } else {
         high.clamp(-126, 126)
-    };
-    if shift != 0 {
-        // Exact, but for elements so small that `Range::suits` refuses the whole panel.
-        let factor = f32::from_bits(((127 - shift) as u32) << 23);
-        values.iter_mut().for_each(|value| *value *= factor);
-    }
-    let relative_low = if low > high { EMPTY.low } else { low - shift };
-    Line {
-        values,
-        exponents,
-        significands,
-        shift,
-        range: Range {
-            low,
-            high,
-            relative_low,
-        },
-        special,
     }
 }
 
-/// Whether the significands of some group add up to so much that a sum could leave 32 bits.
-fn is_heavy(panel: &Panel, line: &Line) -> bool {
-    let limit = panel.plan.weight_limit();
-    let weight = |group: &[usize]| -> u32 {
-        let significands = group.iter().filter_map(|&k| line.significands.get(k));
-        significands.sum()
-    };
-    let mut groups = panel.order.chunks(panel.plan.group);
-    groups.any(|group| weight(group) > limit)
+/// 2^-shift.
+#[inline(always)]
+fn factor(shift: i32) -> f32 {
+    f32::from_bits(((127 - shift) as u32) << 23)
 }
 
-/// Packs rows `first..first + count` of a plane (A as it is).
-pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> PackedA {
+fn range((low, high): (i32, i32), shift: i32) -> Range {
+    if low > high {
+        return EMPTY;
+    }
+    Range {
+        low,
+        high,
+        relative_low: low - shift,
+    }
+}
+
+/// Packs rows `first..first + count` of a plane of A.
+pub fn pack_a(
+    platform: Platform,
+    plane: Plane,
+    first: usize,
+    count: usize,
+    panel: &Panel,
+) -> PackedA {
     let strips = count.div_ceil(ROWS);
     let padded = panel.padded();
     let mut packed = PackedA {
@@ -226,62 +264,153 @@ pub fn pack_a(plane: Plane, first: usize, count: usize, panel: &Panel) -> Packed
         special: vec![false; count],
     };
     let mut codes = vec![0u32; panel.len];
-    for row in 0..count {
-        plane.read_row(first + row, panel.start, &mut codes);
-        let line = line(panel.plan.a, panel.plan.absolute(), &codes);
-        let (strip, lane) = (row / ROWS, row % ROWS);
-        packed.shifts[row] = line.shift << 23;
-        packed.ranges[strip] = packed.ranges[strip].join(line.range);
-        packed.special[row] = line.special;
+    let mut row = Row {
+        values: vec![0.0; panel.len],
+        exponents: vec![0; panel.len],
+        fields: vec![0; panel.len],
+    };
+    for index in 0..count {
+        plane.read_row(first + index, panel.start, &mut codes);
+        let (strip, lane) = (index / ROWS, index % ROWS);
+        let decoded = platform.decode_row(panel.plan, &codes, &mut row);
+        packed.shifts[index] = decoded.shift << 23;
+        packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
+        packed.special[index] = decoded.special;
+        packed.heavy[strip] |= panel.plan.checked && is_heavy(panel, &row);
         let base = strip * padded * ROWS + lane;
         for (position, k) in panel.positions() {
-            if line.exponents[k] == ZERO {
-                continue; // value 0, field 0
-            }
             let at = base + position * ROWS;
-            packed.values[at] = line.values[k];
-            let relative = line.exponents[k] - line.shift;
-            let field = (127 + TOP + relative).clamp(0, 255) as u32;
-            packed.fields[at] = field * 0x0101_0101;
+            packed.values[at] = row.values[k];
+            packed.fields[at] = row.fields[k];
         }
-        packed.heavy[strip] |= panel.plan.checked && is_heavy(panel, &line);
     }
     packed
 }
 
-/// Packs columns `first..first + count` of B, given as rows of its transpose, `wide` to a strip.
-pub fn pack_b(
-    transposed: Plane,
-    first: usize,
-    count: usize,
-    wide: usize,
-    panel: &Panel,
-) -> PackedB {
-    let padded = panel.padded();
-    let mut packed = PackedB {
-        values: vec![0.0; padded * wide],
-        // Columns beyond the last and zeros: a gap that no field exceeds.
-        gaps: vec![255; padded * wide],
-        shifts: vec![0; wide],
-        ranges: vec![EMPTY],
-        special: vec![false; count],
-    };
-    let mut codes = vec![0u32; panel.len * count];
-    transposed.read_block(first, count, panel.start, panel.len, &mut codes);
-    for (column, codes) in codes.chunks(panel.len).enumerate() {
-        let line = line(panel.plan.b, panel.plan.absolute(), codes);
-        packed.shifts[column] = line.shift << 23;
-        packed.ranges[0] = packed.ranges[0].join(line.range);
-        packed.special[column] = line.special;
-        for (position, k) in panel.positions() {
-            if line.exponents[k] == ZERO {
-                continue;
+/// Elements of one row of A over a panel.
+pub struct Row {
+    values: Vec<f32>,
+    exponents: Vec<i32>,
+    fields: Vec<u32>,
+}
+
+/// What there is to say of a row as a whole.
+pub struct Decoded {
+    shift: i32,
+    range: Range,
+    special: bool,
+}
+
+/// The body of [`Platform::decode_row`].
+#[inline(always)]
+pub fn decode_row(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
+    let special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
+    let bounds = bounds(&row.exponents);
+    let shift = shift(plan, bounds.1);
+    for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
+        let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
+        let relative = if e == ZERO { 0 } else { relative };
+        *field = relative * 0x0101_0101;
+    }
+    if shift != 0 {
+        // Exact, but for elements so small that `Range::suits` refuses the whole panel.
+        let factor = factor(shift);
+        row.values.iter_mut().for_each(|value| *value *= factor);
+    }
+    Decoded {
+        shift,
+        range: range(bounds, shift),
+        special,
+    }
+}
+
+/// Whether the significands of some group add up to so much that a sum could leave 32 bits.
+fn is_heavy(panel: &Panel, row: &Row) -> bool {
+    let limit = panel.plan.weight_limit();
+    let one = panel.plan.a.fraction_bits() as i32;
+    let significand = |&k: &usize| -> f32 {
+        match row.values.get(k) {
+            // As a fraction of the power of two of its field, back to units of the last bit.
+            Some(value) if row.exponents[k] != ZERO => {
+                let field = (row.fields[k] & 255) as i32 - TOP - 127;
+                value.abs() * factor((field - one).clamp(-126, 126))
             }
-            let at = position * wide + column;
-            packed.values[at] = line.values[k];
-            let relative = line.exponents[k] - line.shift;
-            packed.gaps[at] = (TOP - relative).clamp(0, 255) as u8;
+            _ => 0.0,
+        }
+    };
+    // Integers far below 2^24: the sum is exact.
+    let weight = |group: &[usize]| group.iter().map(significand).sum::<f32>();
+    let mut groups = panel.order.chunks(panel.plan.group);
+    groups.any(|group| weight(group) > limit as f32)
+}
+
+impl StripB {
+    fn fill(
+        &mut self,
+        platform: Platform,
+        plane: Plane,
+        first: usize,
+        count: usize,
+        panel: &Panel,
+    ) {
+        let wide = self.shifts.len();
+        // Zeros everywhere: of value 0, and of a gap that no field exceeds.
+        self.values.clear();
+        self.values.resize(panel.padded() * wide, 0.0);
+        self.gaps.clear();
+        self.gaps.resize(panel.padded() * wide, 255);
+        let mut codes = vec![0u32; panel.len * count];
+        plane.read_block(panel.start, panel.len, first, count, &mut codes);
+        platform.decode_strip(panel, &codes, count, self);
+    }
+}
+
+/// The body of [`Platform::decode_strip`]: `codes` are rows of `count` columns.
+#[inline(always)]
+pub fn decode_strip(panel: &Panel, codes: &[u32], count: usize, strip: &mut StripB) {
+    let wide = strip.shifts.len();
+    let mut exponents = vec![ZERO; panel.padded() * wide];
+    let mut low = [EMPTY.low; WIDEST];
+    let mut high = [EMPTY.high; WIDEST];
+    strip.special.fill(false);
+    for (position, k) in panel.positions() {
+        let codes = &codes[k * count..][..count];
+        let values = &mut strip.values[position * wide..][..count];
+        let exponents = &mut exponents[position * wide..][..count];
+        if decode(panel.plan.b, codes, values, exponents) {
+            // Rare, so a look at each is cheap enough.
+            for (special, &code) in strip.special.iter_mut().zip(codes) {
+                let number = panel.plan.b.unpack(code.into());
+                *special |= number.is_nan() || number.is_infinite();
+            }
+        }
+        for ((low, high), &e) in low.iter_mut().zip(&mut high).zip(&*exponents) {
+            *low = (*low).min(if e == ZERO { EMPTY.low } else { e });
+            *high = (*high).max(e);
         }
     }
-    packed
+
+    strip.range = EMPTY;
+    let mut shifts = [0; WIDEST];
+    let mut factors = [1f32; WIDEST];
+    for column in 0..count {
+        let shift = shift(panel.plan, high[column]);
+        strip.range = strip.range.join(range((low[column], high[column]), shift));
+        (shifts[column], factors[column]) = (shift, factor(shift));
+    }
+    for (out, shift) in strip.shifts.iter_mut().zip(shifts) {
+        *out = shift << 23;
+    }
+    let rows = strip.gaps.chunks_mut(wide).zip(exponents.chunks(wide));
+    for ((gaps, exponents), values) in rows.zip(strip.values.chunks_mut(wide)) {
+        for ((gap, &e), shift) in gaps.iter_mut().zip(exponents).zip(shifts) {
+            let relative = (TOP - (e.max(ZERO / 2) - shift)).clamp(0, 255);
+            *gap = if e == ZERO { 255 } else { relative } as u8;
+        }
+        if !panel.plan.absolute() {
+            for (value, factor) in values.iter_mut().zip(factors) {
+                *value *= factor;
+            }
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 
 use super::kernel::{self, Tile};
+use super::pack::{self, Decoded, Panel, Row, StripB};
+use super::plan::Plan;
 use super::selftest;
 use super::vector::portable::Portable;
 
@@ -33,7 +35,10 @@ impl Platform {
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
                 platforms.push(Platform(Set::Avx2));
             }
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+            {
                 platforms.push(Platform(Set::Avx512));
             }
         }
@@ -94,6 +99,32 @@ impl Platform {
         }
     }
 
+    /// Takes a row of A apart.
+    pub(super) fn decode_row(self, plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
+        match self.0 {
+            Set::Portable => pack::decode_row(plan, codes, row),
+            // SAFETY: `available` detected AVX2 or more before it made a value of these variants.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 => unsafe { decode_row_avx2(plan, codes, row) },
+        }
+    }
+
+    /// Takes a strip of B apart.
+    pub(super) fn decode_strip(
+        self,
+        panel: &Panel,
+        codes: &[u32],
+        count: usize,
+        strip: &mut StripB,
+    ) {
+        match self.0 {
+            Set::Portable => pack::decode_strip(panel, codes, count, strip),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 => unsafe { decode_strip_avx2(panel, codes, count, strip) },
+        }
+    }
+
     /// Runs a tile; see [`kernel::run`].
     pub(super) fn run(self, tile: &mut Tile) -> bool {
         match self.0 {
@@ -107,6 +138,19 @@ impl Platform {
             Set::Avx512 => unsafe { run_avx512(tile) },
         }
     }
+}
+
+// The same plain Rust, compiled for wider vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn decode_row_avx2(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
+    pack::decode_row(plan, codes, row)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn decode_strip_avx2(panel: &Panel, codes: &[u32], count: usize, strip: &mut StripB) {
+    pack::decode_strip(panel, codes, count, strip);
 }
 
 #[cfg(target_arch = "x86_64")]
