@@ -161,7 +161,7 @@ impl FusedFloor {
     pub(super) fn summary(&self) -> String {
         let products = match self.sums {
             1 => format!("{} products", self.group),
-            sums => format!("{} products in {sums} interleaved sums", self.group),
+            sums => format!("{} products in {sums} interleaved sums,", self.group),
         };
         format!(
             "{products} aligned {} to {} fraction bits, floored to {} beside C, total floored to \
