@@ -144,14 +144,14 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// The same tensor, its TF32 registers rounded to nearest, ties away from zero (PTX
+    /// The same tensor, its TF32 or XF32 registers rounded to nearest, ties away from zero (PTX
     /// `cvt.rna.tf32.f32`), before use.
     pub fn rounding_tf32(mut self) -> Tensor {
-        self.round_tf32 = self.format == Format::Tf32;
+        self.round_tf32 = matches!(self.format, Format::Tf32 | Format::Xf32);
         self
     }
 
-    /// How many elements have bits that their format ignores (TF32: the low 13 of the register).
+    /// How many elements have bits that their format ignores (TF32, XF32: the low 13 of the register).
     pub fn count_ignored_bits(&self) -> usize {
         let mask = (1u64 << self.format.ignored_bits()) - 1;
         if mask == 0 || self.stored.encoding != Encoding::Code {

@@ -105,14 +105,18 @@ fn keep(name: &str, render: impl Fn(&str) -> String) {
 
 // ------------------------------------------------------------------------------ README.md
 
-/// Columns of the overview: formats that always occur together.
-const COLUMNS: [(&str, &[Format]); 6] = [
-    ("FP16", &[Fp16]),
-    ("BF16", &[Bf16]),
-    ("TF32", &[Tf32]),
-    ("FP8 (E4M3, E5M2)", &[E4m3, E5m2]),
-    ("FP6, FP4 (E3M2, E2M3, E2M1)", &[E3m2, E2m3, E2m1]),
-    ("FP64", &[Fp64]),
+/// Columns of the overview: formats that always occur together, or others that do in their place.
+const COLUMNS: [(&str, &[&[Format]]); 7] = [
+    ("FP16", &[&[Fp16]]),
+    ("BF16", &[&[Bf16]]),
+    ("TF32 (AMD: XF32)", &[&[Tf32], &[Xf32]]),
+    (
+        "FP8 (E4M3, E5M2; AMD: FNUZ)",
+        &[&[E4m3, E5m2], &[E4m3fnuz, E5m2fnuz]],
+    ),
+    ("FP6, FP4 (E3M2, E2M3, E2M1)", &[&[E3m2, E2m3, E2m1]]),
+    ("FP32", &[&[Fp32]]),
+    ("FP64", &[&[Fp64]]),
 ];
 
 fn overview() -> String {
@@ -120,7 +124,7 @@ fn overview() -> String {
     for (name, _) in COLUMNS {
         write!(text, " {name} |").unwrap();
     }
-    text += "\n|---|---|---|---|---|---|---|---|---|\n";
+    text += "\n|---|---|---|---|---|---|---|---|---|---|\n";
     for arch in Catalogue::builtin().architectures() {
         for (i, instruction) in arch.instructions.iter().enumerate() {
             let (name, gpus) = match i {
@@ -141,33 +145,39 @@ fn overview() -> String {
 fn some_gpus(arch: &Architecture) -> String {
     let gpus: Vec<_> = arch.gpus.iter().take(3).map(String::as_str).collect();
     let more = if arch.gpus.len() > 3 { ", ..." } else { "" };
-    let names = arch.also.iter().filter(|name| name.starts_with("sm_"));
-    let sm: Vec<_> = names.map(String::as_str).collect();
-    escape(&format!("{}{more} ({})", gpus.join(", "), sm.join(", ")))
+    let target = |name: &&String| name.starts_with("sm_") || name.starts_with("gfx");
+    let names = arch.also.iter().filter(target);
+    let names: Vec<_> = names.map(String::as_str).collect();
+    match names.is_empty() {
+        true => escape(&arch.title),
+        false => escape(&format!("{}{more} ({})", gpus.join(", "), names.join(", "))),
+    }
 }
 
 /// `FP32 H, FP16 L`: what the instruction accumulates in, and the evidence.
-fn cell(instruction: &Instruction, formats: &[Format]) -> String {
+fn cell(instruction: &Instruction, alternatives: &[&[Format]]) -> String {
     let evidence = |rule: &Rule| match rule.evidence {
         Evidence::Hardware => "H",
         Evidence::Literature => "L",
         Evidence::Inferred => "I",
     };
-    let all = |rule: &&Rule| {
+    let has = |rule: &Rule, formats: &[Format]| {
         let has = pairs(formats).all(|pair| rule.operands.contains(&pair));
         let any = rule.operands.iter().any(|[a, _]| formats.contains(a));
         assert_eq!(has, any, "a column of formats that do not occur together");
         has
     };
+    let all = |rule: &&Rule| alternatives.iter().any(|formats| has(rule, formats));
     let mut rules: Vec<_> = instruction.rules.iter().filter(all).collect();
     rules.sort_by_key(|rule| rule.accumulator == Fp16);
-    let cells: Vec<_> = rules
+    let mut cells: Vec<_> = rules
         .iter()
         .map(|rule| {
             let accumulator = rule.accumulator.name().to_uppercase();
             format!("{accumulator} {}", evidence(rule))
         })
         .collect();
+    cells.dedup();
     cells.join(", ")
 }
 
@@ -203,21 +213,21 @@ fn page() -> String {
 
 fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
     writeln!(text, "\n## {} (`{}`)\n", arch.title, arch.name)?;
-    writeln!(
-        text,
-        "Also {}. GPUs: {}.",
-        escape(&arch.also.join(", ")),
-        escape(&arch.gpus.join(", "))
-    )?;
-    if !arch.notes.is_empty() {
-        writeln!(text)?;
+    if !arch.gpus.is_empty() {
+        writeln!(
+            text,
+            "Also {}. GPUs: {}.\n",
+            escape(&arch.also.join(", ")),
+            escape(&arch.gpus.join(", "))
+        )?;
     }
     for note in &arch.notes {
         writeln!(text, "- {}", escape(note))?;
     }
     writeln!(
         text,
-        "\n| instruction | operands | accumulator | evidence | step | note |"
+        "{}| instruction | operands | accumulator | evidence | step | note |",
+        if arch.notes.is_empty() { "" } else { "\n" }
     )?;
     writeln!(text, "|---|---|---|---|---|---|")?;
     for instruction in &arch.instructions {

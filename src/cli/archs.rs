@@ -91,8 +91,11 @@ fn strongest(arch: &Architecture) -> Evidence {
 
 fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} ({})", arch.title, arch.name)?;
-    writeln!(out, "  also   {}", arch.also.join(", "))?;
-    writeln!(out, "  GPUs   {}", arch.gpus.join(", "))?;
+    for (what, names) in [("also", &arch.also), ("GPUs", &arch.gpus)] {
+        if !names.is_empty() {
+            writeln!(out, "  {what}   {}", names.join(", "))?;
+        }
+    }
     for note in &arch.notes {
         writeln!(out, "  note   {note}")?;
     }

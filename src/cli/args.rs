@@ -13,7 +13,7 @@ use crate::num::Format;
 #[derive(Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Architecture, compute capability or GPU: hopper, sm_90, h100 ...
+    /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
     #[arg(long, value_name = "NAME")]
     pub arch: String,
 
@@ -25,7 +25,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "FORMAT", value_parser = operand_format())]
     pub dtype_b: Option<Format>,
 
-    /// Instruction: mma, wgmma, tcgen05 ...; by default the architecture's own for the operands
+    /// Instruction: mma, wgmma, tcgen05, mfma ...; by default the architecture's own for the operands
     #[arg(long, value_name = "NAME")]
     pub instruction: Option<String>,
 
@@ -65,7 +65,7 @@ pub struct OperandArgs {
     #[arg(long, help_heading = "Operands")]
     pub transpose_b: bool,
 
-    /// What to do with FP32 bits that TF32 lacks
+    /// What to do with FP32 bits that TF32 and XF32 lack
     #[arg(
         long,
         value_name = "HOW",
@@ -120,15 +120,19 @@ impl Tf32Input {
     }
 }
 
-const OPERANDS: [Format; 9] = [
+const OPERANDS: [Format; 13] = [
     Format::Fp16,
     Format::Bf16,
     Format::Tf32,
+    Format::Xf32,
     Format::E4m3,
     Format::E5m2,
+    Format::E4m3fnuz,
+    Format::E5m2fnuz,
     Format::E3m2,
     Format::E2m3,
     Format::E2m1,
+    Format::Fp32,
     Format::Fp64,
 ];
 
@@ -138,12 +142,14 @@ fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format
         let aliases: &[&str] = match f {
             Format::Fp16 => &["f16", "float16", "half"],
             Format::Bf16 => &["bfloat16"],
-            Format::Fp32 => &["float32"],
+            Format::Fp32 => &["f32", "float32"],
             Format::Fp64 => &["f64", "float64"],
             Format::E4m3 => &["float8_e4m3fn", "fp8_e4m3"],
             Format::E5m2 => &["float8_e5m2", "fp8_e5m2"],
+            Format::E4m3fnuz => &["float8_e4m3fnuz", "fp8_e4m3fnuz"],
+            Format::E5m2fnuz => &["float8_e5m2fnuz", "fp8_e5m2fnuz"],
             Format::E2m1 => &["fp4"],
-            Format::Tf32 | Format::E3m2 | Format::E2m3 => &[],
+            Format::Tf32 | Format::Xf32 | Format::E3m2 | Format::E2m3 => &[],
         };
         PossibleValue::new(f.name()).aliases(aliases.iter().copied())
     });

@@ -26,7 +26,8 @@ Examples:
   tcverify bench --arch h100 --size 2048
   tcverify bench --threads 1 --json")]
 pub struct Bench {
-    /// Architecture, compute capability or GPU; without it every distinct arithmetic
+    /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
+    /// vector kernel, with --exact every other one too
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
 
@@ -131,7 +132,9 @@ impl Bench {
             for instruction in &architecture.instructions {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-                    if choices.iter().all(|c| c.arithmetic != arithmetic) {
+                    let wanted =
+                        self.arch.is_some() || self.exact || Plan::of(&arithmetic).is_some();
+                    if wanted && choices.iter().all(|c| c.arithmetic != arithmetic) {
                         choices.push(Choice {
                             architecture,
                             instruction,

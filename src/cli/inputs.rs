@@ -60,7 +60,8 @@ impl Operand {
     }
 
     fn treat_tf32(mut self, how: Tf32Input) -> Result<Operand> {
-        if self.tensor.format() != Format::Tf32 {
+        let format = self.tensor.format();
+        if format.ignored_bits() == 0 {
             return Ok(self);
         }
         let elements = self.tensor.count_ignored_bits();
@@ -68,9 +69,10 @@ impl Operand {
             && let Some(first) = self.tensor.first_ignored_bits()
         {
             bail!(
-                "{}: {elements} elements have bits that TF32 lacks, the first at {:?} (0x{:08x}); \
+                "{}: {elements} elements have bits that {} lacks, the first at {:?} (0x{:08x}); \
                  --tf32-input exact refuses them",
                 self.file.path().display(),
+                format.name().to_uppercase(),
                 first.index,
                 first.raw
             );

@@ -77,10 +77,13 @@ pub fn accumulate(
         b: arithmetic.b,
         accumulator: arithmetic.accumulator,
     };
+    let step = &arithmetic.step;
+    let start = accumulators.iter().map(|&c| step.start(formats, c));
+    let mut carried: Vec<_> = start.collect();
     let columns = block.columns.len();
     let a = problem.a.plane(block.batch);
     let b = problem.b.transposed().plane(block.batch);
-    let span = arithmetic.step.span();
+    let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
         let k = start..k.end.min(start + panel);
@@ -88,12 +91,15 @@ pub fn accumulate(
         let b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {
             for (column, b) in b.chunks(k.len()).enumerate() {
-                let accumulator = &mut accumulators[row * columns + column];
+                let carried = &mut carried[row * columns + column];
                 for (a, b) in a.chunks(span).zip(b.chunks(span)) {
-                    *accumulator = arithmetic.step.run(formats, a, b, *accumulator);
+                    step.run(formats, a, b, carried);
                 }
             }
         }
+    }
+    for (accumulator, carried) in accumulators.iter_mut().zip(&carried) {
+        *accumulator = step.finish(formats, carried);
     }
 }
 

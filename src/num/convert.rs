@@ -9,7 +9,8 @@ pub struct Inexact;
 /// The code of `to` that means exactly what `code` means in `from`, or [`Inexact`].
 ///
 /// A NaN keeps its sign and its leading fraction bits; where the target's fraction is narrower the
-/// bits lost must be zero, except for a format that has a single NaN (E4M3), which stands for all.
+/// bits lost must be zero, except for a format that has a single NaN (E4M3, FNUZ), which stands for
+/// all. A format without -0 has no code for it.
 pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact> {
     if from == to {
         return Ok(code);
@@ -21,7 +22,12 @@ pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact
         Class::Finite => {
             // Truncate, and see whether the result still means the same.
             if number.significand == 0 {
-                return Ok(to.zero(number.negative));
+                let lost = number.negative && to.specials() == Specials::Fnuz;
+                return if lost {
+                    Err(Inexact)
+                } else {
+                    Ok(to.zero(number.negative))
+                };
             }
             let lsb = number.exponent - from.fraction_bits() as i32;
             let leading = lsb + 63 - number.significand.leading_zeros() as i32;
@@ -43,14 +49,17 @@ fn convert_nan(from: Format, code: u64, to: Format, negative: bool) -> Result<u6
     let (have, want) = (from.fraction_bits(), to.fraction_bits());
     let fraction = match to.specials() {
         Specials::None => return Err(Inexact),
+        Specials::Fnuz => return Ok(to.sign_mask()),
         Specials::NanOnly => (1 << want) - 1,
         // A single NaN widens to the quiet one.
-        Specials::Ieee if from.specials() == Specials::NanOnly => 1 << (want - 1),
+        Specials::Ieee if matches!(from.specials(), Specials::NanOnly | Specials::Fnuz) => {
+            1 << (want - 1)
+        }
         Specials::Ieee if want >= have => fraction << (want - have),
         Specials::Ieee if fraction & ((1 << (have - want)) - 1) == 0 => fraction >> (have - want),
         Specials::Ieee => return Err(Inexact),
     };
-    Ok(to.zero(negative) | (top << want | fraction) << to.ignored_bits())
+    Ok(to.sign(negative) | (top << want | fraction) << to.ignored_bits())
 }
 
 fn same_value(from: Format, code: u64, to: Format, other: u64) -> bool {
@@ -76,6 +85,39 @@ pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: 
         Class::Finite => {
             let lsb = number.exponent - from.fraction_bits() as i32;
             Target::full(to, rounding).round(number.negative, number.significand.into(), lsb, false)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fnuz_codes_of_values() {
+        let f32 = |x: f32| u64::from(x.to_bits());
+        for (format, value, code) in [
+            (Format::E4m3fnuz, 1.0, Some(0x40)),
+            (Format::E4m3fnuz, -240.0, Some(0xff)),
+            (Format::E4m3fnuz, 256.0, None),
+            (Format::E4m3fnuz, 0.0, Some(0)),
+            (Format::E4m3fnuz, -0.0, None),
+            (Format::E4m3fnuz, f32::NAN, Some(0x80)),
+            (Format::E4m3fnuz, f32::INFINITY, None),
+            (Format::E5m2fnuz, 1.0, Some(0x40)),
+            (Format::E5m2fnuz, 57344.0, Some(0x7f)),
+            (Format::E5m2fnuz, -(2f32.powi(-17)), Some(0x81)),
+            (Format::E5m2fnuz, 2f32.powi(-18), None),
+            (Format::E5m2fnuz, -f32::NAN, Some(0x80)),
+        ] {
+            let given = convert_exact(Format::Fp32, f32(value), format);
+            assert_eq!(given.ok(), code, "{value} as {format}");
+        }
+        for format in [Format::E4m3fnuz, Format::E5m2fnuz] {
+            for code in 0..=format.max_code() {
+                let wide = convert_exact(format, code, Format::Fp32).unwrap();
+                assert_eq!(convert_exact(Format::Fp32, wide, format), Ok(code));
+            }
         }
     }
 }

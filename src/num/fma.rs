@@ -2,10 +2,10 @@
 
 use super::{Class, Format, Target, Unpacked};
 
-/// `a * b + c` rounded once to `target`. `product` is the format of `a` and `b`, `addend` that of
+/// `a * b + c` rounded once to `target`. `factors` are the formats of `a` and `b`, `addend` that of
 /// `c`; any invalid operation or NaN operand gives the code `nan`.
 pub fn fma(
-    (product, a, b): (Format, Unpacked, Unpacked),
+    (factors, a, b): ([Format; 2], Unpacked, Unpacked),
     (addend, c): (Format, Unpacked),
     target: Target,
     nan: u64,
@@ -26,10 +26,11 @@ pub fn fma(
         (false, false) => {}
     }
 
+    let fraction_bits = factors[0].fraction_bits() + factors[1].fraction_bits();
     let p = Scaled::new(
         negative,
         u128::from(a.significand) * u128::from(b.significand),
-        a.exponent + b.exponent - 2 * product.fraction_bits() as i32,
+        a.exponent + b.exponent - fraction_bits as i32,
     );
     let c = Scaled::new(
         c.negative,

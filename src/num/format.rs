@@ -11,8 +11,11 @@ pub enum Format {
     Fp16,
     Bf16,
     Tf32,
+    Xf32,
     E4m3,
     E5m2,
+    E4m3fnuz,
+    E5m2fnuz,
     E3m2,
     E2m3,
     E2m1,
@@ -29,6 +32,8 @@ pub enum Specials {
     NanOnly,
     /// Every code is a finite number (OCP FP6 and FP4).
     None,
+    /// No infinity and no -0, whose code is the one NaN; the bias is one more than usual.
+    Fnuz,
 }
 
 struct Row {
@@ -61,12 +66,15 @@ const fn row(
 
 impl Format {
     /// Every format, in the order in which help texts list them.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 13] = [
         Format::Fp16,
         Format::Bf16,
         Format::Tf32,
+        Format::Xf32,
         Format::E4m3,
         Format::E5m2,
+        Format::E4m3fnuz,
+        Format::E5m2fnuz,
         Format::E3m2,
         Format::E2m3,
         Format::E2m1,
@@ -75,8 +83,9 @@ impl Format {
     ];
 
     // OCP 8-bit Floating Point Specification 1.0 (E4M3, E5M2); OCP Microscaling Formats 1.0
-    // (E3M2, E2M3, E2M1); IEEE 754-2019 (binary16, 32, 64); TF32 is a binary32 register whose low
-    // 13 bits the unit ignores.
+    // (E3M2, E2M3, E2M1); IEEE 754-2019 (binary16, 32, 64); TF32 (NVIDIA) and XF32 (AMD) are a
+    // binary32 register whose low 13 bits the unit ignores; FNUZ as in Noune et al.,
+    // arXiv:2206.02915, AMD's FP8 and BF8.
     const fn row(self) -> Row {
         match self {
             Format::Fp16 => row("fp16", 5, 10, Specials::Ieee, 2),
@@ -85,8 +94,14 @@ impl Format {
                 ignored_bits: 13,
                 ..row("tf32", 8, 10, Specials::Ieee, 4)
             },
+            Format::Xf32 => Row {
+                name: "xf32",
+                ..Format::Tf32.row()
+            },
             Format::E4m3 => row("e4m3", 4, 3, Specials::NanOnly, 1),
             Format::E5m2 => row("e5m2", 5, 2, Specials::Ieee, 1),
+            Format::E4m3fnuz => row("e4m3fnuz", 4, 3, Specials::Fnuz, 1),
+            Format::E5m2fnuz => row("e5m2fnuz", 5, 2, Specials::Fnuz, 1),
             Format::E3m2 => row("e3m2", 3, 2, Specials::None, 1),
             Format::E2m3 => row("e2m3", 2, 3, Specials::None, 1),
             Format::E2m1 => row("e2m1", 2, 1, Specials::None, 1),
@@ -110,6 +125,8 @@ impl Format {
             "f64" | "float64" | "double" => Format::Fp64,
             "fp8_e4m3" | "f8_e4m3" | "float8_e4m3fn" | "e4m3fn" => Format::E4m3,
             "fp8_e5m2" | "f8_e5m2" | "float8_e5m2" => Format::E5m2,
+            "fp8_e4m3fnuz" | "float8_e4m3fnuz" => Format::E4m3fnuz,
+            "fp8_e5m2fnuz" | "float8_e5m2fnuz" => Format::E5m2fnuz,
             "fp6_e3m2" | "f6_e3m2" | "float6_e3m2fn" | "e3m2fn" => Format::E3m2,
             "fp6_e2m3" | "f6_e2m3" | "float6_e2m3fn" | "e2m3fn" => Format::E2m3,
             "fp4" | "fp4_e2m1" | "float4_e2m1fn" | "e2m1fn" => Format::E2m1,
@@ -135,7 +152,7 @@ impl Format {
         self.row().specials
     }
 
-    /// Low bits of a stored element that are no part of the number (13 for TF32, else 0).
+    /// Low bits of a stored element that are no part of the number (13 for TF32 and XF32, else 0).
     pub const fn ignored_bits(self) -> u32 {
         self.row().ignored_bits
     }
@@ -146,7 +163,11 @@ impl Format {
     }
 
     pub const fn bias(self) -> i32 {
-        (1 << (self.exponent_bits() - 1)) - 1
+        let half = 1 << (self.exponent_bits() - 1);
+        match self.specials() {
+            Specials::Fnuz => half,
+            Specials::Ieee | Specials::NanOnly | Specials::None => half - 1,
+        }
     }
 
     /// The exponent of subnormals and of the smallest normal numbers.
@@ -159,7 +180,7 @@ impl Format {
         let top = (1 << self.exponent_bits()) - 1;
         match self.specials() {
             Specials::Ieee => top - 1 - self.bias(),
-            Specials::NanOnly | Specials::None => top - self.bias(),
+            Specials::NanOnly | Specials::None | Specials::Fnuz => top - self.bias(),
         }
     }
 
@@ -176,6 +197,11 @@ impl Format {
     /// Mask of the sign bit in a stored code.
     pub const fn sign_mask(self) -> u64 {
         1 << (self.width() + self.ignored_bits() - 1)
+    }
+
+    /// The sign bit of a stored code with this sign.
+    pub const fn sign(self, negative: bool) -> u64 {
+        if negative { self.sign_mask() } else { 0 }
     }
 }
 

@@ -6,6 +6,7 @@
 //! as a significand below one at the format's smallest exponent, and so do we.
 
 mod convert;
+mod exact;
 mod fma;
 mod format;
 mod order;
@@ -14,6 +15,7 @@ mod show;
 mod unpack;
 
 pub use convert::{Inexact, convert_exact, round_code};
+pub use exact::ExactSum;
 pub use fma::fma;
 pub use format::{Format, Specials};
 pub use order::{Fields, ulp_distance};

@@ -142,7 +142,7 @@ impl Target {
             0 // subnormal: `leading` is the smallest exponent here
         };
         let fraction = (significand & (hidden - 1)) as u64;
-        format.zero(negative) | (field << fraction_bits | fraction) << format.ignored_bits()
+        format.sign(negative) | (field << fraction_bits | fraction) << format.ignored_bits()
     }
 }
 

@@ -54,6 +54,7 @@ impl Format {
             Specials::Ieee if field == top && fraction == 0 => Some(Class::Infinite),
             Specials::Ieee if field == top => Some(Class::Nan),
             Specials::NanOnly if field == top && fraction == all_ones => Some(Class::Nan),
+            Specials::Fnuz if negative && field == 0 && fraction == 0 => Some(Class::Nan),
             _ => None,
         };
         if let Some(class) = special {
@@ -77,23 +78,26 @@ impl Format {
         }
     }
 
-    /// The code of zero with this sign.
+    /// The code of zero with this sign, or of the only zero that the format has.
     pub fn zero(self, negative: bool) -> u64 {
-        if negative { self.sign_mask() } else { 0 }
+        match self.specials() {
+            Specials::Fnuz => 0,
+            Specials::Ieee | Specials::NanOnly | Specials::None => self.sign(negative),
+        }
     }
 
     /// The code of infinity with this sign, where the format has one.
     pub fn infinity(self, negative: bool) -> Option<u64> {
         let field = ((1u64 << self.exponent_bits()) - 1) << self.fraction_bits();
         (self.specials() == Specials::Ieee)
-            .then(|| self.zero(negative) | field << self.ignored_bits())
+            .then(|| self.sign(negative) | field << self.ignored_bits())
     }
 
     /// The code of the largest finite number with this sign.
     pub fn max_finite(self, negative: bool) -> u64 {
         let all_ones = self.sign_mask() - 1;
         let below = match self.specials() {
-            Specials::None => 0,
+            Specials::None | Specials::Fnuz => 0,
             Specials::NanOnly => 1,
             // The whole of the infinity's exponent field plus one code.
             Specials::Ieee => {
@@ -102,7 +106,7 @@ impl Format {
             }
         };
         let ignored = (1u64 << self.ignored_bits()) - 1;
-        self.zero(negative) | ((all_ones - below) & !ignored)
+        self.sign(negative) | ((all_ones - below) & !ignored)
     }
 }
 
@@ -116,8 +120,11 @@ mod tests {
             (Format::Fp16, 0x7bff),
             (Format::Bf16, 0x7f7f),
             (Format::Tf32, 0x7f7f_e000),
+            (Format::Xf32, 0x7f7f_e000),
             (Format::E4m3, 0x7e),
             (Format::E5m2, 0x7b),
+            (Format::E4m3fnuz, 0x7f),
+            (Format::E5m2fnuz, 0x7f),
             (Format::E3m2, 0x1f),
             (Format::E2m3, 0x1f),
             (Format::E2m1, 0x07),
@@ -129,6 +136,38 @@ mod tests {
             let largest = format.unpack(code);
             assert_eq!(largest.exponent, format.max_exponent(), "{format}");
             assert_eq!(largest.class, Class::Finite);
+        }
+    }
+
+    /// AMD, CDNA 3 ISA (FP8 and BF8): 240 and 57344 are the largest, 2^-10 and 2^-17 the smallest.
+    #[test]
+    fn fnuz_numbers() {
+        for (format, bias, largest, smallest) in [
+            (Format::E4m3fnuz, 8, 240.0, 2f64.powi(-10)),
+            (Format::E5m2fnuz, 16, 57344.0, 2f64.powi(-17)),
+        ] {
+            let value = |code| {
+                let n = format.unpack(code);
+                assert_eq!(n.class, Class::Finite, "{format} {code:#x}");
+                let sign = if n.negative { -1.0 } else { 1.0 };
+                let lsb = n.exponent - format.fraction_bits() as i32;
+                sign * n.significand as f64 * 2f64.powi(lsb)
+            };
+            assert_eq!(format.bias(), bias);
+            assert_eq!(value(0x7f), largest);
+            assert_eq!(value(0xff), -largest);
+            assert_eq!(value(0x01), smallest);
+            assert_eq!(value(0x81), -smallest);
+            assert_eq!(
+                value(1 << format.fraction_bits() << (format.exponent_bits() - 1)),
+                1.0
+            );
+            assert!(format.unpack(0x80).is_nan());
+            assert!(format.unpack(0).is_zero());
+            assert_eq!(format.zero(true), 0);
+            assert_eq!(format.infinity(true), None);
+            let nans = (0..=format.max_code()).filter(|&code| format.unpack(code).is_nan());
+            assert_eq!(nans.count(), 1);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 12] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -13,6 +13,11 @@ const FILES: [&str; 7] = [
     include_str!("hopper.json"),
     include_str!("blackwell.json"),
     include_str!("rtx-blackwell.json"),
+    include_str!("cdna1.json"),
+    include_str!("cdna2.json"),
+    include_str!("cdna3.json"),
+    include_str!("ieee-fma.json"),
+    include_str!("exact.json"),
 ];
 
 /// The architectures that come with the tool.
@@ -81,7 +86,7 @@ impl Catalogue {
     }
 
     /// The architecture with this name, compute capability or GPU name; case, spaces, dashes and
-    /// a leading "NVIDIA" do not matter.
+    /// a leading "NVIDIA" or "AMD" (then "GeForce" or "Instinct") do not matter.
     ///
     /// # Errors
     /// The nearest known name.
@@ -114,8 +119,11 @@ fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
 fn normalise(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    let bare = bare.strip_prefix("nvidia").unwrap_or(&bare);
-    bare.strip_prefix("geforce").unwrap_or(bare).to_owned()
+    let without = |name: &str, prefixes: [&str; 2]| {
+        let bare = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
+        bare.unwrap_or(name).to_owned()
+    };
+    without(&without(&bare, ["nvidia", "amd"]), ["geforce", "instinct"])
 }
 
 impl Architecture {
@@ -237,6 +245,11 @@ mod tests {
             ("b200", "blackwell"),
             ("RTX_Blackwell", "rtx-blackwell"),
             ("RTX 5090", "rtx-blackwell"),
+            ("AMD Instinct MI300X", "cdna3"),
+            ("mi250x", "cdna2"),
+            ("gfx90a", "cdna2"),
+            ("CDNA 1", "cdna1"),
+            ("IEEE FMA", "ieee-fma"),
         ] {
             let found = Catalogue::builtin().find(name).unwrap();
             assert_eq!(found.name, arch, "{name}");

@@ -184,6 +184,7 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
         Specials::Ieee => top << fraction_bits,
         Specials::NanOnly => ones,
         Specials::None => ones + 1,
+        Specials::Fnuz => unreachable!("no plan has such operands"),
     };
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);

@@ -2,7 +2,7 @@
 
 use crate::emu::Arithmetic;
 use crate::emu::step::{Fused, Step};
-use crate::num::{Format, Rounding};
+use crate::num::{Format, Rounding, Specials};
 
 /// How a step's sum becomes the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +56,18 @@ impl Plan {
                 let order: Vec<_> = order(true).chain(order(false)).collect();
                 (&step.half, Some(order))
             }
-            Step::FmaChain(_) => return None,
+            Step::FmaChain(_)
+            | Step::ExactSum(_)
+            | Step::PairwiseFlush(_)
+            | Step::FusedFloor(_)
+            | Step::ExactDot(_) => return None,
         };
         let output = output(fused, arithmetic.accumulator)?;
         let (a, b) = (arithmetic.a, arithmetic.b);
-        // The product of two significands must be exact in an f32, and codes fit 32 bits.
-        let narrow = |format: Format| format.fraction_bits() <= 10;
+        // The product of two significands must be exact in an f32, and codes fit 32 bits; packing
+        // takes the largest magnitudes for the special ones.
+        let narrow =
+            |format: Format| format.fraction_bits() <= 10 && format.specials() != Specials::Fnuz;
         let possible = narrow(a)
             && narrow(b)
             && fused.alignment == Rounding::TowardZero

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Formats, check_nan};
+use super::{Code, Formats, check_accumulator, check_nan, check_rounding};
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
-/// Constants of a chain of fused multiply-adds, k ascending.
+/// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
+/// formats of its factors, and each sum rounded once to the accumulator's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FmaChain {
@@ -19,7 +20,7 @@ impl FmaChain {
         let target = Target::full(formats.accumulator, self.rounding);
         a.iter().zip(b).fold(c, |c, (a, b)| {
             let c = (formats.accumulator, formats.accumulator.unpack(c));
-            fma((formats.a, *a, *b), c, target, self.nan.0)
+            fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0)
         })
     }
 
@@ -27,20 +28,9 @@ impl FmaChain {
         format!("chain of IEEE fused multiply-adds, {}", self.rounding)
     }
 
-    pub(super) fn check(&self, a: Format, b: Format, accumulator: Format) -> Result<(), String> {
-        if a != b {
-            return Err(format!(
-                "a chain of FMAs multiplies one format, not {a} and {b}"
-            ));
-        }
-        if !matches!(self.rounding, Rounding::NearestEven | Rounding::TowardZero) {
-            return Err("rounding of an FMA chain must be rne or rz".into());
-        }
-        if accumulator.infinity(false).is_none() {
-            return Err(format!(
-                "{accumulator} cannot accumulate: it has no infinity"
-            ));
-        }
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+        check_rounding("rounding", self.rounding)?;
+        check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::special::{Special, special};
-use super::{Code, Formats, check_nan};
+use super::{Code, Formats, check_accumulator, check_group, check_nan};
 use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
@@ -52,7 +52,7 @@ impl Fused {
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
-        match special(a, b, c) {
+        match special(a, b, c, |_, _| false) {
             Some(Special::Nan) => return self.nan.0,
             Some(Special::Infinity { negative }) => {
                 let infinity = formats.accumulator.infinity(negative);
@@ -156,9 +156,7 @@ impl Fused {
             precision,
             ..
         } = *self;
-        if !(1..=1024).contains(&group) {
-            return Err(format!("group is {group}; it must be 1 to 1024"));
-        }
+        check_group(group)?;
         if fraction_bits > 96 {
             return Err(format!(
                 "fraction_bits is {fraction_bits}; it must be at most 96"
@@ -175,11 +173,7 @@ impl Fused {
                 "precision is {precision}; {accumulator} has 1 to {most} bits"
             ));
         }
-        if accumulator.infinity(false).is_none() {
-            return Err(format!(
-                "{accumulator} cannot accumulate: it has no infinity"
-            ));
-        }
+        check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Formats, Fused};
+use super::{Formats, Fused, check_rounding};
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -52,7 +52,7 @@ impl FusedHalves {
             exponent: 0,
         };
         fma(
-            (format, format.unpack(r2), one),
+            ([format; 2], format.unpack(r2), one),
             (format, format.unpack(c)),
             Target::full(format, self.closing),
             self.half.nan.0,
@@ -74,9 +74,7 @@ impl FusedHalves {
         if self.period == 0 || self.first.iter().any(|&k| k >= self.period) {
             return Err("first names positions beyond period".into());
         }
-        if !matches!(self.closing, Rounding::NearestEven | Rounding::TowardZero) {
-            return Err("closing must be rne or rz".into());
-        }
+        check_rounding("closing", self.closing)?;
         if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.period) {
             return Err("span must be a multiple of period, at most 1024".into());
         }

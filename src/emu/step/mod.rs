@@ -1,27 +1,49 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
 //! integers, written to be read beside the literature rather than to be fast.
 
+mod exact_dot;
+mod exact_sum;
 mod fma_chain;
 mod fused;
+mod fused_floor;
 mod fused_halves;
+mod pairwise_flush;
 mod special;
 
 use serde::{Deserialize, Serialize};
 
+pub use exact_dot::ExactDot;
+pub use exact_sum::ExactSum;
 pub use fma_chain::FmaChain;
 pub use fused::Fused;
+pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
+pub use pairwise_flush::PairwiseFlush;
 
-use crate::num::{Format, Unpacked};
+use crate::num::{self, Format, Rounding, Unpacked};
 
 /// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the next
-/// accumulator. A dot product is a chain of steps over consecutive k.
+/// accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`], [`Step::run`]
+/// as often as needed, [`Step::finish`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Step {
     Fused(Fused),
     FusedHalves(FusedHalves),
     FmaChain(FmaChain),
+    ExactSum(ExactSum),
+    PairwiseFlush(PairwiseFlush),
+    FusedFloor(FusedFloor),
+    ExactDot(ExactDot),
+}
+
+/// What is carried from step to step.
+#[derive(Clone, Debug)]
+pub enum Carried {
+    /// A number of the accumulator's format.
+    Code(u64),
+    /// A sum that nothing has rounded yet.
+    Exact(num::ExactSum),
 }
 
 /// The formats a step works in.
@@ -48,16 +70,45 @@ impl Step {
             Step::Fused(step) => step.group,
             Step::FusedHalves(step) => step.span,
             Step::FmaChain(_) => 1,
+            Step::ExactSum(step) => step.group,
+            Step::PairwiseFlush(step) => step.span,
+            Step::FusedFloor(step) => step.group,
+            // Any number would do: only all of them together are a step.
+            Step::ExactDot(_) => 1,
         }
     }
 
-    /// `c` plus the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
-    /// products.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+    /// The chain's beginning.
+    pub fn start(&self, formats: Formats, c: u64) -> Carried {
         match self {
-            Step::Fused(step) => step.run(formats, a, b, c),
-            Step::FusedHalves(step) => step.run(formats, a, b, c),
-            Step::FmaChain(step) => step.run(formats, a, b, c),
+            Step::ExactDot(step) => Carried::Exact(step.start(formats, c)),
+            _ => Carried::Code(c),
+        }
+    }
+
+    /// Adds the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
+    /// products. `carried` is what [`Step::start`] of the same step gave.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], carried: &mut Carried) {
+        match (self, carried) {
+            (Step::Fused(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::FusedHalves(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::FmaChain(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::ExactSum(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::PairwiseFlush(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::FusedFloor(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::ExactDot(step), Carried::Exact(sum)) => step.run(formats, a, b, sum),
+            (Step::ExactDot(_), Carried::Code(_)) | (_, Carried::Exact(_)) => {
+                unreachable!("carried by another kind of step")
+            }
+        }
+    }
+
+    /// The chain's result, a code of the accumulator's format.
+    pub fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
+        match (self, carried) {
+            (Step::ExactDot(step), Carried::Exact(sum)) => step.finish(formats, sum),
+            (_, Carried::Code(code)) => *code,
+            (_, Carried::Exact(_)) => unreachable!("carried by another kind of step"),
         }
     }
 
@@ -67,14 +118,22 @@ impl Step {
             Step::Fused(step) => step.summary(),
             Step::FusedHalves(step) => step.summary(),
             Step::FmaChain(step) => step.summary(),
+            Step::ExactSum(step) => step.summary(),
+            Step::PairwiseFlush(step) => step.summary(),
+            Step::FusedFloor(step) => step.summary(),
+            Step::ExactDot(step) => step.summary(),
         }
     }
 
-    pub(super) fn check(&self, a: Format, b: Format, accumulator: Format) -> Result<(), String> {
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
         match self {
             Step::Fused(step) => step.check(accumulator),
             Step::FusedHalves(step) => step.check(accumulator),
-            Step::FmaChain(step) => step.check(a, b, accumulator),
+            Step::FmaChain(step) => step.check(accumulator),
+            Step::ExactSum(step) => step.check(accumulator),
+            Step::PairwiseFlush(step) => step.check(accumulator),
+            Step::FusedFloor(step) => step.check(accumulator),
+            Step::ExactDot(step) => step.check(accumulator),
         }
     }
 
@@ -135,5 +194,28 @@ fn check_nan(nan: Code, format: Format) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("nan {:x} is not a NaN of {format}", nan.0))
+    }
+}
+
+fn check_group(group: usize) -> Result<(), String> {
+    if (1..=1024).contains(&group) {
+        Ok(())
+    } else {
+        Err(format!("group is {group}; it must be 1 to 1024"))
+    }
+}
+
+fn check_accumulator(format: Format) -> Result<(), String> {
+    match format.infinity(false) {
+        Some(_) => Ok(()),
+        None => Err(format!("{format} cannot accumulate: it has no infinity")),
+    }
+}
+
+/// A rounding that ends a step: of zeros, and of infinity, no other is known.
+fn check_rounding(name: &str, rounding: Rounding) -> Result<(), String> {
+    match rounding {
+        Rounding::NearestEven | Rounding::TowardZero => Ok(()),
+        _ => Err(format!("{name} must be rne or rz")),
     }
 }

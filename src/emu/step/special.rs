@@ -10,15 +10,21 @@ pub enum Special {
 }
 
 /// NaN for any NaN term, infinity times zero, or infinities of both signs; otherwise the infinity
-/// among the terms, if any.
-pub fn special(a: &[Unpacked], b: &[Unpacked], c: Unpacked) -> Option<Special> {
+/// among the terms, if any. Products that `infinite` says it of count as infinities.
+pub fn special(
+    a: &[Unpacked],
+    b: &[Unpacked],
+    c: Unpacked,
+    infinite: impl Fn(&Unpacked, &Unpacked) -> bool,
+) -> Option<Special> {
     let mut positive = c.is_infinite() && !c.negative;
     let mut negative = c.is_infinite() && c.negative;
     let mut nan = c.is_nan();
     for (a, b) in a.iter().zip(b) {
         nan |= a.is_nan() || b.is_nan();
-        if a.is_infinite() || b.is_infinite() {
-            nan |= a.is_zero() || b.is_zero();
+        let factor = a.is_infinite() || b.is_infinite();
+        nan |= factor && (a.is_zero() || b.is_zero());
+        if factor || infinite(a, b) {
             if a.negative == b.negative {
                 positive = true;
             } else {

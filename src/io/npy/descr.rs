@@ -33,7 +33,7 @@ impl Descr {
         // Some writers put the name of a type instead of a type string.
         if let Some(format) = Format::from_name(text) {
             ensure!(
-                format != Format::Tf32,
+                format.ignored_bits() == 0,
                 "its descr {text:?} is not a stored type"
             );
             return Ok(Descr {
@@ -126,8 +126,8 @@ impl Descr {
     pub fn stored_as(&self, format: Format) -> Result<Stored> {
         let encoding = match self.kind {
             Kind::Float(own) if own == format => Encoding::Code,
-            // A TF32 operand is an FP32 register.
-            Kind::Float(Format::Fp32) if format == Format::Tf32 => Encoding::Code,
+            // A TF32 or XF32 operand is an FP32 register.
+            Kind::Float(Format::Fp32) if format.ignored_bits() != 0 => Encoding::Code,
             Kind::Float(own) => Encoding::Value(own),
             Kind::Named(own) => {
                 ensure!(
@@ -184,6 +184,12 @@ mod tests {
             ("<f4", Tf32, Some(Code)),
             ("<u4", Tf32, Some(Code)),
             ("<f8", Tf32, Some(Value(Fp64))),
+            ("<f4", Xf32, Some(Code)),
+            ("|V1", E4m3fnuz, Some(Code)),
+            ("<f1", E5m2fnuz, None),
+            ("float8_e4m3fnuz", E4m3fnuz, Some(Code)),
+            ("float8_e4m3fnuz", E4m3, None),
+            ("float8_e5m2fnuz", E5m2fnuz, Some(Code)),
             ("<f4", E4m3, Some(Value(Fp32))),
             ("<u4", Fp64, None),
             ("bfloat16", Bf16, Some(Code)),
@@ -204,7 +210,7 @@ mod tests {
     fn types_that_hold_no_numbers_are_refused() {
         for descr in [
             "|O", "|b1", "<c8", "<M8[ns]", "|S4", "<U3", "<f16", "=f4", "|f4", "|V3", "f4", "",
-            "<", "<é2", "tf32",
+            "<", "<é2", "tf32", "xf32",
         ] {
             assert!(Descr::parse(descr).is_err(), "{descr}");
         }

@@ -14,10 +14,16 @@ use crate::tensor::Tensor;
 pub fn write_header(format: Format, shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
     let descr = match format {
         Format::Fp16 => "<f2",
-        Format::Fp32 | Format::Tf32 => "<f4",
+        Format::Fp32 | Format::Tf32 | Format::Xf32 => "<f4",
         Format::Fp64 => "<f8",
         Format::Bf16 => "<V2",
-        Format::E4m3 | Format::E5m2 | Format::E3m2 | Format::E2m3 | Format::E2m1 => "|u1",
+        Format::E4m3
+        | Format::E5m2
+        | Format::E4m3fnuz
+        | Format::E5m2fnuz
+        | Format::E3m2
+        | Format::E2m3
+        | Format::E2m1 => "|u1",
     };
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };

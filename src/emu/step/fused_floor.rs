@@ -1,0 +1,236 @@
+//! AMD CDNA 3: products truncated to their own largest exponent, then added to `c` with rounding
+//! toward minus infinity.
+
+use serde::{Deserialize, Serialize};
+
+use super::special::{Special, special};
+use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
+use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
+
+/// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
+/// rounded toward minus infinity:
+///
+/// 1. Operands are taken apart without normalising; a product has the product of the significands
+///    and the sum of the exponents, and is not normalised either. A product too large for the
+///    accumulator's exponent is infinite.
+/// 2. The products are dealt in turn to `sums` sums. In each, `e` is the largest exponent of its
+///    products that are not zero, every product is truncated toward zero to a multiple of
+///    `2^(e - fraction_bits)`, and they are added exactly.
+/// 3. `P` is the largest `e`; each sum is floored to a multiple of `2^(P - fraction_bits)`, and
+///    they are added exactly.
+/// 4. `E` is the larger of `P` and the exponent of `c`, which is `zero_exponent` if `c` is zero.
+///    The products' sum is floored to a multiple of `2^(E - sum_fraction_bits)` and `c` to one of
+///    `2^(E - fraction_bits)`; a `c` whose exponent is below `E - addend_window` counts as zero.
+/// 5. The two are added exactly; the total is floored to `result_fraction_bits` bits below its
+///    leading one (or below the accumulator's smallest exponent), then rounded (`rounding`) to the
+///    accumulator's format.
+/// 6. A total of exactly zero is +0; a negative one that is rounded to zero is -0.
+/// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
+///    infinite term gives that infinity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FusedFloor {
+    /// Products per step.
+    pub group: usize,
+    /// Sums to which the products of a step are dealt in turn.
+    pub sums: usize,
+    /// Fraction bits kept of products and of `c`.
+    pub fraction_bits: u32,
+    /// Fraction bits kept of the products' sum beside `c`.
+    pub sum_fraction_bits: u32,
+    /// How far below the largest exponent that of `c` may lie; no limit if none is given.
+    pub addend_window: Option<u32>,
+    /// The exponent of a `c` that is zero.
+    pub zero_exponent: i32,
+    /// Fraction bits kept of the total.
+    pub result_fraction_bits: u32,
+    /// How the total is rounded.
+    pub rounding: Rounding,
+    /// The code of a NaN result.
+    pub nan: Code,
+}
+
+/// `value * 2^(exponent - fraction_bits)` with the fraction bits that its step keeps.
+#[derive(Clone, Copy)]
+struct Sum {
+    value: i128,
+    exponent: i32,
+}
+
+impl FusedFloor {
+    /// Adds at most `group` products to `c`; missing ones are zero products.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        let format = formats.accumulator;
+        let c = format.unpack(c);
+        let infinite = |a: &Unpacked, b: &Unpacked| overflows(formats, a, b);
+        match special(a, b, c, infinite) {
+            Some(Special::Nan) => return self.nan.0,
+            Some(Special::Infinity { negative }) => {
+                let infinity = format.infinity(negative);
+                return infinity.expect("checked when the model was read");
+            }
+            None => {}
+        }
+
+        let c_exponent = match c.is_zero() {
+            true => self.zero_exponent,
+            false => c.exponent,
+        };
+        let products = self.products(formats, a, b);
+        let exponent = products.map_or(c_exponent, |sum| sum.exponent.max(c_exponent));
+
+        // In units of 2^grid.
+        let grid = exponent - self.sum_fraction_bits as i32;
+        let products = products.map_or(0, |sum| {
+            let lsb = sum.exponent - self.fraction_bits as i32;
+            floor_to(sum.value, lsb, grid)
+        });
+        let reached = self
+            .addend_window
+            .is_none_or(|window| c_exponent >= exponent - window as i32);
+        let c = match reached && !c.is_zero() {
+            true => {
+                let lsb = c.exponent - format.fraction_bits() as i32;
+                let coarse = exponent - self.fraction_bits as i32;
+                floor_to(signed(c.negative, c.significand.into()), lsb, coarse) << (coarse - grid)
+            }
+            false => 0,
+        };
+        self.round(format, products + c, grid)
+    }
+
+    /// Steps 2 and 3; none if all products are zero.
+    fn products(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked]) -> Option<Sum> {
+        let turns = (0..self.sums).filter_map(|turn| {
+            let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
+            self.truncated_sum(formats, mine)
+        });
+        let sums: Vec<_> = turns.collect();
+        let exponent = sums.iter().map(|sum| sum.exponent).max()?;
+        // Fraction bits are the same on both sides of the floor.
+        let floored = sums
+            .iter()
+            .map(|sum| floor_to(sum.value, sum.exponent, exponent));
+        Some(Sum {
+            value: floored.sum(),
+            exponent,
+        })
+    }
+
+    fn truncated_sum<'a>(
+        &self,
+        formats: Formats,
+        products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
+    ) -> Option<Sum> {
+        let nonzero = products.filter(|(a, b)| !a.is_zero() && !b.is_zero());
+        let exponents = nonzero.clone().map(|(a, b)| a.exponent + b.exponent);
+        let exponent = exponents.max()?;
+        let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
+        let value = nonzero.map(|(a, b)| {
+            let magnitude = u128::from(a.significand) * u128::from(b.significand);
+            let lsb = a.exponent + b.exponent - fraction_bits as i32;
+            let shift = exponent - self.fraction_bits as i32 - lsb;
+            let kept = match u32::try_from(shift) {
+                Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
+                Err(_) => magnitude << -shift,
+            };
+            signed(a.negative != b.negative, kept)
+        });
+        Some(Sum {
+            value: value.sum(),
+            exponent,
+        })
+    }
+
+    /// Step 5.
+    fn round(&self, format: Format, total: i128, grid: i32) -> u64 {
+        if total == 0 {
+            return format.zero(false);
+        }
+        let leading = grid + 127 - total.unsigned_abs().leading_zeros() as i32;
+        let lsb = leading.max(format.min_exponent()) - self.result_fraction_bits as i32;
+        let (total, lsb) = match lsb > grid {
+            true => (floor_to(total, grid, lsb), lsb),
+            false => (total, grid),
+        };
+        let target = Target::full(format, self.rounding);
+        target.round(total < 0, total.unsigned_abs(), lsb, false)
+    }
+
+    pub(super) fn summary(&self) -> String {
+        let products = match self.sums {
+            1 => format!("{} products", self.group),
+            sums => format!("{} products in {sums} interleaved sums,", self.group),
+        };
+        format!(
+            "{products} aligned {} to {} fraction bits, floored to {} beside C, total floored to \
+             {}, result {}",
+            Rounding::TowardZero,
+            self.fraction_bits,
+            self.sum_fraction_bits,
+            self.result_fraction_bits,
+            self.rounding
+        )
+    }
+
+    /// A total must fit 127 bits: products and `c` below `group * 2^(sum_fraction_bits + 2)`.
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+        check_group(self.group)?;
+        if !(1..=self.group).contains(&self.sums) {
+            return Err(format!("sums is {}; it must be 1 to group", self.sums));
+        }
+        if self.fraction_bits > self.sum_fraction_bits || self.sum_fraction_bits > 96 {
+            return Err(format!(
+                "fraction_bits is {} and sum_fraction_bits {}; the first must be at most the \
+                 second, and that at most 96",
+                self.fraction_bits, self.sum_fraction_bits
+            ));
+        }
+        if self.result_fraction_bits < accumulator.fraction_bits() {
+            return Err(format!(
+                "result_fraction_bits is {}, fewer than {accumulator} has",
+                self.result_fraction_bits
+            ));
+        }
+        if self.addend_window.is_some_and(|window| window > 4096) {
+            return Err("addend_window must be at most 4096".into());
+        }
+        if !(-4096..=4096).contains(&self.zero_exponent) {
+            return Err(format!(
+                "zero_exponent is {}; it must lie within 4096 of 0",
+                self.zero_exponent
+            ));
+        }
+        check_rounding("rounding", self.rounding)?;
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+}
+
+/// Whether a product of finite numbers reaches the power of two after the accumulator's largest.
+fn overflows(formats: Formats, a: &Unpacked, b: &Unpacked) -> bool {
+    if a.class != Class::Finite || b.class != Class::Finite || a.is_zero() || b.is_zero() {
+        return false;
+    }
+    let magnitude = u128::from(a.significand) * u128::from(b.significand);
+    let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
+    let leading = 127 - magnitude.leading_zeros() as i32;
+    leading + a.exponent + b.exponent - fraction as i32 > formats.accumulator.max_exponent()
+}
+
+fn signed(negative: bool, magnitude: u128) -> i128 {
+    if negative {
+        -(magnitude as i128)
+    } else {
+        magnitude as i128
+    }
+}
+
+/// `value * 2^from` in units of `2^to`, rounded toward minus infinity.
+fn floor_to(value: i128, from: i32, to: i32) -> i128 {
+    match u32::try_from(to - from) {
+        Ok(down) => value >> down.min(127),
+        Err(_) => value << (from - to),
+    }
+}

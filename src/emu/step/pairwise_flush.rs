@@ -1,0 +1,129 @@
+//! AMD CDNA 2: rounded products added in pairs, then to `c`, subnormals flushed all the way.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
+use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
+
+/// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
+/// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
+///
+/// 1. Operands and `c` that are subnormal or zero become +0.
+/// 2. `span` products are formed. They are taken `group` at a time; missing ones are +0.
+/// 3. The products of a group are added in pairs, `(p0 + p1) + (p2 + p3)`, and their sum to `c`,
+///    which for the next group is the result.
+/// 4. Infinities, NaNs and the signs of zero sums are as in IEEE 754, a NaN result being the code
+///    `nan`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairwiseFlush {
+    /// Products per step, which flushes `c` once.
+    pub span: usize,
+    /// Products added in pairs before `c`.
+    pub group: usize,
+    /// How every product and sum is rounded.
+    pub rounding: Rounding,
+    /// The code of a NaN result.
+    pub nan: Code,
+}
+
+impl PairwiseFlush {
+    /// Adds at most `span` products to `c`.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        debug_assert!(a.len() == b.len() && a.len() <= self.span);
+        let format = formats.accumulator;
+        let c = match subnormal(format, &format.unpack(c)) {
+            true => format.zero(false),
+            false => c,
+        };
+        let products: Vec<_> = a
+            .iter()
+            .zip(b)
+            .map(|(a, b)| self.product(formats, a, b))
+            .collect();
+        products.chunks(self.group).fold(c, |c, group| {
+            let mut sums = group.to_vec();
+            sums.resize(self.group, format.zero(false));
+            while sums.len() > 1 {
+                let pairs = sums.chunks(2);
+                sums = pairs.map(|p| self.add(format, p[0], p[1])).collect();
+            }
+            self.add(format, c, sums[0])
+        })
+    }
+
+    fn product(&self, formats: Formats, a: &Unpacked, b: &Unpacked) -> u64 {
+        let a = flushed_operand(formats.a, a);
+        let b = flushed_operand(formats.b, b);
+        // Adding -0 changes no number, and no zero's sign.
+        let format = formats.accumulator;
+        let nothing = (format, format.unpack(format.zero(true)));
+        self.fma(([formats.a, formats.b], a, b), nothing, format)
+    }
+
+    fn add(&self, format: Format, x: u64, y: u64) -> u64 {
+        let one = Unpacked {
+            class: Class::Finite,
+            negative: false,
+            significand: 1 << format.fraction_bits(),
+            exponent: 0,
+        };
+        let x = ([format; 2], format.unpack(x), one);
+        self.fma(x, (format, format.unpack(y)), format)
+    }
+
+    fn fma(
+        &self,
+        product: ([Format; 2], Unpacked, Unpacked),
+        addend: (Format, Unpacked),
+        format: Format,
+    ) -> u64 {
+        let result = fma(
+            product,
+            addend,
+            Target::full(format, self.rounding),
+            self.nan.0,
+        );
+        let number = format.unpack(result);
+        match subnormal(format, &number) {
+            true => format.zero(number.negative),
+            false => result,
+        }
+    }
+
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "{0} products added in pairs, then to C, each operation {1}, subnormals flushed; \
+             C flushed every {2} products",
+            self.group, self.rounding, self.span
+        )
+    }
+
+    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+        check_group(self.group)?;
+        if !self.group.is_power_of_two() {
+            return Err(format!(
+                "group is {}; it must be a power of two",
+                self.group
+            ));
+        }
+        if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.group) {
+            return Err("span must be a multiple of group, at most 1024".into());
+        }
+        check_rounding("rounding", self.rounding)?;
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+}
+
+/// Whether a number is subnormal or zero.
+fn subnormal(format: Format, number: &Unpacked) -> bool {
+    number.class == Class::Finite && number.significand >> format.fraction_bits() == 0
+}
+
+fn flushed_operand(format: Format, number: &Unpacked) -> Unpacked {
+    match subnormal(format, number) {
+        true => format.unpack(format.zero(false)),
+        false => *number,
+    }
+}

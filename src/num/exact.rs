@@ -1,0 +1,157 @@
+//! A sum without rounding: a fixed-point number wide enough for every term of a dot product
+//! (Kulisch's long accumulator), rounded once when it is read.
+
+use super::{Class, Format, Target, Unpacked};
+
+/// Products of two formats and numbers of a third, added exactly. Infinities and NaNs count too.
+#[derive(Clone, Debug)]
+pub struct ExactSum {
+    /// Two's complement, least significant first, in units of `2^lsb`.
+    limbs: Vec<u64>,
+    lsb: i32,
+    nan: bool,
+    positive_infinity: bool,
+    negative_infinity: bool,
+}
+
+/// Room above the largest term: no sum of fewer than 2^62 terms leaves it.
+const HEADROOM: i32 = 64;
+
+/// The weights of the lowest and the highest bit that a finite number of a format can have.
+fn bits(format: Format) -> (i32, i32) {
+    let lowest = format.min_exponent() - format.fraction_bits() as i32;
+    (lowest, format.max_exponent())
+}
+
+impl ExactSum {
+    /// Zero, with room for products of `a` and `b` and for numbers of `addend`.
+    pub fn new(a: Format, b: Format, addend: Format) -> ExactSum {
+        let ((a_low, a_high), (b_low, b_high)) = (bits(a), bits(b));
+        let (low, high) = bits(addend);
+        let lsb = low.min(a_low + b_low);
+        let msb = high.max(a_high + b_high + 1);
+        let bits = (msb - lsb + 1 + HEADROOM) as usize;
+        ExactSum {
+            limbs: vec![0; bits.div_ceil(64)],
+            lsb,
+            nan: false,
+            positive_infinity: false,
+            negative_infinity: false,
+        }
+    }
+
+    /// Adds a number of the format `format`.
+    pub fn add(&mut self, format: Format, number: Unpacked) {
+        match number.class {
+            Class::Nan => self.nan = true,
+            Class::Infinite => self.add_infinity(number.negative),
+            Class::Finite => {
+                let lsb = number.exponent - format.fraction_bits() as i32;
+                self.add_finite(number.negative, number.significand.into(), lsb);
+            }
+        }
+    }
+
+    /// Adds the product of a number of the format `formats[0]` and one of `formats[1]`.
+    pub fn add_product(&mut self, formats: [Format; 2], a: Unpacked, b: Unpacked) {
+        let negative = a.negative != b.negative;
+        let infinite = a.is_infinite() || b.is_infinite();
+        if a.is_nan() || b.is_nan() || (infinite && (a.is_zero() || b.is_zero())) {
+            self.nan = true;
+        } else if infinite {
+            self.add_infinity(negative);
+        } else {
+            let magnitude = u128::from(a.significand) * u128::from(b.significand);
+            let fraction = (formats[0].fraction_bits() + formats[1].fraction_bits()) as i32;
+            self.add_finite(negative, magnitude, a.exponent + b.exponent - fraction);
+        }
+    }
+
+    fn add_infinity(&mut self, negative: bool) {
+        if negative {
+            self.negative_infinity = true;
+        } else {
+            self.positive_infinity = true;
+        }
+    }
+
+    fn add_finite(&mut self, negative: bool, magnitude: u128, lsb: i32) {
+        if magnitude == 0 {
+            return; // a zero's exponent may lie anywhere
+        }
+        let offset = (lsb - self.lsb) as u32;
+        let (limb, shift) = ((offset / 64) as usize, offset % 64);
+        // The term in limbs, from `limb` on: three hold 128 bits shifted by less than 64.
+        let low = magnitude << shift;
+        let high = if shift == 0 {
+            0
+        } else {
+            magnitude >> (128 - shift)
+        };
+        let term = [low as u64, (low >> 64) as u64, high as u64];
+        let mut carry = false;
+        for (i, limb) in self.limbs[limb..].iter_mut().enumerate() {
+            if i >= term.len() && !carry {
+                break;
+            }
+            let term = term.get(i).copied().unwrap_or(0);
+            let (sum, first) = if negative {
+                limb.overflowing_sub(term)
+            } else {
+                limb.overflowing_add(term)
+            };
+            let (sum, second) = if negative {
+                sum.overflowing_sub(carry.into())
+            } else {
+                sum.overflowing_add(carry.into())
+            };
+            *limb = sum;
+            carry = first || second;
+        }
+    }
+
+    /// The sum, rounded once. `nan` is the code of a NaN: of a NaN term, of infinity times zero and
+    /// of infinities of both signs. A sum of exactly zero is +0; a negative one that is rounded to
+    /// zero is -0.
+    pub fn round(&self, target: Target, nan: u64) -> u64 {
+        let infinity = |negative| {
+            let code = target.format.infinity(negative);
+            code.expect("models end in formats that have an infinity")
+        };
+        match (self.nan, self.positive_infinity, self.negative_infinity) {
+            (true, _, _) | (_, true, true) => return nan,
+            (_, true, false) => return infinity(false),
+            (_, false, true) => return infinity(true),
+            (false, false, false) => {}
+        }
+        let negative = self.limbs.last().is_some_and(|top| top >> 63 == 1);
+        let magnitude = if negative {
+            negated(&self.limbs)
+        } else {
+            self.limbs.clone()
+        };
+        let Some(top) = magnitude.iter().rposition(|&limb| limb != 0) else {
+            return target.format.zero(false);
+        };
+        // The two highest limbs that count, less one bit for the sticky one that stands for all
+        // below. At least 64 bits are more than any format keeps.
+        if top == 0 {
+            return target.round(negative, magnitude[0].into(), self.lsb, false);
+        }
+        let next = top - 1;
+        let (high, low) = (magnitude[top], magnitude[next]);
+        let leading = u128::from(high) << 63 | u128::from(low >> 1);
+        let lost = low & 1 == 1 || magnitude[..next].iter().any(|&limb| limb != 0);
+        target.round(negative, leading, self.lsb + 64 * next as i32 + 1, lost)
+    }
+}
+
+fn negated(limbs: &[u64]) -> Vec<u64> {
+    let mut carry = true;
+    let negate = |&limb: &u64| {
+        let (sum, overflow) = (!limb).overflowing_add(carry.into());
+        carry = overflow;
+        sum
+    };
+    limbs.iter().map(negate).collect()
+}
