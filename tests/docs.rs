@@ -143,7 +143,11 @@ fn some_gpus(arch: &Architecture) -> String {
     let more = if arch.gpus.len() > 3 { ", ..." } else { "" };
     let names = arch.also.iter().filter(|name| name.starts_with("sm_"));
     let sm: Vec<_> = names.map(String::as_str).collect();
-    escape(&format!("{}{more} ({})", gpus.join(", "), sm.join(", ")))
+    let sm = match sm.as_slice() {
+        [] => String::new(),
+        names => format!(" ({})", names.join(", ")),
+    };
+    escape(&format!("{}{more}{sm}", gpus.join(", ")))
 }
 
 /// `FP32 H, FP16 L`: what the instruction accumulates in, and the evidence.
@@ -154,7 +158,7 @@ fn cell(instruction: &Instruction, formats: &[Format]) -> String {
         Evidence::Inferred => "I",
     };
     let all = |rule: &&Rule| {
-        let has = pairs(formats).all(|pair| rule.operands.contains(&pair));
+        let has = formats.iter().all(|&f| rule.operands.contains(&[f, f]));
         let any = rule.operands.iter().any(|[a, _]| formats.contains(a));
         assert_eq!(has, any, "a column of formats that do not occur together");
         has
@@ -169,11 +173,6 @@ fn cell(instruction: &Instruction, formats: &[Format]) -> String {
         })
         .collect();
     cells.join(", ")
-}
-
-fn pairs(formats: &[Format]) -> impl Iterator<Item = [Format; 2]> {
-    let with = |&a| formats.iter().map(move |&b| [a, b]);
-    formats.iter().flat_map(with)
 }
 
 // ------------------------------------------------------------------------------ docs/architectures.md
@@ -203,12 +202,10 @@ fn page() -> String {
 
 fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
     writeln!(text, "\n## {} (`{}`)\n", arch.title, arch.name)?;
-    writeln!(
-        text,
-        "Also {}. GPUs: {}.",
-        escape(&arch.also.join(", ")),
-        escape(&arch.gpus.join(", "))
-    )?;
+    if !arch.also.is_empty() {
+        write!(text, "Also {}. ", escape(&arch.also.join(", ")))?;
+    }
+    writeln!(text, "GPUs: {}.", escape(&arch.gpus.join(", ")))?;
     if !arch.notes.is_empty() {
         writeln!(text)?;
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -13,6 +13,8 @@ const FILES: [&str; 7] = [
     include_str!("hopper.json"),
     include_str!("blackwell.json"),
     include_str!("rtx-blackwell.json"),
+    include_str!("vortex-tfr.json"),
+    include_str!("vortex-drl.json"),
 ];
 
 /// The architectures that come with the tool.
@@ -237,6 +239,7 @@ mod tests {
             ("b200", "blackwell"),
             ("RTX_Blackwell", "rtx-blackwell"),
             ("RTX 5090", "rtx-blackwell"),
+            ("Ten-Four", "vortex-tfr"),
         ] {
             let found = Catalogue::builtin().find(name).unwrap();
             assert_eq!(found.name, arch, "{name}");

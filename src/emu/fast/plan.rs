@@ -56,7 +56,7 @@ impl Plan {
                 let order: Vec<_> = order(true).chain(order(false)).collect();
                 (&step.half, Some(order))
             }
-            Step::FmaChain(_) => return None,
+            Step::FmaChain(_) | Step::StickyRne(_) => return None,
         };
         let output = output(fused, arithmetic.accumulator)?;
         let (a, b) = (arithmetic.a, arithmetic.b);

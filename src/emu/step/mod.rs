@@ -4,13 +4,17 @@
 mod fma_chain;
 mod fused;
 mod fused_halves;
+mod pair;
 mod special;
+mod sticky_rne;
 
 use serde::{Deserialize, Serialize};
 
 pub use fma_chain::FmaChain;
 pub use fused::Fused;
 pub use fused_halves::FusedHalves;
+pub use pair::PairRule;
+pub use sticky_rne::{Addend, StickyRne};
 
 use crate::num::{Format, Unpacked};
 
@@ -22,6 +26,7 @@ pub enum Step {
     Fused(Fused),
     FusedHalves(FusedHalves),
     FmaChain(FmaChain),
+    StickyRne(StickyRne),
 }
 
 /// The formats a step works in.
@@ -48,6 +53,7 @@ impl Step {
             Step::Fused(step) => step.group,
             Step::FusedHalves(step) => step.span,
             Step::FmaChain(_) => 1,
+            Step::StickyRne(step) => step.group,
         }
     }
 
@@ -58,6 +64,7 @@ impl Step {
             Step::Fused(step) => step.run(formats, a, b, c),
             Step::FusedHalves(step) => step.run(formats, a, b, c),
             Step::FmaChain(step) => step.run(formats, a, b, c),
+            Step::StickyRne(step) => step.run(formats, a, b, c),
         }
     }
 
@@ -67,6 +74,7 @@ impl Step {
             Step::Fused(step) => step.summary(),
             Step::FusedHalves(step) => step.summary(),
             Step::FmaChain(step) => step.summary(),
+            Step::StickyRne(step) => step.summary(),
         }
     }
 
@@ -75,6 +83,7 @@ impl Step {
             Step::Fused(step) => step.check(accumulator),
             Step::FusedHalves(step) => step.check(accumulator),
             Step::FmaChain(step) => step.check(a, b, accumulator),
+            Step::StickyRne(step) => step.check(a, b, accumulator),
         }
     }
 
