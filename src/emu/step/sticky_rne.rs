@@ -10,14 +10,14 @@ use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
 ///
-/// 1. [`StickyRne::read`]: special values, and elements masked because an operand is zero.
-/// 2. [`StickyRne::products`]: one product a lane, not normalised, or two FP8 products added by
-///    `pair`; [`StickyRne::addend`]: C is one more lane.
-/// 3. [`StickyRne::align`]: every magnitude is shifted right to the largest exponent, keeping
+/// 1. `read`: special values, and elements masked because an operand is zero.
+/// 2. `products`: one product a lane, not normalised, or two FP8 products added by
+///    `pair`; `addend`: C is one more lane.
+/// 3. `align`: every magnitude is shifted right to the largest exponent, keeping
 ///    `fraction_bits`. A lane that loses a one sets the sticky bit, whatever its sign.
-/// 4. [`StickyRne::accumulate`]: the lanes are added modulo 2^WA,
+/// 4. `accumulate`: the lanes are added modulo 2^WA,
 ///    WA = `width` + 1 + ceil(log2(`lanes` + 1)): large sums wrap.
-/// 5. [`StickyRne::finish`]: normalised, rounded to nearest even with the sticky bit, flushed to a
+/// 5. `finish`: normalised, rounded to nearest even with the sticky bit, flushed to a
 ///    signed zero below the normal range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
