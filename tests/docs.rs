@@ -149,7 +149,8 @@ fn some_gpus(arch: &Architecture) -> String {
     let names = arch.also.iter().filter(target);
     let names: Vec<_> = names.map(String::as_str).collect();
     match names.is_empty() {
-        true => escape(&arch.title),
+        true if gpus.is_empty() => escape(&arch.title),
+        true => escape(&format!("{}{more}", gpus.join(", "))),
         false => escape(&format!("{}{more} ({})", gpus.join(", "), names.join(", "))),
     }
 }
@@ -162,7 +163,7 @@ fn cell(instruction: &Instruction, alternatives: &[&[Format]]) -> String {
         Evidence::Inferred => "I",
     };
     let has = |rule: &Rule, formats: &[Format]| {
-        let has = pairs(formats).all(|pair| rule.operands.contains(&pair));
+        let has = formats.iter().all(|&f| rule.operands.contains(&[f, f]));
         let any = rule.operands.iter().any(|[a, _]| formats.contains(a));
         assert_eq!(has, any, "a column of formats that do not occur together");
         has
@@ -179,11 +180,6 @@ fn cell(instruction: &Instruction, alternatives: &[&[Format]]) -> String {
         .collect();
     cells.dedup();
     cells.join(", ")
-}
-
-fn pairs(formats: &[Format]) -> impl Iterator<Item = [Format; 2]> {
-    let with = |&a| formats.iter().map(move |&b| [a, b]);
-    formats.iter().flat_map(with)
 }
 
 // ------------------------------------------------------------------------------ docs/architectures.md
@@ -214,12 +210,10 @@ fn page() -> String {
 fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
     writeln!(text, "\n## {} (`{}`)\n", arch.title, arch.name)?;
     if !arch.gpus.is_empty() {
-        writeln!(
-            text,
-            "Also {}. GPUs: {}.\n",
-            escape(&arch.also.join(", ")),
-            escape(&arch.gpus.join(", "))
-        )?;
+        if !arch.also.is_empty() {
+            write!(text, "Also {}. ", escape(&arch.also.join(", ")))?;
+        }
+        writeln!(text, "GPUs: {}.\n", escape(&arch.gpus.join(", ")))?;
     }
     for note in &arch.notes {
         writeln!(text, "- {}", escape(note))?;

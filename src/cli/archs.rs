@@ -56,7 +56,6 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
         "name", "evidence", "instructions", "operand formats"
     )?;
     for arch in architectures {
-        let instructions: Vec<_> = arch.instructions.iter().map(|i| i.name.as_str()).collect();
         let used = |format: &Format| {
             let mut operands = rules(arch).flat_map(|rule| &rule.operands);
             operands.any(|pair| pair.contains(format))
@@ -68,7 +67,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
             "{:<14} {:<12} {:<22} {:<52} {}",
             arch.name,
             strongest(arch),
-            instructions.join(", "),
+            instructions(arch),
             formats.join(" "),
             arch.gpus.first().map_or("", String::as_str),
         )?;
@@ -78,6 +77,17 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
         "\n'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its\n\
          rules: hardware = reproduces captured results, literature = published, inferred = neither."
     )
+}
+
+/// All names, or the first and how many more.
+fn instructions(arch: &Architecture) -> String {
+    match arch.instructions.as_slice() {
+        [first, rest @ ..] if rest.len() > 2 => format!("{} and {} more", first.name, rest.len()),
+        all => {
+            let names: Vec<_> = all.iter().map(|i| i.name.as_str()).collect();
+            names.join(", ")
+        }
+    }
 }
 
 fn rules(arch: &Architecture) -> impl Iterator<Item = &Rule> {

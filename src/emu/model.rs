@@ -202,7 +202,7 @@ impl Arithmetic {
     /// # Errors
     /// A sentence naming the constant.
     pub fn check(&self) -> Result<(), String> {
-        self.step.check(self.accumulator)
+        self.step.check(self.a, self.b, self.accumulator)
     }
 
     /// The JSON that [`Arithmetic::sha256`] hashes: keys sorted, no spaces.

@@ -20,7 +20,7 @@ pub fn fused(arithmetic: &mut Arithmetic) -> &mut Fused {
     match &mut arithmetic.step {
         Step::Fused(step) => step,
         Step::FusedHalves(step) => &mut step.half,
-        Step::FmaChain(_) => panic!("a chain of fused multiply-adds has no fused dot-add"),
+        other => panic!("no fused dot-add: {}", other.summary()),
     }
 }
 

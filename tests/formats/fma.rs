@@ -66,7 +66,7 @@ fn nearly_cancelling(format: Format, [a, b]: [u64; 2], random: &mut Random) -> u
 fn ours(format: Format, [a, b, c]: [u64; 3], rounding: Rounding, nan: u64) -> u64 {
     let target = Target::full(format, rounding);
     let [a, b, c] = [a, b, c].map(|code| format.unpack(code));
-    fma((format, a, b), (format, c), target, nan)
+    fma(([format; 2], a, b), (format, c), target, nan)
 }
 
 /// `APFloat`'s, in this format and truncated to 113 bits.
@@ -161,7 +161,7 @@ fn narrow_factors_multiply_into_fp32() {
             for rounding in [Rounding::NearestEven, Rounding::TowardZero] {
                 let wide = [x.to_bits(), y.to_bits(), c].map(u64::from);
                 let expected = theirs::<Single>(Format::Fp32, wide, rounding, nan);
-                let factors = (format, format.unpack(a), format.unpack(b));
+                let factors = ([format; 2], format.unpack(a), format.unpack(b));
                 let addend = (Format::Fp32, Format::Fp32.unpack(c.into()));
                 let target = Target::full(Format::Fp32, rounding);
                 let result = fma(factors, addend, target, nan);

@@ -4,6 +4,7 @@ use tcverify::emu::step::Step;
 use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::num::{Class, Format};
 
+use crate::common::exact::Reference;
 use crate::common::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +222,7 @@ fn finite(format: Format, code: u64) -> u64 {
     }
 }
 
-/// Every arithmetic of the catalogue once, with the first place where it is used.
+/// Every arithmetic of the catalogue that the slow model knows, once, with the first place where it is used.
 pub fn arithmetics() -> Vec<(String, Arithmetic)> {
     let mut all: Vec<(String, Arithmetic)> = Vec::new();
     for arch in Catalogue::builtin().architectures() {
@@ -229,7 +230,8 @@ pub fn arithmetics() -> Vec<(String, Arithmetic)> {
             for rule in &instruction.rules {
                 for &operands in &rule.operands {
                     let arithmetic = Arithmetic::of(rule, operands);
-                    if !all.iter().any(|(_, known)| *known == arithmetic) {
+                    let known = all.iter().any(|(_, known)| *known == arithmetic);
+                    if !known && Reference::knows(&arithmetic.step) {
                         let [a, b] = operands;
                         let to = rule.accumulator;
                         let place = format!("{} {} {a}*{b} {to}", arch.name, instruction.name);

@@ -19,8 +19,12 @@ pub fn engine(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
     };
     let (a, b) = (unpack(arithmetic.a, a), unpack(arithmetic.b, b));
     let span = arithmetic.step.span();
-    let steps = a.chunks(span).zip(b.chunks(span));
-    steps.fold(*c, |c, (a, b)| arithmetic.step.run(formats, a, b, c))
+    let step = &arithmetic.step;
+    let mut carried = step.start(formats, *c);
+    for (a, b) in a.chunks(span).zip(b.chunks(span)) {
+        step.run(formats, a, b, &mut carried);
+    }
+    step.finish(formats, &carried)
 }
 
 /// The slow model's.

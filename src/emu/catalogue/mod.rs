@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 12] = [
+const FILES: [&str; 14] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -18,6 +18,8 @@ const FILES: [&str; 12] = [
     include_str!("cdna3.json"),
     include_str!("ieee-fma.json"),
     include_str!("exact.json"),
+    include_str!("vortex-tfr.json"),
+    include_str!("vortex-drl.json"),
 ];
 
 /// The architectures that come with the tool.
@@ -250,6 +252,7 @@ mod tests {
             ("gfx90a", "cdna2"),
             ("CDNA 1", "cdna1"),
             ("IEEE FMA", "ieee-fma"),
+            ("Ten-Four", "vortex-tfr"),
         ] {
             let found = Catalogue::builtin().find(name).unwrap();
             assert_eq!(found.name, arch, "{name}");

@@ -60,7 +60,8 @@ impl Plan {
             | Step::ExactSum(_)
             | Step::PairwiseFlush(_)
             | Step::FusedFloor(_)
-            | Step::ExactDot(_) => return None,
+            | Step::ExactDot(_)
+            | Step::StickyRne(_) => return None,
         };
         let output = output(fused, arithmetic.accumulator)?;
         let (a, b) = (arithmetic.a, arithmetic.b);

@@ -7,8 +7,10 @@ mod fma_chain;
 mod fused;
 mod fused_floor;
 mod fused_halves;
+mod pair;
 mod pairwise_flush;
 mod special;
+mod sticky_rne;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,9 @@ pub use fma_chain::FmaChain;
 pub use fused::Fused;
 pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
+pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
+pub use sticky_rne::{Addend, StickyRne};
 
 use crate::num::{self, Format, Rounding, Unpacked};
 
@@ -34,6 +38,7 @@ pub enum Step {
     ExactSum(ExactSum),
     PairwiseFlush(PairwiseFlush),
     FusedFloor(FusedFloor),
+    StickyRne(StickyRne),
     ExactDot(ExactDot),
 }
 
@@ -75,6 +80,7 @@ impl Step {
             Step::FusedFloor(step) => step.group,
             // Any number would do: only all of them together are a step.
             Step::ExactDot(_) => 1,
+            Step::StickyRne(step) => step.group,
         }
     }
 
@@ -96,6 +102,7 @@ impl Step {
             (Step::ExactSum(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::PairwiseFlush(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::FusedFloor(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::StickyRne(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::ExactDot(step), Carried::Exact(sum)) => step.run(formats, a, b, sum),
             (Step::ExactDot(_), Carried::Code(_)) | (_, Carried::Exact(_)) => {
                 unreachable!("carried by another kind of step")
@@ -122,10 +129,11 @@ impl Step {
             Step::PairwiseFlush(step) => step.summary(),
             Step::FusedFloor(step) => step.summary(),
             Step::ExactDot(step) => step.summary(),
+            Step::StickyRne(step) => step.summary(),
         }
     }
 
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    pub(super) fn check(&self, a: Format, b: Format, accumulator: Format) -> Result<(), String> {
         match self {
             Step::Fused(step) => step.check(accumulator),
             Step::FusedHalves(step) => step.check(accumulator),
@@ -134,6 +142,7 @@ impl Step {
             Step::PairwiseFlush(step) => step.check(accumulator),
             Step::FusedFloor(step) => step.check(accumulator),
             Step::ExactDot(step) => step.check(accumulator),
+            Step::StickyRne(step) => step.check(a, b, accumulator),
         }
     }
 

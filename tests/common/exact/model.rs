@@ -29,12 +29,21 @@ impl<'a> Reference<'a> {
         }
     }
 
+    /// Whether this is a model of the step's kind; the others have tests of their own.
+    pub fn knows(step: &Step) -> bool {
+        matches!(
+            step,
+            Step::Fused(_) | Step::FusedHalves(_) | Step::FmaChain(_)
+        )
+    }
+
     /// `c` plus the products of whole rows: as many steps as it takes.
     pub fn dot(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
         let span = match &self.arithmetic.step {
             Step::Fused(fused) => fused.group,
             Step::FusedHalves(halves) => halves.span,
             Step::FmaChain(_) => 1,
+            _ => unreachable!("see `knows`"),
         };
         let steps = a.chunks(span).zip(b.chunks(span));
         steps.fold(c, |c, (a, b)| self.step(a, b, c))
@@ -70,6 +79,7 @@ impl<'a> Reference<'a> {
             Step::FmaChain(chain) => pairs.iter().fold(c, |c, &pair| {
                 multiply_add(accumulator, chain.rounding, chain.nan.0, pair, c)
             }),
+            _ => unreachable!("see `knows`"),
         }
     }
 
@@ -131,8 +141,10 @@ fn exponent(format: Format, number: f64) -> i32 {
     }
     let smallest_normal = match format {
         Format::Fp16 | Format::E5m2 => -14,
-        Format::Bf16 | Format::Tf32 | Format::Fp32 => -126,
+        Format::Bf16 | Format::Tf32 | Format::Xf32 | Format::Fp32 => -126,
         Format::E4m3 => -6,
+        Format::E4m3fnuz => -7,
+        Format::E5m2fnuz => -15,
         Format::E3m2 => -2,
         Format::E2m3 | Format::E2m1 => 0,
         Format::Fp64 => -1022,

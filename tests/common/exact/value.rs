@@ -8,11 +8,15 @@ pub fn value(format: Format, code: u64) -> f64 {
         Format::Fp64 => f64::from_bits(code),
         Format::Fp32 => f32::from_bits(code as u32).into(),
         // The unit sees a register without its low 13 bits.
-        Format::Tf32 => f32::from_bits(code as u32 & !0x1fff).into(),
+        Format::Tf32 | Format::Xf32 => f32::from_bits(code as u32 & !0x1fff).into(),
         Format::Fp16 => half::f16::from_bits(code as u16).to_f64(),
         Format::Bf16 => half::bf16::from_bits(code as u16).to_f64(),
         Format::E4m3 => float8::F8E4M3::from_bits(code as u8).to_f64(),
         Format::E5m2 => float8::F8E5M2::from_bits(code as u8).to_f64(),
+        // 0x80, which would be -0, is the only NaN.
+        Format::E4m3fnuz | Format::E5m2fnuz if code == 0x80 => f64::NAN,
+        Format::E4m3fnuz => signed(code, 0x80, 8, |e| f64::from(1 << e) / 2f64.powi(10)),
+        Format::E5m2fnuz => signed(code, 0x80, 4, |e| f64::from(1 << e) / 2f64.powi(17)),
         Format::E3m2 => signed(code, 0x20, 4, |e| f64::from(1 << e) / 16.0),
         Format::E2m3 => signed(code, 0x20, 8, |e| f64::from(1 << e) / 8.0),
         Format::E2m1 => {
