@@ -42,9 +42,10 @@ fn mask(yes: bool) -> i32 {
 /// touches only bits that are cut off, and leaves less than half a unit of them.
 #[inline(always)]
 fn toward_zero(x: i32) -> f32 {
-    let magnitude = x.unsigned_abs() as i32;
-    let kept = magnitude & !(magnitude >> 24);
-    (if x < 0 { -kept } else { kept }) as f32
+    let magnitude = x.unsigned_abs();
+    // Of -2^31 the magnitude wraps to the number itself.
+    let kept = (magnitude & !(magnitude >> 24)) as i32;
+    (if x < 0 { kept.wrapping_neg() } else { kept }) as f32
 }
 
 #[cfg(test)]
@@ -63,6 +64,7 @@ fn toward_zero_never_goes_away_from_it() {
             );
         }
     }
+    assert_eq!(toward_zero(i32::MIN), -2f32.powi(31));
 }
 
 // SAFETY of the whole: nothing here needs a feature; only loads and stores are unsafe, and their
