@@ -15,4 +15,4 @@ pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture};
 pub use fast::{Plan, Platform};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule};
 pub use problem::{Problem, ShapeError, shape_text};
-pub use replay::{Band, Engine, Progress, Replay};
+pub use replay::{Band, Engine, Handed, Progress, Replay};

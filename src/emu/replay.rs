@@ -40,6 +40,14 @@ pub struct Band<'a> {
     pub payload: &'a [u8],
 }
 
+/// Who computed a product, in multiply-adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handed {
+    pub total: u64,
+    /// Those that the exact engine computed.
+    pub exact: u64,
+}
+
 impl Replay<'_> {
     /// D's format.
     pub fn format(&self) -> Format {
@@ -60,6 +68,28 @@ impl Replay<'_> {
         progress: Progress,
         mut sink: impl FnMut(Band) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.bands(progress, |band, _| sink(band))
+    }
+
+    /// Computes D, throws it away and says who computed it: for tests and for people who wonder
+    /// why a product takes long.
+    pub fn handed(&self) -> Handed {
+        let mut exact = 0;
+        let done = self.bands(&|_| {}, |_, more| {
+            exact += more;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        let total = self.problem.work();
+        Handed { total, exact }
+    }
+
+    /// As [`Replay::run`]; every band comes with the multiply-adds that the exact engine spent on it.
+    fn bands<E>(
+        &self,
+        progress: Progress,
+        mut sink: impl FnMut(Band, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         let row_bytes = self.problem.n * self.format().bytes();
         let rows = self.problem.batches() * self.problem.m;
         let band_rows = (BAND / row_bytes).max(64).min(rows);
@@ -67,8 +97,8 @@ impl Replay<'_> {
         for first_row in (0..rows).step_by(band_rows) {
             let count = band_rows.min(rows - first_row);
             let payload = &mut payload[..count * row_bytes];
-            self.fill(first_row, payload, progress);
-            sink(Band { first_row, payload })?;
+            let exact = self.fill(first_row, payload, progress);
+            sink(Band { first_row, payload }, exact)?;
         }
         Ok(())
     }
@@ -84,8 +114,9 @@ impl Replay<'_> {
         Tensor::from_payload(self.format(), self.shape(), all)
     }
 
-    /// Computes the rows of D from `first_row` on that `payload` has room for.
-    fn fill(&self, first_row: usize, payload: &mut [u8], progress: Progress) {
+    /// Computes the rows of D from `first_row` on that `payload` has room for. Returns how many
+    /// multiply-adds fell to the exact engine.
+    fn fill(&self, first_row: usize, payload: &mut [u8], progress: Progress) -> u64 {
         let n = self.problem.n;
         let width = self.format().bytes();
         let mut codes = vec![0u64; payload.len() / width];
@@ -93,19 +124,23 @@ impl Replay<'_> {
             Engine::Fast(platform) => Plan::of(self.arithmetic).map(|plan| (plan, platform)),
             Engine::Exact => None,
         };
-        match plan {
+        let exact = match plan {
             Some((plan, platform)) => {
                 let fast = Fast::new(&self.problem, self.arithmetic, plan, platform);
                 fast.fill(first_row, &mut codes, progress);
+                fast.handed()
             }
-            None => exact::fill(
-                &self.problem,
-                self.arithmetic,
-                first_row,
-                &mut codes,
-                progress,
-            ),
-        }
+            None => {
+                exact::fill(
+                    &self.problem,
+                    self.arithmetic,
+                    first_row,
+                    &mut codes,
+                    progress,
+                );
+                (codes.len() * self.problem.k) as u64
+            }
+        };
         payload
             .par_chunks_mut(n * width)
             .zip(codes.par_chunks(n))
@@ -122,6 +157,7 @@ impl Replay<'_> {
                     }
                 }
             });
+        exact
     }
 
     fn convert(&self, code: u64) -> u64 {

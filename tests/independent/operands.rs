@@ -87,7 +87,7 @@ impl Dot {
         let fused = match &arithmetic.step {
             Step::Fused(fused) => Some(fused),
             Step::FusedHalves(halves) => Some(&halves.half),
-            Step::FmaChain(_) => None,
+            _ => None,
         };
         if let Some(fused) = fused
             && random.once_in(2)

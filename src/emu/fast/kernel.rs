@@ -172,7 +172,10 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
                 }
             }
         }
-        let sound = !V::any_negative(bad);
+        let mut sound = !V::any_negative(bad);
+        if HALVES && OUTPUT != HALF {
+            sound &= normal::<V>(tile, state);
+        }
         if sound {
             leave::<V>(tile, state);
         }
@@ -364,6 +367,33 @@ unsafe fn enter<V: Vector, const OUTPUT: u8>(tile: &Tile, state: *mut f32) -> bo
                 bad = V::or(bad, V::clear(wrong, zero));
                 let c = V::clear(V::sub(c, shift), zero);
                 V::store_f(state.add(at), V::from_bits(c));
+            }
+        }
+        !V::any_negative(bad)
+    }
+}
+
+/// Whether all accumulators are zero or normal numbers, relative and absolute. A fused step gives no
+/// others (see `Range::suits`), but where an add closes, as it does after two halves, it can cancel
+/// all but the last bits.
+#[inline(always)]
+unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
+    unsafe {
+        let columns = ACROSS * V::LANES;
+        let smallest = V::splat(1 << 23);
+        let mut bad = V::splat(0);
+        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+            for v in 0..ACROSS {
+                let c = V::bits(V::load_f(state.add(row * columns + v * V::LANES)));
+                let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
+                let shift = V::add(column_shift, V::splat(row_shift));
+                let zero = V::equal(V::and(c, V::splat(i32::MAX)), V::splat(0));
+                let field = V::and(c, V::splat(EXPONENT));
+                let wrong = V::or(
+                    V::greater(smallest, field),
+                    V::greater(smallest, V::add(field, shift)),
+                );
+                bad = V::or(bad, V::clear(wrong, zero));
             }
         }
         !V::any_negative(bad)

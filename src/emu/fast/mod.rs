@@ -16,7 +16,7 @@ mod special;
 mod vector;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -45,6 +45,8 @@ pub struct Fast<'a> {
     arithmetic: &'a Arithmetic,
     plan: Plan,
     platform: Platform,
+    /// Multiply-adds left to the exact engine.
+    handed: AtomicU64,
 }
 
 /// Rows and columns of one matrix that have an infinity or NaN.
@@ -73,13 +75,25 @@ impl<'a> Fast<'a> {
             arithmetic,
             plan,
             platform,
+            handed: AtomicU64::new(0),
         }
+    }
+
+    /// How many multiply-adds the exact engine has computed.
+    pub fn handed(&self) -> u64 {
+        self.handed.load(Ordering::Relaxed)
+    }
+
+    fn hand(&self, elements: usize, k: usize) {
+        let work = elements as u64 * k as u64;
+        self.handed.fetch_add(work, Ordering::Relaxed);
     }
 
     /// As [`exact::fill`].
     pub fn fill(&self, first_row: usize, out: &mut [u64], progress: Progress) {
         let Problem { m, n, .. } = *self.problem;
         if m * n < SMALL {
+            self.hand(out.len(), self.problem.k);
             return exact::fill(self.problem, self.arithmetic, first_row, out, progress);
         }
         let mut slabs = Vec::new();
@@ -298,6 +312,7 @@ impl Slab<'_> {
         let mut rows: Vec<_> = rows.map(|row| &mut row[..count]).collect();
         let states = rows.iter().flat_map(|row| row.iter());
         let mut codes: Vec<u64> = states.map(|&state| fast.to_code(state)).collect();
+        fast.hand(codes.len(), panel.len);
         exact::accumulate(
             fast.problem,
             fast.arithmetic,

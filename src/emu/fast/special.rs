@@ -174,6 +174,7 @@ fn element(
         };
         let mut codes = exact::initial(fast.problem, &block);
         let k = 0..fast.problem.k;
+        fast.hand(1, k.len());
         exact::accumulate(fast.problem, fast.arithmetic, &block, k, &mut codes, |x| x);
         *out = codes[0];
     } else if outcome.is_nan() {
