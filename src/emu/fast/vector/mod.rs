@@ -32,11 +32,7 @@ pub trait Vector {
     unsafe fn from_bits(x: Self::I) -> Self::F;
     /// To an integer, toward zero. Lanes outside the integers' range get any value.
     unsafe fn truncate(x: Self::F) -> Self::I;
-<<<<<<< HEAD
-    /// To a float, toward zero.
-=======
     /// To a float, toward zero. -2^31 is a sum that no check takes for an overflow.
->>>>>>> wt-engines
     unsafe fn round_toward_zero(x: Self::I) -> Self::F;
     /// To a float, where that is exact.
     unsafe fn to_float(x: Self::I) -> Self::F;
