@@ -153,23 +153,24 @@ impl Tensor {
 
     /// How many elements have bits that their format ignores (TF32, XF32: the low 13 of the register).
     pub fn count_ignored_bits(&self) -> usize {
-        let mask = (1u64 << self.format.ignored_bits()) - 1;
-        if mask == 0 || self.stored.encoding != Encoding::Code {
-            return 0;
-        }
         (0..self.len())
             .into_par_iter()
             .with_min_len(1 << 14)
-            .filter(|&position| self.raw(position) & mask != 0)
+            .filter(|&position| self.has_ignored_bits(position))
             .count()
     }
 
     /// Index of the first element, in storage order, with bits that its format ignores.
     pub fn first_ignored_bits(&self) -> Option<Unrepresentable> {
-        let mask = (1u64 << self.format.ignored_bits()) - 1;
         (0..self.len())
-            .find(|&position| self.raw(position) & mask != 0)
+            .find(|&position| self.has_ignored_bits(position))
             .map(|position| self.unrepresentable(position))
+    }
+
+    /// Only a code can have such bits; a value was found representable without them.
+    fn has_ignored_bits(&self, position: usize) -> bool {
+        let mask = (1u64 << self.format.ignored_bits()) - 1;
+        self.stored.encoding == Encoding::Code && self.raw(position) & mask != 0
     }
 
     /// The code at an offset (in elements, the sum of index times stride).

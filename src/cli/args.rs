@@ -18,11 +18,11 @@ pub struct ModelArgs {
     pub arch: String,
 
     /// Format of A and B
-    #[arg(long, value_name = "FORMAT", value_parser = operand_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     pub dtype: Format,
 
     /// Format of B, where it differs from A's
-    #[arg(long, value_name = "FORMAT", value_parser = operand_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     pub dtype_b: Option<Format>,
 
     /// Instruction: mma, wgmma, tcgen05, mfma ...; by default the architecture's own for the operands
@@ -30,7 +30,7 @@ pub struct ModelArgs {
     pub instruction: Option<String>,
 
     /// Format the instruction accumulates in and returns: f32 (default), f16, or f64 for FP64
-    #[arg(long, value_name = "FORMAT", value_parser = accumulator_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     pub acc: Option<Format>,
 }
 
@@ -148,8 +148,10 @@ fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format
             Format::E5m2 => &["float8_e5m2", "fp8_e5m2"],
             Format::E4m3fnuz => &["float8_e4m3fnuz", "fp8_e4m3fnuz"],
             Format::E5m2fnuz => &["float8_e5m2fnuz", "fp8_e5m2fnuz"],
-            Format::E2m1 => &["fp4"],
-            Format::Tf32 | Format::Xf32 | Format::E3m2 | Format::E2m3 => &[],
+            Format::E3m2 => &["float6_e3m2fn", "fp6_e3m2"],
+            Format::E2m3 => &["float6_e2m3fn", "fp6_e2m3"],
+            Format::E2m1 => &["float4_e2m1fn", "fp4_e2m1", "fp4"],
+            Format::Tf32 | Format::Xf32 => &[],
         };
         PossibleValue::new(f.name()).aliases(aliases.iter().copied())
     });

@@ -55,7 +55,7 @@ pub struct Check {
 
     /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even.
     /// Needed only where the file cannot say it
-    #[arg(long, value_name = "FORMAT", value_parser = result_format(), help_heading = "Comparison")]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
     /// Judge by the SHA-256 of D's canonical payload instead of a file

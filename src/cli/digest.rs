@@ -25,7 +25,7 @@ pub struct Digest {
     files: Vec<PathBuf>,
 
     /// Format to read them as; without it, elements are hashed as they are stored
-    #[arg(long, value_name = "FORMAT", value_parser = any_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
     /// Print JSON

@@ -69,9 +69,10 @@ impl Operand {
             && let Some(first) = self.tensor.first_ignored_bits()
         {
             bail!(
-                "{}: {elements} elements have bits that {} lacks, the first at {:?} (0x{:08x}); \
-                 --tf32-input exact refuses them",
+                "{}: {elements} of {} elements have bits that {} lacks, the first at {:?} \
+                 (0x{:08x}); --tf32-input exact refuses them",
                 self.file.path().display(),
+                self.tensor.len(),
                 format.name().to_uppercase(),
                 first.index,
                 first.raw
@@ -121,10 +122,13 @@ impl<'a> Operands<'a> {
             self.c.as_ref().map(|c| c.planes(false)),
         )
         .with_context(|| {
+            let turned = |turned: bool| if turned { " (transposed)" } else { "" };
             let mut names = format!(
-                "A = {}, B = {}",
+                "A = {}{}, B = {}{}",
                 self.args.a.display(),
-                self.args.b.display()
+                turned(self.args.transpose_a),
+                self.args.b.display(),
+                turned(self.args.transpose_b)
             );
             if let Some(c) = &self.args.c {
                 names += &format!(", C = {}", c.display());

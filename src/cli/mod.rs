@@ -37,9 +37,10 @@ struct Cli {
         global = true,
         default_value_t = 0,
         value_name = "N",
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u16).range(..=1024)
     )]
-    threads: usize,
+    threads: u16,
 
     #[command(subcommand)]
     command: Command,
@@ -79,7 +80,7 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<Ending> {
     rayon::ThreadPoolBuilder::new()
-        .num_threads(cli.threads)
+        .num_threads(cli.threads.into())
         .build_global()
         .context("worker threads cannot be started")?;
     match cli.command {

@@ -33,7 +33,7 @@ pub struct Replay {
     model: ModelArgs,
 
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding
-    #[arg(long, value_name = "FORMAT", value_parser = result_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
 
     /// Where to write D

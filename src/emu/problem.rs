@@ -25,8 +25,11 @@ impl std::fmt::Display for ShapeError {
 
 impl std::error::Error for ShapeError {}
 
-/// `2500x1x16`.
+/// `2500x1x16`; an array without axes is a `scalar`.
 pub fn shape_text(shape: &[usize]) -> String {
+    if shape.is_empty() {
+        return "scalar".to_owned();
+    }
     let parts: Vec<_> = shape.iter().map(usize::to_string).collect();
     parts.join("x")
 }
@@ -68,12 +71,13 @@ impl<'a> Problem<'a> {
         }
         let (m, k, n) = (a.rows(), a.columns(), b.columns());
         if k != b.rows() {
-            let hint = if k == b.columns() && a.columns() == k {
-                "; if B is stored NxK, pass --transpose-b"
-            } else if a.rows() == b.rows() {
-                "; if A is stored KxM, pass --transpose-a"
-            } else {
-                ""
+            let hint = match (a.rows() == b.rows(), k == b.columns()) {
+                (true, true) => {
+                    "; A or B would fit the other way round (see --transpose-a, --transpose-b)"
+                }
+                (true, false) => "; A would fit the other way round (see --transpose-a)",
+                (false, true) => "; B would fit the other way round (see --transpose-b)",
+                (false, false) => "",
             };
             return fail(format!(
                 "the inner dimensions differ: A is {m}x{k} and B is {}x{n}, so K is {k} for A and {} for B{hint}",

@@ -23,8 +23,8 @@ impl MappedFile {
     /// If it is missing, unreadable, empty or not a regular file. The path is not part of the
     /// message: callers add it.
     pub fn open(path: &Path) -> Result<MappedFile> {
-        let file = File::open(path).context("cannot be opened")?;
-        let about = file.metadata().context("cannot be examined")?;
+        // Looked at first: opening a pipe would wait for someone to write to it.
+        let about = std::fs::metadata(path).context("cannot be opened")?;
         if about.is_dir() {
             bail!("is a directory, not a file");
         }
@@ -33,6 +33,8 @@ impl MappedFile {
             about.is_file(),
             "is not a regular file; save it to a file first"
         );
+        let file = File::open(path).context("cannot be opened")?;
+        let about = file.metadata().context("cannot be examined")?;
         ensure!(about.len() > 0, "is empty");
         // SAFETY: the mapping is read-only. Bytes that another process changes under it can only
         // change what the codes are, never what is a valid value of a type here (plain integers);

@@ -4,14 +4,15 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tempfile::NamedTempFile;
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
 #[derive(Debug)]
 pub struct Output {
-    path: PathBuf,
+    /// What messages call it.
+    name: String,
     destination: Destination,
 }
 
@@ -19,7 +20,7 @@ pub struct Output {
 enum Destination {
     Stdout,
     /// A temporary file beside the target, renamed over it at the end.
-    Beside(NamedTempFile),
+    Beside(NamedTempFile, PathBuf),
     /// An existing device or pipe, written in place: renaming would replace it by a file.
     InPlace(fs::File),
 }
@@ -30,7 +31,12 @@ impl Output {
     /// # Errors
     /// If nothing can be written there.
     pub fn prepare(path: &Path) -> Result<Output> {
-        let fail = || format!("{}: cannot be written", path.display());
+        let name = if path == Path::new("-") {
+            "standard output".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let fail = || format!("{name}: cannot be written");
         let special = |p: &Path| fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
         let destination = if path == Path::new("-") {
             Destination::Stdout
@@ -40,16 +46,20 @@ impl Output {
         } else if path.is_dir() {
             return Err(anyhow::anyhow!("is a directory")).with_context(fail);
         } else {
-            let folder = match path.parent() {
+            let target = target(path).with_context(fail)?;
+            let folder = match target.parent() {
                 Some(folder) if folder != Path::new("") => folder,
                 _ => Path::new("."),
             };
-            Destination::Beside(temporary(folder).with_context(fail)?)
+            ensure!(
+                folder.is_dir(),
+                "{}: there is no directory {}",
+                fail(),
+                folder.display()
+            );
+            Destination::Beside(temporary(folder).with_context(fail)?, target)
         };
-        Ok(Output {
-            path: path.to_owned(),
-            destination,
-        })
+        Ok(Output { name, destination })
     }
 
     /// Lets `write` produce the content, then makes it visible.
@@ -57,7 +67,6 @@ impl Output {
     /// # Errors
     /// If writing fails; then a file of that name is as it was before.
     pub fn commit(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        let path = self.path;
         let done = match self.destination {
             Destination::Stdout => {
                 let mut out = io::BufWriter::new(io::stdout().lock());
@@ -67,9 +76,9 @@ impl Output {
                 let mut out = io::BufWriter::new(file);
                 write(&mut out).and_then(|()| out.flush())
             }
-            Destination::Beside(file) => fill(file, &path, write),
+            Destination::Beside(file, path) => fill(file, &path, write),
         };
-        done.with_context(|| format!("{}: cannot be written", path.display()))
+        done.with_context(|| format!("{}: cannot be written", self.name))
     }
 }
 
@@ -88,6 +97,18 @@ fn fill(
     Ok(())
 }
 
+/// The file that will be replaced: what a link leads to, if it leads to a file. One that may not be
+/// written may not be replaced either.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(existing) => {
+            fs::OpenOptions::new().write(true).open(&existing)?;
+            Ok(existing)
+        }
+        Err(_) => Ok(path.to_owned()),
+    }
+}
+
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tcverify-");
@@ -97,5 +118,7 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    // The whole error would name the temporary file, which means nothing to anyone.
+    let created = builder.tempfile_in(folder);
+    created.map_err(|error| error.kind().into())
 }

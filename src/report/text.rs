@@ -68,6 +68,9 @@ fn accepted(comparison: &Comparison) -> String {
     match comparison.accepted {
         0 if comparison.mismatches == 0 => ", bit for bit".to_owned(),
         0 => String::new(),
+        n if comparison.mismatches == 0 => {
+            format!(", {} of them only as --nan or --zero allow", grouped(n))
+        }
         n => format!(
             "; {} more differ in ways that --nan or --zero accept",
             grouped(n)
@@ -247,7 +250,7 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         expected_payload_sha256,
     } = &report.outcome
     {
-        row(out, "  expected", expected_payload_sha256)?;
+        row(out, "  wanted", expected_payload_sha256)?;
     }
     let about = format!(
         "{}  reproduced D ({}, {})",

@@ -190,7 +190,10 @@ impl Architecture {
             })
             .collect();
         if instruction.is_some() {
-            possible.push("other instructions: see 'tcverify archs ".to_owned() + &self.name + "'");
+            possible.push(format!(
+                "  other instructions: see 'tcverify archs {}'",
+                self.name
+            ));
         }
         Err(NoRule(format!(
             "{} does not multiply {asked}{through}; possible are\n{}",

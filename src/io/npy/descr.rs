@@ -68,8 +68,8 @@ impl Descr {
             (Some('f'), 1) => Kind::Named(Format::E5m2),
             (Some('u' | 'i' | 'V'), 1 | 2 | 4 | 8) => Kind::Code,
             _ => bail!(
-                "its element type {text:?} holds neither floats nor codes; expected one of \
-                 f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2"
+                "its element type {text:?} is none that holds floats or codes; expected a byte order \
+                 ('<', '>' or '|') and one of f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2 V4 V8"
             ),
         };
         let big_endian = match order {

@@ -59,8 +59,12 @@ impl Header {
         };
         let text = std::str::from_utf8(text).ok();
         let text = text.context("has a header that is not text")?;
-        let fields = Fields::parse(text)
-            .with_context(|| format!("has a malformed header {:?}", shorten(text)))?;
+        let fields = Fields::parse(text).with_context(|| {
+            format!(
+                "its header {:?} is not that of a plain array",
+                shorten(text)
+            )
+        })?;
         let header = Header {
             descr: Descr::parse(&fields.descr)?,
             fortran_order: fields.fortran_order,
@@ -72,19 +76,22 @@ impl Header {
     }
 
     fn check_length(&self, file: usize) -> Result<()> {
-        let elements = self
+        // As if no axis were 0, for strides are products of the others.
+        let whole = self
             .shape
             .iter()
-            .try_fold(1usize, |product, &axis| product.checked_mul(axis));
-        let promised = elements.and_then(|n| n.checked_mul(self.descr.width()));
+            .try_fold(self.descr.width(), |product, &axis| {
+                product.checked_mul(axis.max(1))
+            });
         // No file is that long, and offsets into it must fit a signed integer.
-        let promised = promised.filter(|&n| isize::try_from(n).is_ok());
-        let Some(promised) = promised else {
+        let whole = whole.filter(|&n| isize::try_from(n).is_ok());
+        let Some(whole) = whole else {
             bail!(
                 "claims the shape {:?}, which no memory can hold",
                 self.shape
             )
         };
+        let promised = if self.shape.contains(&0) { 0 } else { whole };
         let present = file - self.data_start;
         ensure!(
             present >= promised,

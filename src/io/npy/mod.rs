@@ -75,7 +75,7 @@ impl NpyFile {
             Ok(tensor) => Ok(tensor),
             Err(bad) => match stored.encoding {
                 Encoding::Value(from) => bail!(
-                    "{}: element {:?} is {} (0x{:0width$x}), which {format} cannot represent; \
+                    "{}: element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
                      nothing is rounded on the way in",
                     name(),
                     bad.index,

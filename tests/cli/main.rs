@@ -1,0 +1,21 @@
+//! The command line, as a person or a script meets it: every command, option and exit code.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod archs;
+mod by_digest;
+mod classes;
+mod combinations;
+mod digest;
+mod formats;
+mod layouts;
+mod operands;
+mod outputs;
+mod policies;
+mod replay;
+mod report;
+mod results;
+mod tf32;
+mod usage;
+mod verdict;

@@ -1,0 +1,159 @@
+//! Words that are no command line, and those that ask for help.
+
+use crate::support::{Folder, Npy, halves};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let one = Npy::new("<f2", &[1, 1], halves(&[1.0]));
+    for name in ["a.npy", "b.npy", "d.npy"] {
+        folder.save(name, &one);
+    }
+    folder
+}
+
+#[test]
+fn mistakes_of_usage_exit_with_2() {
+    for (arguments, word) in [
+        ("", "Usage"),
+        ("verify", "unrecognized subcommand"),
+        ("check", "--arch"),
+        ("check a.npy b.npy d.npy", "--arch <NAME>"),
+        ("check --arch h100 a.npy b.npy d.npy", "--dtype <FORMAT>"),
+        ("check --arch h100 --dtype fp16 a.npy b.npy", "<D.npy>"),
+        (
+            "check --arch h100 --dtype fp16 a b d e",
+            "unexpected argument",
+        ),
+        ("check --arch h100 --dtype fp17 a b d", "fp16"),
+        (
+            "check --arch h100 --dtype fp16 --dtype-b x a b d",
+            "--dtype-b",
+        ),
+        ("check --arch h100 --dtype fp16 --acc f12 a b d", "f16"),
+        (
+            "check --arch h100 --dtype fp16 --d-dtype tf32 a b d",
+            "bf16",
+        ),
+        ("check --arch h100 --dtype fp16 --nan some a b d", "any"),
+        ("check --arch h100 --dtype fp16 --zero some a b d", "any"),
+        (
+            "check --arch h100 --dtype tf32 --tf32-input up a b d",
+            "nearest",
+        ),
+        (
+            "check --arch h100 --dtype fp16 --max-mismatches x a b d",
+            "--max-mismatches",
+        ),
+        (
+            "check --arch h100 --dtype fp16 --max-mismatches -1 a b d",
+            "-1",
+        ),
+        ("check --arch h100 --dtype fp16 --wrong a b d", "--wrong"),
+        (
+            "check --arch h100 --dtype fp16 --dtype fp16 a b d",
+            "--dtype",
+        ),
+        ("check --threads many", "--threads"),
+        ("check --threads 1000000000", "--threads"),
+        ("check --threads -1", "-1"),
+        ("replay --arch h100 --dtype fp16 a.npy b.npy", "--output"),
+        ("digest", "X.npy"),
+        ("digest --dtype int8 d.npy", "int8"),
+        ("archs h100 h200", "unexpected argument"),
+        ("completions", "<SHELL>"),
+        ("completions csh", "bash"),
+    ] {
+        let run = folder().tcverify(arguments).expect(2);
+        assert_eq!(run.stdout, "", "{arguments}");
+        run.mentions(&[word]);
+    }
+}
+
+#[test]
+fn help_exits_with_0() {
+    for arguments in [
+        "--help",
+        "-h",
+        "help",
+        "help check",
+        "check --help",
+        "check -h",
+        "replay --help",
+        "digest --help",
+        "archs --help",
+        "completions --help",
+    ] {
+        let run = folder().tcverify(arguments).expect(0);
+        assert!(run.stdout.contains("Usage: tcverify"), "{arguments}");
+        assert_eq!(run.stderr, "", "{arguments}");
+    }
+}
+
+#[test]
+fn help_names_every_option_and_the_exit_codes() {
+    let help = folder().tcverify("check --help").expect(0).stdout;
+    for option in [
+        "--arch",
+        "--dtype",
+        "--dtype-b",
+        "--instruction",
+        "--acc",
+        "--c",
+        "--transpose-a",
+        "--transpose-b",
+        "--tf32-input",
+        "--d-dtype",
+        "--d-digest",
+        "--nan",
+        "--zero",
+        "--max-mismatches",
+        "--quiet",
+        "--json",
+        "--threads",
+    ] {
+        assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")));
+    }
+    assert!(help.contains("Exit codes: 0 identical, 1 different, 2 anything else."));
+}
+
+#[test]
+fn the_version() {
+    let run = folder().tcverify("--version").expect(0);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(run.stdout, format!("tcverify {version}\n"));
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let run = folder().tcverify(&format!("completions {shell}")).expect(0);
+        assert!(run.stdout.contains("tcverify"), "{shell}");
+        assert!(run.stdout.contains("max-mismatches"), "{shell}");
+        assert_eq!(run.stderr, "");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_takes_its_completions() {
+    let folder = folder();
+    let script = folder.tcverify("completions bash").expect(0).stdout;
+    folder.write("script", script);
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-n", "script"]).current_dir(folder.path("."));
+    match bash.status() {
+        Ok(status) => assert!(status.success()),
+        Err(_) => eprintln!("no bash here"),
+    }
+}
+
+#[test]
+fn an_option_may_stand_anywhere() {
+    let folder = folder();
+    for arguments in [
+        "--threads 1 check --arch h100 --dtype fp16 a.npy b.npy d.npy",
+        "check a.npy --arch=h100 b.npy --dtype=fp16 d.npy --threads=2",
+    ] {
+        folder.tcverify(arguments).expect(0);
+    }
+}

@@ -1,0 +1,41 @@
+//! What the tests of files and of the command line share: arrays with a header of one's choice,
+//! folders to put them in, and the program itself.
+
+#![allow(dead_code, unused_imports)] // each test program uses some of it
+
+mod npy;
+mod run;
+
+pub use npy::Npy;
+pub use run::{Folder, Run, fixture, sha256};
+
+/// Codes of 16 bits, little-endian.
+pub fn le16(codes: &[u16]) -> Vec<u8> {
+    codes.iter().flat_map(|code| code.to_le_bytes()).collect()
+}
+
+/// Codes of 32 bits, little-endian.
+pub fn le32(codes: &[u32]) -> Vec<u8> {
+    codes.iter().flat_map(|code| code.to_le_bytes()).collect()
+}
+
+/// Codes of 64 bits, little-endian.
+pub fn le64(codes: &[u64]) -> Vec<u8> {
+    codes.iter().flat_map(|code| code.to_le_bytes()).collect()
+}
+
+/// FP32 numbers, little-endian.
+pub fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// FP64 numbers, little-endian.
+pub fn doubles(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// FP16 numbers, little-endian.
+pub fn halves(values: &[f32]) -> Vec<u8> {
+    let code = |&v: &f32| half::f16::from_f32(v).to_bits().to_le_bytes();
+    values.iter().flat_map(code).collect()
+}
