@@ -66,7 +66,8 @@ fn one(format: Format) -> u64 {
         E3m2 => 0x0c,
         E2m3 => 0x08,
         E2m1 => 0x02,
-        Fp32 | Tf32 => 0x3f80_0000,
+        E4m3fnuz | E5m2fnuz => 0x40,
+        Fp32 | Tf32 | Xf32 => 0x3f80_0000,
         Fp64 => 0x3ff0_0000_0000_0000,
     }
 }
