@@ -11,11 +11,12 @@ use common::wrong::*;
 use tcverify::emu::Catalogue;
 use tcverify::num::{Format, Rounding};
 
-/// The cases of instructions that the catalogue has: not AMD's, not those with block scales.
+/// NVIDIA's cases, but for those with block scales; AMD's have a test of their own.
 fn peers(what: &str) -> Option<Vec<Case>> {
     cases(PEERS, what, 184, |about| {
         let arch = about["arch"].as_str().unwrap_or_default();
-        Catalogue::builtin().find(arch).is_ok() && about.get("kind").is_none()
+        let arch = Catalogue::builtin().find(arch);
+        arch.is_ok_and(|arch| arch.title.starts_with("NVIDIA")) && about.get("kind").is_none()
     })
 }
 

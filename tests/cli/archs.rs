@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 14] = [
     "volta",
     "turing",
     "ampere",
@@ -12,6 +12,13 @@ const NAMES: [&str; 7] = [
     "hopper",
     "blackwell",
     "rtx-blackwell",
+    "cdna1",
+    "cdna2",
+    "cdna3",
+    "ieee-fma",
+    "exact",
+    "vortex-tfr",
+    "vortex-drl",
 ];
 
 fn run(arguments: &str) -> String {

@@ -123,7 +123,7 @@ fn cuts_terms(arithmetic: &Arithmetic) -> bool {
 
 /// Only BF16 and TF32 have products below what zeros count as.
 fn reaches_below_fp32(arithmetic: &Arithmetic) -> bool {
-    matches!(arithmetic.a, Format::Bf16 | Format::Tf32)
+    is_fused(arithmetic) && matches!(arithmetic.a, Format::Bf16 | Format::Tf32)
 }
 
 /// Whether a few thousand dot products, of all kinds, tell two models apart.

@@ -7,7 +7,7 @@ use crate::support::{Folder, Npy, floats};
 use crate::{codes, read};
 
 /// How 1.0 looks: descr, bytes, and the format it is to be read as.
-const ONES: [(&str, &[u8], Format); 40] = [
+const ONES: [(&str, &[u8], Format); 42] = [
     // NumPy's own floats.
     ("<f2", &[0x00, 0x3c], Fp16),
     (">f2", &[0x3c, 0x00], Fp16),
@@ -54,6 +54,8 @@ const ONES: [(&str, &[u8], Format); 40] = [
     ("bfloat16", &[0x80, 0x3f], Bf16),
     ("float8_e4m3fn", &[0x38], E4m3),
     ("float8_e5m2", &[0x3c], E5m2),
+    ("float8_e4m3fnuz", &[0x40], E4m3fnuz),
+    ("float8_e5m2fnuz", &[0x40], E5m2fnuz),
 ];
 
 /// 1.0 as a code.
@@ -202,7 +204,7 @@ fn types_without_numbers_or_codes_are_refused() {
         ("<M8[ns]", "element type"),
         ("<f16", "element type"),
         ("|V16", "element type"),
-        ("float8_e4m3fnuz", "element type"),
+        ("float8_e8m0fnu", "element type"),
         ("=f4", "byte order"),
         ("|f4", "byte order"),
         ("f4", "byte order"),
