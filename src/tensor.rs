@@ -19,6 +19,8 @@ pub enum Encoding {
     Code,
     /// It is a number in this format; the code is the one that means the same.
     Value(Format),
+    /// It is an integer in two's complement, or an unsigned one.
+    Integer { signed: bool },
 }
 
 /// How elements lie in the bytes.
@@ -28,6 +30,23 @@ pub struct Stored {
     pub width: usize,
     pub big_endian: bool,
     pub encoding: Encoding,
+}
+
+impl Stored {
+    /// The integer that a stored element is, under [`Encoding::Integer`].
+    pub fn integer(self, raw: u64) -> i128 {
+        let unused = 64 - 8 * self.width as u32;
+        match self.encoding {
+            Encoding::Integer { signed: true } => ((raw << unused) as i64 >> unused).into(),
+            _ => raw.into(),
+        }
+    }
+
+    /// The code of an element that is an integer, if the format has it.
+    fn integer_code(self, raw: u64, format: Format) -> Option<u64> {
+        let value = i64::try_from(self.integer(raw)).ok()?;
+        format.integer_code(value)
+    }
 }
 
 /// The order of the elements of an array.
@@ -182,6 +201,7 @@ impl Tensor {
             // Checked for every element when the tensor was made. Should the file have been changed
             // since, whoever mapped it reports that, and this value is never shown.
             Encoding::Value(from) => convert_exact(from, raw, self.format).unwrap_or(0),
+            Encoding::Integer { .. } => self.stored.integer_code(raw, self.format).unwrap_or(0),
         };
         if self.round_tf32 {
             nearest_tf32(code)
@@ -265,6 +285,10 @@ impl Tensor {
         let bad = |&position: &usize| match self.stored.encoding {
             Encoding::Code => self.raw(position) > self.format.max_code(),
             Encoding::Value(from) => convert_exact(from, self.raw(position), self.format).is_err(),
+            Encoding::Integer { .. } => {
+                let code = self.stored.integer_code(self.raw(position), self.format);
+                code.is_none()
+            }
         };
         (0..self.len())
             .into_par_iter()

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tcverify::emu::model::{Architecture, Instruction, Rule};
-use tcverify::emu::{Catalogue, Evidence};
+use tcverify::emu::{Arithmetic, Catalogue, Evidence};
 use tcverify::num::Format::{self, *};
 
 const BEGIN: &str = "<!-- begin: written by tests/docs.rs -->\n";
@@ -106,7 +106,7 @@ fn keep(name: &str, render: impl Fn(&str) -> String) {
 // ------------------------------------------------------------------------------ README.md
 
 /// Columns of the overview: formats that always occur together, or others that do in their place.
-const COLUMNS: [(&str, &[&[Format]]); 7] = [
+const COLUMNS: [(&str, &[&[Format]]); 10] = [
     ("FP16", &[&[Fp16]]),
     ("BF16", &[&[Bf16]]),
     ("TF32 (AMD: XF32)", &[&[Tf32], &[Xf32]]),
@@ -114,9 +114,12 @@ const COLUMNS: [(&str, &[&[Format]]); 7] = [
         "FP8 (E4M3, E5M2; AMD: FNUZ)",
         &[&[E4m3, E5m2], &[E4m3fnuz, E5m2fnuz]],
     ),
-    ("FP6, FP4 (E3M2, E2M3, E2M1)", &[&[E3m2, E2m3, E2m1]]),
+    ("FP6 (E3M2, E2M3)", &[&[E3m2, E2m3]]),
+    ("FP4 (E2M1)", &[&[E2m1]]),
     ("FP32", &[&[Fp32]]),
     ("FP64", &[&[Fp64]]),
+    ("INT8, UINT8", &[&[Int8, Uint8]]),
+    ("INT4, UINT4", &[&[Int4, Uint4]]),
 ];
 
 fn overview() -> String {
@@ -124,7 +127,7 @@ fn overview() -> String {
     for (name, _) in COLUMNS {
         write!(text, " {name} |").unwrap();
     }
-    text += "\n|---|---|---|---|---|---|---|---|---|---|\n";
+    text += &format!("\n|---|---|---|{}\n", "---|".repeat(COLUMNS.len()));
     for arch in Catalogue::builtin().architectures() {
         for (i, instruction) in arch.instructions.iter().enumerate() {
             let (name, gpus) = match i {
@@ -175,7 +178,8 @@ fn cell(instruction: &Instruction, alternatives: &[&[Format]]) -> String {
         .iter()
         .map(|rule| {
             let accumulator = rule.accumulator.name().to_uppercase();
-            format!("{accumulator} {}", evidence(rule))
+            let scale = rule.scale.map_or(String::new(), |s| format!(" ({s})"));
+            format!("{accumulator} {}{scale}", evidence(rule))
         })
         .collect();
     cells.dedup();
@@ -230,7 +234,7 @@ fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
                 text,
                 "| `{}` | {} | {} | {} | {} | {} |",
                 instruction.name,
-                operands(rule),
+                formats(rule),
                 rule.accumulator,
                 rule.evidence,
                 escape(&rule.step.summary()),
@@ -258,10 +262,10 @@ fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
 }
 
 fn constants(arch: &Architecture, rule: &Rule, text: &mut String) -> std::fmt::Result {
-    writeln!(text, "\n{} → {}\n", operands(rule), rule.accumulator)?;
+    writeln!(text, "\n{} → {}\n", formats(rule), rule.accumulator)?;
     writeln!(text, "| constant | value | evidence | source | note |")?;
     writeln!(text, "|---|---|---|---|---|")?;
-    for constant in rule.step.constants() {
+    for constant in Arithmetic::of(rule, rule.operands[0]).constants() {
         let known = arch.known_by(rule, &constant.name);
         let known = known.expect("checked when the architecture was read");
         writeln!(
@@ -275,6 +279,15 @@ fn constants(arch: &Architecture, rule: &Rule, text: &mut String) -> std::fmt::R
         )?;
     }
     Ok(())
+}
+
+/// Operands, their scales, and C where it is not of the accumulator's format.
+fn formats(rule: &Rule) -> String {
+    let scale = rule
+        .scale
+        .map_or(String::new(), |s| format!(", scales {s}"));
+    let addend = rule.addend.map_or(String::new(), |c| format!(", C {c}"));
+    operands(rule) + &scale + &addend
 }
 
 /// All pairs, or `{e4m3, e5m2} × {e4m3, e5m2}` where every A goes with every B.

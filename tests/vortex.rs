@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use tcverify::emu::step::{Addend, Code, Formats, Fused, PairRule, Step, StickyRne};
+use tcverify::emu::step::{Addend, Code, Fused, PairRule, Step, StickyRne};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Plan, Problem, Replay};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::Format::{self, *};
@@ -496,11 +496,7 @@ fn agrees(format: Format, [a, b]: [Vec<u64>; 2], c: u64) -> Result<(), TestCaseE
     let unpack = |codes: &[u64]| -> Vec<_> { codes.iter().map(|&x| format.unpack(x)).collect() };
     let (a, b) = (unpack(&a), unpack(&b));
     if let Some(expected) = native(&a, &b, format.fraction_bits(), c) {
-        let formats = Formats {
-            a: format,
-            b: format,
-            accumulator: Fp32,
-        };
+        let formats = arithmetic.formats();
         let mut carried = arithmetic.step.start(formats, c);
         arithmetic.step.run(formats, &a, &b, &mut carried);
         prop_assert_eq!(arithmetic.step.finish(formats, &carried), expected);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Ending, show};
 use crate::emu::model::pairs;
-use crate::emu::{Architecture, Catalogue, Evidence, Rule};
+use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, Rule};
 use crate::num::Format;
 
 /// List architectures, or show one's rules, constants, sources and evidence
@@ -114,8 +114,11 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
         for rule in &instruction.rules {
             writeln!(
                 out,
-                "\n  {} -> {}   [{}]",
+                "\n  {}{}{} -> {}   [{}]",
                 operands(rule),
+                rule.scale
+                    .map_or(String::new(), |s| format!(", scales {s}")),
+                rule.addend.map_or(String::new(), |c| format!(", C {c}")),
                 rule.accumulator,
                 rule.evidence
             )?;
@@ -123,7 +126,7 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
             if let Some(note) = &rule.note {
                 writeln!(out, "    {note}")?;
             }
-            for constant in rule.step.constants() {
+            for constant in Arithmetic::of(rule, rule.operands[0]).constants() {
                 let known = arch.known_by(rule, &constant.name);
                 let known = known.expect("checked when the architecture was read");
                 let value = constant.value.to_string();

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::emu::{Catalogue, Choice, Engine, Platform};
+use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
 use crate::num::Format;
 
 /// Which arithmetic.
@@ -29,16 +29,50 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME")]
     pub instruction: Option<String>,
 
-    /// Format the instruction accumulates in and returns: f32 (default), f16, or f64 for FP64
+    /// Format the instruction accumulates in and returns: f32 (default), f16, f64 for FP64, s32 for
+    /// integers
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     pub acc: Option<Format>,
+
+    /// Format of C, where a unit knows another than D's (gpgpu-sim): f32 or f16
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
+    pub c_dtype: Option<Format>,
+
+    /// Format of the scales of --scale-a and --scale-b: ue8m0 or ue4m3
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = scale_format())]
+    pub scale_dtype: Option<Format>,
+
+    /// How many consecutive k share a scale, where a unit has several: 16 or 32
+    #[arg(long, value_name = "K")]
+    pub scale_block: Option<usize>,
 }
 
 impl ModelArgs {
-    pub fn choose(&self) -> Result<Choice<'static>> {
+    /// The rule, for operands with or without scales.
+    pub fn choose(&self, scaled: bool) -> Result<Choice<'static>> {
         let architecture = Catalogue::builtin().find(&self.arch)?;
-        let operands = [self.dtype, self.dtype_b.unwrap_or(self.dtype)];
-        Ok(architecture.select(self.instruction.as_deref(), operands, self.acc)?)
+        if !scaled {
+            let given = [
+                ("--scale-dtype", self.scale_dtype.is_some()),
+                ("--scale-block", self.scale_block.is_some()),
+            ];
+            if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+                bail!(
+                    "{option} says of which kind scales are, but there are none; pass --scale-a and --scale-b"
+                );
+            }
+        }
+        let wanted = Wanted {
+            instruction: self.instruction.as_deref(),
+            operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
+            accumulator: self.acc,
+            addend: self.c_dtype,
+            scale: scaled.then_some(WantedScale {
+                format: self.scale_dtype,
+                block: self.scale_block,
+            }),
+        };
+        Ok(architecture.choose(&wanted)?)
     }
 }
 
@@ -53,9 +87,27 @@ pub struct OperandArgs {
     #[arg(value_name = "B.npy")]
     pub b: PathBuf,
 
-    /// C, of D's shape and the accumulator's format; without it C is +0
+    /// C, of D's shape and the accumulator's format (or --c-dtype); without it C is +0
     #[arg(long, value_name = "C.npy", help_heading = "Operands")]
     pub c: Option<PathBuf>,
+
+    /// Scales of A, Mx(K/block): one for every block of k of every row
+    #[arg(
+        long,
+        value_name = "SA.npy",
+        requires = "scale_b",
+        help_heading = "Operands"
+    )]
+    pub scale_a: Option<PathBuf>,
+
+    /// Scales of B, (K/block)xN; stored as B is, so Nx(K/block) with --transpose-b
+    #[arg(
+        long,
+        value_name = "SB.npy",
+        requires = "scale_a",
+        help_heading = "Operands"
+    )]
+    pub scale_b: Option<PathBuf>,
 
     /// A is stored KxM
     #[arg(long, help_heading = "Operands")]
@@ -92,6 +144,10 @@ pub enum EngineName {
 }
 
 impl OperandArgs {
+    pub fn scaled(&self) -> bool {
+        self.scale_a.is_some()
+    }
+
     pub fn engine(&self) -> Result<Engine> {
         Ok(match self.engine {
             EngineName::Exact => Engine::Exact,
@@ -120,7 +176,7 @@ impl Tf32Input {
     }
 }
 
-const OPERANDS: [Format; 13] = [
+const OPERANDS: [Format; 17] = [
     Format::Fp16,
     Format::Bf16,
     Format::Tf32,
@@ -134,6 +190,10 @@ const OPERANDS: [Format; 13] = [
     Format::E2m1,
     Format::Fp32,
     Format::Fp64,
+    Format::Int8,
+    Format::Uint8,
+    Format::Int4,
+    Format::Uint4,
 ];
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
@@ -151,7 +211,13 @@ fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format
             Format::E3m2 => &["float6_e3m2fn", "fp6_e3m2"],
             Format::E2m3 => &["float6_e2m3fn", "fp6_e2m3"],
             Format::E2m1 => &["float4_e2m1fn", "fp4_e2m1", "fp4"],
-            Format::Tf32 | Format::Xf32 => &[],
+            Format::Int8 => &["s8", "i8"],
+            Format::Uint8 => &["u8"],
+            Format::Int4 => &["s4", "i4"],
+            Format::Uint4 => &["u4"],
+            Format::Int32 => &["s32", "i32"],
+            Format::Ue8m0 => &["e8m0", "float8_e8m0fnu"],
+            Format::Tf32 | Format::Xf32 | Format::Ue4m3 => &[],
         };
         PossibleValue::new(f.name()).aliases(aliases.iter().copied())
     });
@@ -167,8 +233,13 @@ fn accumulator_format() -> impl TypedValueParser<Value = Format> {
         PossibleValue::new("f32").aliases(["fp32", "float32"]),
         PossibleValue::new("f16").aliases(["fp16", "float16", "half"]),
         PossibleValue::new("f64").aliases(["fp64", "float64"]),
+        PossibleValue::new("s32").aliases(["i32", "int32"]),
     ])
     .map(|name| Format::from_name(&name).expect("listed above"))
+}
+
+fn scale_format() -> impl TypedValueParser<Value = Format> {
+    format_of(&[Format::Ue8m0, Format::Ue4m3])
 }
 
 pub fn any_format() -> impl TypedValueParser<Value = Format> {
@@ -176,7 +247,13 @@ pub fn any_format() -> impl TypedValueParser<Value = Format> {
 }
 
 pub fn result_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&[Format::Fp32, Format::Fp16, Format::Bf16, Format::Fp64])
+    format_of(&[
+        Format::Fp32,
+        Format::Fp16,
+        Format::Bf16,
+        Format::Fp64,
+        Format::Int32,
+    ])
 }
 
 /// The format that a rounded result may have.

@@ -113,7 +113,7 @@ impl Strictness {
 
 impl Check {
     pub fn run(self) -> Result<Ending> {
-        let choice = self.model.choose()?;
+        let choice = self.model.choose(self.operands.scaled())?;
         let accumulator = choice.arithmetic.accumulator;
         let operands = Operands::read(&self.operands, &choice.arithmetic)?;
         let problem = operands.problem()?;
@@ -158,6 +158,8 @@ impl Check {
                 a: operands.a.describe(),
                 b: operands.b.describe(),
                 c: operands.c.as_ref().map(Operand::describe),
+                scale_a: operands.scales.as_ref().map(|[a, _]| a.describe()),
+                scale_b: operands.scales.as_ref().map(|[_, b]| b.describe()),
                 d: d.as_ref().map(Operand::describe),
             },
         );
@@ -279,6 +281,7 @@ fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
         // FP32 holding values of an FP16 accumulator is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
         Some(own) => Ok(own),
+        None if accumulator.is_integer() => Ok(accumulator),
         None if descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == 2 && accumulator == Format::Fp32 => bail!(
             "its descr {:?} does not say whether it holds fp16 or bf16; pass --d-dtype",

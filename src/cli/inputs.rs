@@ -1,5 +1,7 @@
 //! Operands from files to a problem: shared by every command that replays.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 
 use super::args::{OperandArgs, Tf32Input};
@@ -95,6 +97,9 @@ pub struct Operands<'a> {
     pub a: Operand,
     pub b: Operand,
     pub c: Option<Operand>,
+    /// Of A and of B, and the k that share one.
+    pub scales: Option<[Operand; 2]>,
+    block: usize,
 }
 
 impl<'a> Operands<'a> {
@@ -104,36 +109,69 @@ impl<'a> Operands<'a> {
         let a = NpyFile::open(&args.a)?;
         let b = NpyFile::open(&args.b)?;
         let c = args.c.as_deref().map(NpyFile::open).transpose()?;
+        let open = |path: Option<&Path>| path.map(NpyFile::open).transpose();
+        let scale_a = open(args.scale_a.as_deref())?;
+        let scale_b = open(args.scale_b.as_deref())?;
+        let scales = match (arithmetic.scale, scale_a.zip(scale_b)) {
+            (Some(scale), Some((a, b))) => Some([
+                Operand::read(a, scale.format)?,
+                Operand::read(b, scale.format)?,
+            ]),
+            _ => None,
+        };
         let operands = Operands {
             args,
+            scales,
+            block: arithmetic.scale.map_or(1, |scale| scale.block),
             a: Operand::read(a, arithmetic.a)?.treat_tf32(args.tf32_input)?,
             b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input)?,
-            c: c.map(|c| Operand::read(c, arithmetic.accumulator))
+            c: c.map(|c| Operand::read(c, arithmetic.addend()))
                 .transpose()?,
         };
-        operands.problem()?;
+        let k = operands.problem()?.k;
+        if let Some(most) = arithmetic.longest_k()
+            && k > most
+        {
+            bail!(
+                "{}: K is {k}, but one instruction takes {most}, and its D, {}, is no C of the next, \
+                 which is {}",
+                args.a.display(),
+                arithmetic.accumulator,
+                arithmetic.addend()
+            );
+        }
         Ok(operands)
     }
 
     pub fn problem(&self) -> Result<Problem<'_>> {
-        Problem::new(
-            self.a.planes(self.args.transpose_a),
-            self.b.planes(self.args.transpose_b),
+        let args = self.args;
+        let problem = Problem::new(
+            self.a.planes(args.transpose_a),
+            self.b.planes(args.transpose_b),
             self.c.as_ref().map(|c| c.planes(false)),
-        )
-        .with_context(|| {
+        );
+        let problem = problem.and_then(|problem| match &self.scales {
+            None => Ok(problem),
+            Some([a, b]) => problem.with_scales(
+                a.planes(args.transpose_a),
+                b.planes(args.transpose_b),
+                self.block,
+            ),
+        });
+        problem.with_context(|| {
             let turned = |turned: bool| if turned { " (transposed)" } else { "" };
-            let mut names = format!(
-                "A = {}{}, B = {}{}",
-                self.args.a.display(),
-                turned(self.args.transpose_a),
-                self.args.b.display(),
-                turned(self.args.transpose_b)
-            );
-            if let Some(c) = &self.args.c {
-                names += &format!(", C = {}", c.display());
-            }
-            names
+            let names = [
+                ("A", Some(&args.a), args.transpose_a),
+                ("B", Some(&args.b), args.transpose_b),
+                ("C", args.c.as_ref(), false),
+                ("scales of A", args.scale_a.as_ref(), args.transpose_a),
+                ("scales of B", args.scale_b.as_ref(), args.transpose_b),
+            ];
+            let names = names.iter().filter_map(|(name, path, transposed)| {
+                let path = path.as_ref()?.display();
+                Some(format!("{name} = {path}{}", turned(*transposed)))
+            });
+            names.collect::<Vec<_>>().join(", ")
         })
     }
 
@@ -150,6 +188,7 @@ impl<'a> Operands<'a> {
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Operand> {
-        [&self.a, &self.b].into_iter().chain(&self.c)
+        let scales = self.scales.iter().flatten();
+        [&self.a, &self.b].into_iter().chain(&self.c).chain(scales)
     }
 }

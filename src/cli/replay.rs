@@ -47,7 +47,7 @@ pub struct Replay {
 
 impl Replay {
     pub fn run(self) -> Result<Ending> {
-        let choice = self.model.choose()?;
+        let choice = self.model.choose(self.operands.scaled())?;
         let accumulator = choice.arithmetic.accumulator;
         let format = self.d_dtype.unwrap_or(accumulator);
         check_conversion(accumulator, format)?;

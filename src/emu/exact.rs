@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Arithmetic, Problem, Progress};
-use crate::emu::step::Formats;
+use crate::emu::step::scaled;
 use crate::num::{Format, Unpacked};
 use crate::tensor::Plane;
 
@@ -72,11 +72,7 @@ pub fn accumulate(
     accumulators: &mut [u64],
     adjust: impl Fn(Unpacked) -> Unpacked,
 ) {
-    let formats = Formats {
-        a: arithmetic.a,
-        b: arithmetic.b,
-        accumulator: arithmetic.accumulator,
-    };
+    let formats = arithmetic.formats();
     let step = &arithmetic.step;
     let start = accumulators.iter().map(|&c| step.start(formats, c));
     let mut carried: Vec<_> = start.collect();
@@ -87,13 +83,27 @@ pub fn accumulate(
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
         let k = start..k.end.min(start + panel);
-        let a = unpack(arithmetic.a, a, block.rows.clone(), k.clone(), &adjust);
-        let b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
+        let mut a = unpack(arithmetic.a, a, block.rows.clone(), k.clone(), &adjust);
+        let mut b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
+        let scales = scales(problem, block, k.clone());
+        let scales = match (scales, arithmetic.scale) {
+            (Some([of_a, of_b]), Some(scale)) if step.scales_operands() => {
+                multiply(&mut a, &of_a, scale.format);
+                multiply(&mut b, &of_b, scale.format);
+                None
+            }
+            (scales, _) => scales,
+        };
         for (row, a) in a.chunks(k.len()).enumerate() {
             for (column, b) in b.chunks(k.len()).enumerate() {
                 let carried = &mut carried[row * columns + column];
-                for (a, b) in a.chunks(span).zip(b.chunks(span)) {
-                    step.run(formats, a, b, carried);
+                let (row, column) = (row * k.len(), column * k.len());
+                for (i, (a, b)) in a.chunks(span).zip(b.chunks(span)).enumerate() {
+                    let scales = scales.as_ref().map(|[of_a, of_b]| {
+                        let at = |start: usize| start + i * span..start + i * span + a.len();
+                        [&of_a[at(row)], &of_b[at(column)]]
+                    });
+                    step.run_scaled(formats, a, b, scales, carried);
                 }
             }
         }
@@ -117,6 +127,30 @@ fn unpack(
         out.extend(codes.map(&adjust));
     }
     out
+}
+
+/// The codes of the scales of rows of A and of columns of B, one for every element of `k`.
+fn scales(problem: &Problem, block: &Block, k: Range<usize>) -> Option<[Vec<u8>; 2]> {
+    let scales = problem.scales?;
+    let codes = |plane: Plane, rows: Range<usize>| -> Vec<u8> {
+        let of_row = |row| {
+            let code = move |k| plane.code(row, k / scales.block) as u8;
+            k.clone().map(code)
+        };
+        rows.flat_map(of_row).collect()
+    };
+    let a = scales.a.plane(block.batch);
+    let b = scales.b.transposed().plane(block.batch);
+    Some([
+        codes(a, block.rows.clone()),
+        codes(b, block.columns.clone()),
+    ])
+}
+
+fn multiply(operands: &mut [Unpacked], scales: &[u8], format: Format) {
+    for (x, &scale) in operands.iter_mut().zip(scales) {
+        *x = scaled(*x, format.unpack(scale.into()));
+    }
 }
 
 /// A block of one matrix of D, and the pieces of the output that hold its rows.

@@ -11,8 +11,8 @@ mod problem;
 mod replay;
 pub mod step;
 
-pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture};
+pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub use fast::{Plan, Platform};
-pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule};
-pub use problem::{Problem, ShapeError, shape_text};
+pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
+pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
 pub use replay::{Band, Engine, Handed, Progress, Replay};

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::step::{Constant, Step};
-use crate::num::Format;
+use super::step::{Constant, Formats, Step};
+use crate::num::{Format, Kind};
 
 /// Value of the `schema` field of an architecture file.
 pub const SCHEMA: &str = "tcverify.architecture/1";
@@ -89,8 +89,14 @@ pub struct Instruction {
 pub struct Rule {
     /// Pairs of formats of A and B.
     pub operands: Vec<[Format; 2]>,
-    /// Format of C, of D and of the value carried from step to step.
+    /// Format of D and of the value carried from step to step.
     pub accumulator: Format,
+    /// Format of C, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addend: Option<Format>,
+    /// The scales of the operands, where they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// How the rule as a whole is known.
     pub evidence: Evidence,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +104,21 @@ pub struct Rule {
     pub step: Step,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known_by: BTreeMap<String, KnownBy>,
+}
+
+/// Scales of the operands: one for every so many consecutive k of a row of A and of a column of B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    pub format: Format,
+    /// Operands that share one.
+    pub block: usize,
+}
+
+impl std::fmt::Display for Scale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} per {}", self.format, self.block)
+    }
 }
 
 impl Architecture {
@@ -139,7 +160,7 @@ impl Architecture {
         for &operands in &rule.operands {
             Arithmetic::of(rule, operands).check()?;
         }
-        let constants = rule.step.constants();
+        let constants = Arithmetic::of(rule, rule.operands[0]).constants();
         for constant in &constants {
             let Some(known) = self.known_by(rule, &constant.name) else {
                 return Err(format!("no known_by entry for {}", constant.name));
@@ -172,6 +193,20 @@ impl Architecture {
     }
 }
 
+fn check_scale(scale: Scale) -> Result<(), String> {
+    if scale.format.kind() != Kind::Scale {
+        let format = scale.format;
+        return Err(format!(
+            "scale.format is {format}; it must be ue8m0 or ue4m3"
+        ));
+    }
+    if !(1..=1024).contains(&scale.block) {
+        let block = scale.block;
+        return Err(format!("scale.block is {block}; it must be 1 to 1024"));
+    }
+    Ok(())
+}
+
 /// `fp16*fp16, bf16*bf16`.
 pub fn pairs(operands: &[[Format; 2]]) -> String {
     let names: Vec<_> = operands.iter().map(|[a, b]| format!("{a}*{b}")).collect();
@@ -184,6 +219,10 @@ pub struct Arithmetic {
     pub a: Format,
     pub b: Format,
     pub accumulator: Format,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addend: Option<Format>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     pub step: Step,
 }
 
@@ -192,9 +231,42 @@ impl Arithmetic {
         Arithmetic {
             a,
             b,
-            accumulator: rule.accumulator,
-            step: rule.step.clone(),
+            addend: rule.addend,
+            scale: rule.scale,
+            ..Arithmetic::plain([a, b], rule.accumulator, rule.step.clone())
         }
+    }
+
+    /// Without scales, C and D of one format.
+    pub fn plain([a, b]: [Format; 2], accumulator: Format, step: Step) -> Arithmetic {
+        Arithmetic {
+            a,
+            b,
+            accumulator,
+            addend: None,
+            scale: None,
+            step,
+        }
+    }
+
+    /// C's format.
+    pub fn addend(&self) -> Format {
+        self.addend.unwrap_or(self.accumulator)
+    }
+
+    pub fn formats(&self) -> Formats {
+        Formats {
+            a: self.a,
+            b: self.b,
+            accumulator: self.accumulator,
+            addend: self.addend(),
+            scale: self.scale,
+        }
+    }
+
+    /// The most k of a product: one step's where C and D differ in format, so that D is no C.
+    pub fn longest_k(&self) -> Option<usize> {
+        (self.addend() != self.accumulator).then(|| self.step.span())
     }
 
     /// Refuses constants that no machine has and that the engine could not compute exactly.
@@ -202,7 +274,15 @@ impl Arithmetic {
     /// # Errors
     /// A sentence naming the constant.
     pub fn check(&self) -> Result<(), String> {
-        self.step.check(self.a, self.b, self.accumulator)
+        let formats = self.formats();
+        if let Some(scale) = self.scale {
+            check_scale(scale)?;
+        }
+        // One spelling only, so that equal models have equal digests.
+        if self.addend == Some(self.accumulator) {
+            return Err("addend is the accumulator's format; leave it out".into());
+        }
+        self.step.check(formats)
     }
 
     /// The JSON that [`Arithmetic::sha256`] hashes: keys sorted, no spaces.
@@ -217,8 +297,15 @@ impl Arithmetic {
         crate::io::hex(&Sha256::digest(self.canonical_json()))
     }
 
-    /// The step's constants by name, for people.
+    /// The constants by name, for people and for `known_by`: the step's, and the scales.
     pub fn constants(&self) -> Vec<Constant> {
-        self.step.constants()
+        let mut constants = self.step.constants();
+        if let Some(scale) = self.scale {
+            constants.push(Constant {
+                name: "scale".into(),
+                value: scale.to_string().into(),
+            });
+        }
+        constants
     }
 }

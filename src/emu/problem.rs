@@ -8,9 +8,20 @@ pub struct Problem<'a> {
     pub a: Planes<'a>,
     pub b: Planes<'a>,
     pub c: Option<Planes<'a>>,
+    pub scales: Option<ScalePlanes<'a>>,
     pub m: usize,
     pub n: usize,
     pub k: usize,
+}
+
+/// The scales of A and B: one for every `block` consecutive k.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalePlanes<'a> {
+    /// M x (K / block), rounded up.
+    pub a: Planes<'a>,
+    /// (K / block) x N.
+    pub b: Planes<'a>,
+    pub block: usize,
 }
 
 /// Shapes that do not multiply, as a sentence that calls the operands A, B and C.
@@ -85,7 +96,15 @@ impl<'a> Problem<'a> {
                 b.rows()
             ));
         }
-        let problem = Problem { a, b, c, m, n, k };
+        let problem = Problem {
+            a,
+            b,
+            c,
+            scales: None,
+            m,
+            n,
+            k,
+        };
         if let Some(c) = c {
             let (want, have) = (problem.d_shape(), c.tensor().shape());
             if have != want {
@@ -97,6 +116,46 @@ impl<'a> Problem<'a> {
             }
         }
         Ok(problem)
+    }
+
+    /// The same product of operands with scales, transposed beforehand as the operands were.
+    ///
+    /// # Errors
+    /// When there is not one scale for every `block` k.
+    pub fn with_scales(
+        self,
+        a: Planes<'a>,
+        b: Planes<'a>,
+        block: usize,
+    ) -> Result<Problem<'a>, ShapeError> {
+        let blocks = self.k.div_ceil(block);
+        for (name, scales, operand, rows, columns) in [
+            ("A", a, self.a, self.m, blocks),
+            ("B", b, self.b, blocks, self.n),
+        ] {
+            let shape = scales.tensor().shape();
+            let fits = shape.len() >= 2
+                && scales.batch_shape() == operand.batch_shape()
+                && (scales.rows(), scales.columns()) == (rows, columns);
+            if !fits {
+                let mut wanted = operand.batch_shape().to_vec();
+                wanted.extend([rows, columns]);
+                let have = match shape.len() {
+                    0 | 1 => shape_text(shape),
+                    _ => {
+                        let mut have = scales.batch_shape().to_vec();
+                        have.extend([scales.rows(), scales.columns()]);
+                        shape_text(&have)
+                    }
+                };
+                return Err(ShapeError(format!(
+                    "the scales of {name} are {have}, but one for every {block} k of {name} makes {}",
+                    shape_text(&wanted)
+                )));
+            }
+        }
+        let scales = Some(ScalePlanes { a, b, block });
+        Ok(Problem { scales, ..self })
     }
 
     pub fn batches(&self) -> usize {

@@ -90,6 +90,14 @@ impl Replay<'_> {
         progress: Progress,
         mut sink: impl FnMut(Band, u64) -> Result<(), E>,
     ) -> Result<(), E> {
+        let block = |scaled: Option<usize>| scaled.unwrap_or(0);
+        assert_eq!(
+            block(self.problem.scales.map(|s| s.block)),
+            block(self.arithmetic.scale.map(|s| s.block)),
+            "a problem has the scales of its model"
+        );
+        let longest = self.arithmetic.longest_k().unwrap_or(usize::MAX);
+        assert!(self.problem.k <= longest, "D of one step is no C");
         let row_bytes = self.problem.n * self.format().bytes();
         let rows = self.problem.batches() * self.problem.m;
         let band_rows = (BAND / row_bytes).max(64).min(rows);

@@ -1,6 +1,6 @@
 //! A number of one format as a code of another.
 
-use super::{Class, Format, Rounding, Specials, Target};
+use super::{Class, Format, Rounding, Specials, Target, Unpacked};
 
 /// A value has no code in the target format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +16,17 @@ pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact
         return Ok(code);
     }
     let number = from.unpack(code);
+    if to.is_integer() {
+        return to_integer(from, number, to);
+    }
     match number.class {
         Class::Infinite => to.infinity(number.negative).ok_or(Inexact),
         Class::Nan => convert_nan(from, code, to, number.negative),
         Class::Finite => {
             // Truncate, and see whether the result still means the same.
             if number.significand == 0 {
-                let lost = number.negative && to.specials() == Specials::Fnuz;
+                let lost = to == Format::Ue8m0
+                    || number.negative && (to.specials() == Specials::Fnuz || to.sign_mask() == 0);
                 return if lost {
                     Err(Inexact)
                 } else {
@@ -41,6 +45,30 @@ pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact
                 .ok_or(Inexact)
         }
     }
+}
+
+/// An integer in range has a code; -0 has none.
+fn to_integer(from: Format, number: Unpacked, to: Format) -> Result<u64, Inexact> {
+    let lsb = number.exponent - from.fraction_bits() as i32;
+    let zero = number.significand == 0;
+    let shift = number.significand.trailing_zeros() as i32;
+    // As odd * 2^exponent.
+    let exponent = if zero { 0 } else { lsb + shift };
+    let odd = if zero { 0 } else { number.significand >> shift };
+    let fits = number.class == Class::Finite
+        && (0..32).contains(&exponent)
+        && odd < 1 << 32
+        && !(zero && number.negative);
+    if !fits {
+        return Err(Inexact);
+    }
+    let magnitude = (odd << exponent) as i64;
+    let value = if number.negative {
+        -magnitude
+    } else {
+        magnitude
+    };
+    to.integer_code(value).ok_or(Inexact)
 }
 
 fn convert_nan(from: Format, code: u64, to: Format, negative: bool) -> Result<u64, Inexact> {
@@ -92,6 +120,43 @@ pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_and_scales_of_values() {
+        let f32 = |x: f32| u64::from(x.to_bits());
+        for (format, value, code) in [
+            (Format::Int8, -128.0, Some(0x80)),
+            (Format::Int8, 128.0, None),
+            (Format::Int8, 0.5, None),
+            (Format::Int8, 0.0, Some(0)),
+            (Format::Int8, -0.0, None),
+            (Format::Int8, f32::NAN, None),
+            (Format::Uint8, 255.0, Some(255)),
+            (Format::Uint8, -1.0, None),
+            (Format::Int4, -8.0, Some(8)),
+            (Format::Int4, 8.0, None),
+            (Format::Uint4, 15.0, Some(15)),
+            (Format::Int32, -2147483648.0, Some(0x8000_0000)),
+            (Format::Int32, 2147483648.0, None),
+            (Format::Int32, 1e30, None),
+            (Format::Int32, 1e-30, None),
+            (Format::Ue8m0, 1.0, Some(127)),
+            (Format::Ue8m0, 2f32.powi(-127), Some(0)),
+            (Format::Ue8m0, 2f32.powi(-128), None),
+            (Format::Ue8m0, 2f32.powi(127), Some(254)),
+            (Format::Ue8m0, 3.0, None),
+            (Format::Ue8m0, 0.0, None),
+            (Format::Ue8m0, -1.0, None),
+            (Format::Ue8m0, f32::NAN, Some(255)),
+            (Format::Ue8m0, f32::INFINITY, None),
+            (Format::Ue4m3, 1.5, Some(0x3c)),
+            (Format::Ue4m3, -1.5, None),
+            (Format::Ue4m3, 480.0, None),
+        ] {
+            let given = convert_exact(Format::Fp32, f32(value), format);
+            assert_eq!(given.ok(), code, "{value} as {format}");
+        }
+    }
 
     #[test]
     fn fnuz_codes_of_values() {

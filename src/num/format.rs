@@ -21,6 +21,25 @@ pub enum Format {
     E2m1,
     Fp32,
     Fp64,
+    Int8,
+    Uint8,
+    Int4,
+    Uint4,
+    Int32,
+    Ue8m0,
+    Ue4m3,
+}
+
+/// What a format's bits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sign, exponent and fraction.
+    Float,
+    /// An integer in two's complement.
+    Signed,
+    Unsigned,
+    /// The scale of a block of operands: an exponent, perhaps a fraction, no sign.
+    Scale,
 }
 
 /// What the largest exponent field of a format encodes.
@@ -38,6 +57,7 @@ pub enum Specials {
 
 struct Row {
     name: &'static str,
+    kind: Kind,
     exponent_bits: u32,
     fraction_bits: u32,
     specials: Specials,
@@ -56,6 +76,7 @@ const fn row(
 ) -> Row {
     Row {
         name,
+        kind: Kind::Float,
         exponent_bits,
         fraction_bits,
         specials,
@@ -64,9 +85,21 @@ const fn row(
     }
 }
 
+/// An integer: all but a sign are fraction bits, as of a number without exponent.
+const fn integer(name: &'static str, kind: Kind, bits: u32, bytes: usize) -> Row {
+    let fraction_bits = match kind {
+        Kind::Signed => bits - 1,
+        _ => bits,
+    };
+    Row {
+        kind,
+        ..row(name, 0, fraction_bits, Specials::None, bytes)
+    }
+}
+
 impl Format {
-    /// Every format, in the order in which help texts list them.
-    pub const ALL: [Format; 13] = [
+    /// The floats among [`Format::ALL`].
+    pub const FLOATS: [Format; 13] = [
         Format::Fp16,
         Format::Bf16,
         Format::Tf32,
@@ -82,10 +115,35 @@ impl Format {
         Format::Fp64,
     ];
 
+    /// Every format, in the order in which help texts list them.
+    pub const ALL: [Format; 20] = [
+        Format::Fp16,
+        Format::Bf16,
+        Format::Tf32,
+        Format::Xf32,
+        Format::E4m3,
+        Format::E5m2,
+        Format::E4m3fnuz,
+        Format::E5m2fnuz,
+        Format::E3m2,
+        Format::E2m3,
+        Format::E2m1,
+        Format::Fp32,
+        Format::Fp64,
+        Format::Int8,
+        Format::Uint8,
+        Format::Int4,
+        Format::Uint4,
+        Format::Int32,
+        Format::Ue8m0,
+        Format::Ue4m3,
+    ];
+
     // OCP 8-bit Floating Point Specification 1.0 (E4M3, E5M2); OCP Microscaling Formats 1.0
     // (E3M2, E2M3, E2M1); IEEE 754-2019 (binary16, 32, 64); TF32 (NVIDIA) and XF32 (AMD) are a
     // binary32 register whose low 13 bits the unit ignores; FNUZ as in Noune et al.,
-    // arXiv:2206.02915, AMD's FP8 and BF8.
+    // arXiv:2206.02915, AMD's FP8 and BF8. Scales: UE8M0 is E8M0 of OCP Microscaling Formats 1.0;
+    // UE4M3 is E4M3 without its sign (PTX ISA).
     const fn row(self) -> Row {
         match self {
             Format::Fp16 => row("fp16", 5, 10, Specials::Ieee, 2),
@@ -107,6 +165,19 @@ impl Format {
             Format::E2m1 => row("e2m1", 2, 1, Specials::None, 1),
             Format::Fp32 => row("fp32", 8, 23, Specials::Ieee, 4),
             Format::Fp64 => row("fp64", 11, 52, Specials::Ieee, 8),
+            Format::Int8 => integer("int8", Kind::Signed, 8, 1),
+            Format::Uint8 => integer("uint8", Kind::Unsigned, 8, 1),
+            Format::Int4 => integer("int4", Kind::Signed, 4, 1),
+            Format::Uint4 => integer("uint4", Kind::Unsigned, 4, 1),
+            Format::Int32 => integer("int32", Kind::Signed, 32, 4),
+            Format::Ue8m0 => Row {
+                kind: Kind::Scale,
+                ..row("ue8m0", 8, 0, Specials::NanOnly, 1)
+            },
+            Format::Ue4m3 => Row {
+                kind: Kind::Scale,
+                ..row("ue4m3", 4, 3, Specials::NanOnly, 1)
+            },
         }
     }
 
@@ -130,8 +201,23 @@ impl Format {
             "fp6_e3m2" | "f6_e3m2" | "float6_e3m2fn" | "e3m2fn" => Format::E3m2,
             "fp6_e2m3" | "f6_e2m3" | "float6_e2m3fn" | "e2m3fn" => Format::E2m3,
             "fp4" | "fp4_e2m1" | "float4_e2m1fn" | "e2m1fn" => Format::E2m1,
+            "s8" | "i8" => Format::Int8,
+            "u8" => Format::Uint8,
+            "s4" | "i4" => Format::Int4,
+            "u4" => Format::Uint4,
+            "s32" | "i32" => Format::Int32,
+            "e8m0" | "e8m0fnu" | "float8_e8m0fnu" => Format::Ue8m0,
             _ => return Format::ALL.into_iter().find(|f| f.name() == lower),
         })
+    }
+
+    pub const fn kind(self) -> Kind {
+        self.row().kind
+    }
+
+    /// Whether numbers are integers.
+    pub const fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
     /// Bytes of one element in memory and in a canonical payload.
@@ -143,9 +229,14 @@ impl Format {
         self.row().exponent_bits
     }
 
-    /// Bits of the fraction field; the significand has one more.
+    /// Bits of the fraction field; the significand has one more. None in an integer: its significand
+    /// counts units.
     pub const fn fraction_bits(self) -> u32 {
-        self.row().fraction_bits
+        if self.is_integer() {
+            0
+        } else {
+            self.row().fraction_bits
+        }
     }
 
     pub const fn specials(self) -> Specials {
@@ -159,10 +250,20 @@ impl Format {
 
     /// Bits of sign, exponent and fraction together.
     pub const fn width(self) -> u32 {
-        1 + self.exponent_bits() + self.fraction_bits()
+        let row = self.row();
+        let sign = match row.kind {
+            Kind::Float | Kind::Signed => 1,
+            Kind::Unsigned => 0,
+            // UE4M3 has the place of a sign, and ignores it.
+            Kind::Scale => 8 - row.exponent_bits - row.fraction_bits,
+        };
+        sign + row.exponent_bits + row.fraction_bits
     }
 
     pub const fn bias(self) -> i32 {
+        if self.is_integer() {
+            return 0;
+        }
         let half = 1 << (self.exponent_bits() - 1);
         match self.specials() {
             Specials::Fnuz => half,
@@ -172,14 +273,24 @@ impl Format {
 
     /// The exponent of subnormals and of the smallest normal numbers.
     pub const fn min_exponent(self) -> i32 {
-        1 - self.bias()
+        match self {
+            // Its field 0 is one more power of two.
+            Format::Ue8m0 => -self.bias(),
+            _ if self.is_integer() => 0,
+            _ => 1 - self.bias(),
+        }
     }
 
     /// The exponent of the largest finite numbers.
     pub const fn max_exponent(self) -> i32 {
+        if self.is_integer() {
+            return self.width() as i32 - 1;
+        }
         let top = (1 << self.exponent_bits()) - 1;
         match self.specials() {
             Specials::Ieee => top - 1 - self.bias(),
+            // All of whose fraction is the NaN's.
+            Specials::NanOnly if self.fraction_bits() == 0 => top - 1 - self.bias(),
             Specials::NanOnly | Specials::None | Specials::Fnuz => top - self.bias(),
         }
     }
@@ -194,9 +305,12 @@ impl Format {
         }
     }
 
-    /// Mask of the sign bit in a stored code.
+    /// Mask of the sign bit in a stored code; none without a sign.
     pub const fn sign_mask(self) -> u64 {
-        1 << (self.width() + self.ignored_bits() - 1)
+        match self.kind() {
+            Kind::Float | Kind::Signed => 1 << (self.width() + self.ignored_bits() - 1),
+            Kind::Unsigned | Kind::Scale => 0,
+        }
     }
 
     /// The sign bit of a stored code with this sign.

@@ -17,7 +17,7 @@ mod unpack;
 pub use convert::{Inexact, convert_exact, round_code};
 pub use exact::ExactSum;
 pub use fma::fma;
-pub use format::{Format, Specials};
+pub use format::{Format, Kind, Specials};
 pub use order::{Fields, ulp_distance};
 pub use round::{Overflow, Rounding, Target, shift_right};
 pub use show::decimal;

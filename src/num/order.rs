@@ -5,6 +5,9 @@ use super::{Class, Format};
 /// The position of a code on the number line of its format: consecutive representable numbers
 /// differ by one, both zeros sit at 0, infinity follows the largest finite number.
 fn position(format: Format, code: u64) -> i128 {
+    if format.is_integer() {
+        return format.integer(code).into();
+    }
     let magnitude = i128::from((code & !format.sign_mask()) >> format.ignored_bits());
     if code & format.sign_mask() != 0 {
         -magnitude
@@ -31,6 +34,13 @@ pub struct Fields {
 impl Fields {
     pub fn differing(format: Format, one: u64, other: u64) -> Fields {
         let xor = one ^ other;
+        if format.is_integer() {
+            return Fields {
+                sign: xor & format.sign_mask() != 0,
+                exponent: false,
+                significand: xor & !format.sign_mask() != 0,
+            };
+        }
         let low = format.fraction_bits() + format.ignored_bits();
         Fields {
             sign: xor & format.sign_mask() != 0,
@@ -53,5 +63,8 @@ mod tests {
         assert_eq!(d(0x0000_0001, 0x8000_0001), Some(-2));
         assert_eq!(d(0x7f7f_ffff, 0x7f80_0000), Some(1));
         assert_eq!(d(0x7fff_ffff, 0x7f80_0000), None);
+        let d = |a, b| ulp_distance(Format::Int32, a, b);
+        assert_eq!(d(0xffff_ffff, 1), Some(2));
+        assert_eq!(d(0x7fff_ffff, 0x8000_0000), Some(1 - (1 << 32)));
     }
 }

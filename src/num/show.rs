@@ -5,6 +5,9 @@ use super::{Class, Format};
 /// The number a code encodes, in the shortest decimal that identifies it (as an `f32` for formats
 /// up to 32 bits, as an `f64` for FP64).
 pub fn decimal(format: Format, code: u64) -> String {
+    if format.is_integer() {
+        return format.integer(code).to_string();
+    }
     let number = format.unpack(code);
     match number.class {
         Class::Nan => return "NaN".into(),
@@ -46,5 +49,7 @@ mod tests {
         assert_eq!(decimal(Format::E2m1, 0x0f), "-6");
         assert_eq!(decimal(Format::E4m3, 0x7e), "448");
         assert_eq!(decimal(Format::E4m3, 0x7f), "NaN");
+        assert_eq!(decimal(Format::Int32, 0x8000_0000), "-2147483648");
+        assert_eq!(decimal(Format::Uint4, 15), "15");
     }
 }

@@ -1,6 +1,6 @@
 //! Taking a code apart.
 
-use super::{Format, Specials};
+use super::{Format, Kind, Specials};
 
 /// What kind of number a code encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,48 @@ impl Format {
     /// Takes a code apart. Bits above the format's width are not looked at: whoever reads a file
     /// refuses them first.
     pub fn unpack(self, code: u64) -> Unpacked {
+        match self.kind() {
+            Kind::Float => self.unpack_float(code),
+            Kind::Signed | Kind::Unsigned => {
+                let value = self.integer(code);
+                finite(value < 0, value.unsigned_abs(), 0)
+            }
+            Kind::Scale => self.unpack_scale(code),
+        }
+    }
+
+    /// The integer that a code of an integer format is.
+    pub fn integer(self, code: u64) -> i64 {
+        debug_assert!(self.is_integer());
+        let unused = 64 - self.width();
+        match self.kind() {
+            Kind::Signed => (code << unused) as i64 >> unused,
+            _ => (code << unused >> unused) as i64,
+        }
+    }
+
+    /// The code of an integer, if the format has it.
+    pub fn integer_code(self, value: i64) -> Option<u64> {
+        let code = value as u64 & self.max_code();
+        (self.integer(code) == value).then_some(code)
+    }
+
+    fn unpack_scale(self, code: u64) -> Unpacked {
+        match self {
+            Format::Ue8m0 if code == 0xff => Unpacked {
+                class: Class::Nan,
+                ..finite(false, 0, 0)
+            },
+            Format::Ue8m0 => finite(false, 1, code as i32 - self.bias()),
+            // UE4M3
+            _ => Unpacked {
+                negative: false,
+                ..Format::E4m3.unpack_float(code)
+            },
+        }
+    }
+
+    fn unpack_float(self, code: u64) -> Unpacked {
         let code = code >> self.ignored_bits();
         let fraction = code & ((1 << self.fraction_bits()) - 1);
         let field = (code >> self.fraction_bits()) & ((1 << self.exponent_bits()) - 1);
@@ -70,17 +112,13 @@ impl Format {
         } else {
             (1 << self.fraction_bits(), field as i32 - self.bias())
         };
-        Unpacked {
-            class: Class::Finite,
-            negative,
-            significand: hidden | fraction,
-            exponent,
-        }
+        finite(negative, hidden | fraction, exponent)
     }
 
     /// The code of zero with this sign, or of the only zero that the format has.
     pub fn zero(self, negative: bool) -> u64 {
         match self.specials() {
+            _ if self.is_integer() => 0,
             Specials::Fnuz => 0,
             Specials::Ieee | Specials::NanOnly | Specials::None => self.sign(negative),
         }
@@ -93,8 +131,15 @@ impl Format {
             .then(|| self.sign(negative) | field << self.ignored_bits())
     }
 
-    /// The code of the largest finite number with this sign.
+    /// The code of the largest finite number with this sign, or of the integer farthest in its
+    /// direction.
     pub fn max_finite(self, negative: bool) -> u64 {
+        match self.kind() {
+            Kind::Signed if negative => return self.sign_mask(),
+            Kind::Unsigned => return if negative { 0 } else { self.max_code() },
+            Kind::Scale => return (1 << (self.exponent_bits() + self.fraction_bits())) - 2,
+            Kind::Signed | Kind::Float => {}
+        }
         let all_ones = self.sign_mask() - 1;
         let below = match self.specials() {
             Specials::None | Specials::Fnuz => 0,
@@ -110,9 +155,67 @@ impl Format {
     }
 }
 
+fn finite(negative: bool, significand: u64, exponent: i32) -> Unpacked {
+    Unpacked {
+        class: Class::Finite,
+        negative,
+        significand,
+        exponent,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_are_twos_complement() {
+        for (format, code, value) in [
+            (Format::Int8, 0x80, -128),
+            (Format::Int8, 0x7f, 127),
+            (Format::Int8, 0xff, -1),
+            (Format::Uint8, 0xff, 255),
+            (Format::Int4, 0x8, -8),
+            (Format::Int4, 0xf, -1),
+            (Format::Uint4, 0xf, 15),
+            (Format::Int32, 0x8000_0000, i64::from(i32::MIN)),
+            (Format::Int32, 0xffff_ffff, -1),
+        ] {
+            assert_eq!(format.integer(code), value, "{format} {code:x}");
+            let n = format.unpack(code);
+            assert_eq!(
+                (n.negative, n.significand),
+                (value < 0, value.unsigned_abs())
+            );
+            assert_eq!((n.exponent, format.fraction_bits()), (0, 0));
+        }
+    }
+
+    /// OCP Microscaling Formats 1.0 (E8M0); PTX ISA (UE4M3: the sign is not looked at).
+    #[test]
+    fn scales() {
+        let value = |format: Format, code| {
+            let n = format.unpack(code);
+            assert!(!n.negative);
+            let lsb = n.exponent - format.fraction_bits() as i32;
+            (n.class == Class::Finite).then(|| n.significand as f64 * 2f64.powi(lsb))
+        };
+        for (format, code, expected) in [
+            (Format::Ue8m0, 0x00, Some(2f64.powi(-127))),
+            (Format::Ue8m0, 0x7f, Some(1.0)),
+            (Format::Ue8m0, 0xfe, Some(2f64.powi(127))),
+            (Format::Ue8m0, 0xff, None),
+            (Format::Ue4m3, 0x38, Some(1.0)),
+            (Format::Ue4m3, 0xb8, Some(1.0)),
+            (Format::Ue4m3, 0x01, Some(2f64.powi(-9))),
+            (Format::Ue4m3, 0x80, Some(0.0)),
+            (Format::Ue4m3, 0x7e, Some(448.0)),
+            (Format::Ue4m3, 0x7f, None),
+            (Format::Ue4m3, 0xff, None),
+        ] {
+            assert_eq!(value(format, code), expected, "{format} {code:x}");
+        }
+    }
 
     #[test]
     fn largest_numbers() {

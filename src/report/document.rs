@@ -126,13 +126,22 @@ pub struct Inputs {
     pub a: Input,
     pub b: Input,
     pub c: Option<Input>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_a: Option<Input>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_b: Option<Input>,
     pub d: Option<Input>,
 }
 
 impl Inputs {
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Input)> {
         let a_and_b = [("A", Some(&self.a)), ("B", Some(&self.b))];
-        let others = [("C", self.c.as_ref()), ("D", self.d.as_ref())];
+        let others = [
+            ("C", self.c.as_ref()),
+            ("SA", self.scale_a.as_ref()),
+            ("SB", self.scale_b.as_ref()),
+            ("D", self.d.as_ref()),
+        ];
         let all = a_and_b.into_iter().chain(others);
         all.filter_map(|(name, input)| input.map(|input| (name, input)))
     }

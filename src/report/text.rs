@@ -85,11 +85,17 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Some(c) => format!(", rounded {} to {}", c.rounding, c.to),
         None => String::new(),
     };
+    let scale = arithmetic
+        .scale
+        .map_or(String::new(), |scale| format!(", scales {scale}"));
+    let addend = arithmetic
+        .addend
+        .map_or(String::new(), |addend| format!(", C {addend}"));
     row(
         out,
         "model",
         &format!(
-            "{} {}, {}*{} -> {}{conversion}",
+            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
             model.architecture,
             model.instruction,
             arithmetic.a,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "volta",
     "turing",
     "ampere",
@@ -19,6 +19,7 @@ const NAMES: [&str; 14] = [
     "exact",
     "vortex-tfr",
     "vortex-drl",
+    "gpgpu-sim",
 ];
 
 fn run(arguments: &str) -> String {

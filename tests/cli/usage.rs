@@ -58,7 +58,7 @@ fn mistakes_of_usage_exit_with_2() {
         ("check --threads -1", "-1"),
         ("replay --arch h100 --dtype fp16 a.npy b.npy", "--output"),
         ("digest", "X.npy"),
-        ("digest --dtype int8 d.npy", "int8"),
+        ("digest --dtype int9 d.npy", "int9"),
         ("archs h100 h200", "unexpected argument"),
         ("completions", "<SHELL>"),
         ("completions csh", "bash"),

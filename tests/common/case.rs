@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tcverify::emu::{Arithmetic, Catalogue, Choice, Engine, Problem, Replay, ShapeError};
+use tcverify::emu::{
+    Arithmetic, Catalogue, Choice, Engine, Problem, Replay, Scale, ShapeError, Wanted, WantedScale,
+};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
@@ -16,12 +18,17 @@ pub struct Case {
     pub arch: String,
     pub instruction: String,
     pub accumulator: Format,
+    /// C's format.
+    pub addend: Format,
+    pub scale: Option<Scale>,
     /// The whole description.
     pub about: Value,
     pub a: Tensor,
     pub b: Tensor,
     pub c: Tensor,
     pub d: Tensor,
+    /// Scales of A and of B.
+    pub scales: Option<[Tensor; 2]>,
 }
 
 impl Case {
@@ -43,8 +50,14 @@ impl Case {
     fn read(directory: PathBuf, about: Value) -> Case {
         let text = |key: &str| about[key].as_str();
         let need = |key| text(key).unwrap_or_else(|| panic!("{}: no {key}", directory.display()));
-        let accumulator = format(text("c_dtype").unwrap_or_else(|| need("acc")));
-        let result = text("d_dtype").map_or(accumulator, format);
+        let accumulator = format(text("d_dtype").unwrap_or_else(|| need("acc")));
+        let addend = text("c_dtype").map_or(accumulator, format);
+        let scale = text("scale_dtype").map(|name| Scale {
+            format: format(name),
+            block: about["block"].as_u64().expect("scales have a block") as usize,
+        });
+        // NVIDIA's kinds of instruction are instructions of the catalogue.
+        let kind = text("kind").map_or(String::new(), |kind| format!("-{kind}"));
         let tensor = |file: &str, format| {
             let opened = NpyFile::open(&directory.join(file));
             opened
@@ -56,12 +69,15 @@ impl Case {
                 .file_name()
                 .map_or("?".into(), |name| name.to_string_lossy().into()),
             arch: need("arch").to_owned(),
-            instruction: need("instruction").to_owned(),
+            instruction: text("instruction").map_or(String::new(), |i| i.to_owned() + &kind),
             accumulator,
+            addend,
+            scale,
             a: tensor("a.npy", format(need("a_dtype"))),
             b: tensor("b.npy", format(need("b_dtype"))),
-            c: tensor("c.npy", accumulator),
-            d: tensor("d.npy", result),
+            c: tensor("c.npy", addend),
+            d: tensor("d.npy", accumulator),
+            scales: scale.map(|s| ["sa.npy", "sb.npy"].map(|file| tensor(file, s.format))),
             directory,
             about,
         }
@@ -78,7 +94,17 @@ impl Case {
         let arch = Catalogue::builtin()
             .find(arch)
             .unwrap_or_else(|e| panic!("{}: {e}", self.name));
-        arch.select(Some(instruction), operands, Some(self.accumulator))
+        let wanted = Wanted {
+            instruction: Some(instruction).filter(|name| !name.is_empty()),
+            operands,
+            accumulator: Some(self.accumulator),
+            addend: Some(self.addend),
+            scale: self.scale.map(|scale| WantedScale {
+                format: Some(scale.format),
+                block: Some(scale.block),
+            }),
+        };
+        arch.choose(&wanted)
             .unwrap_or_else(|e| panic!("{}: {e}", self.name))
     }
 
@@ -92,6 +118,10 @@ impl Case {
             return self.replay_diagonals(arithmetic, engine);
         }
         let problem = Problem::new(a, b, Some(self.c.planes()));
+        let problem = problem.and_then(|problem| match (&self.scales, self.scale) {
+            (Some([a, b]), Some(scale)) => problem.with_scales(a.planes(), b.planes(), scale.block),
+            _ => Ok(problem),
+        });
         self.compute(problem, arithmetic, engine)
     }
 

@@ -144,12 +144,7 @@ fn halves(half: Fused) -> Model {
     };
     Model {
         name: "BF16 in halves".into(),
-        arithmetic: Arithmetic {
-            a: Format::Bf16,
-            b: Format::Bf16,
-            accumulator: Format::Fp32,
-            step: Step::FusedHalves(step),
-        },
+        arithmetic: Arithmetic::plain([Format::Bf16; 2], Format::Fp32, Step::FusedHalves(step)),
     }
 }
 

@@ -49,6 +49,7 @@ impl Layout {
         let stored = match encoding {
             Encoding::Code => format,
             Encoding::Value(wider) => wider,
+            Encoding::Integer { .. } => unreachable!("no integers here"),
         };
         let matrices: usize = batch.iter().product();
         let size = rows * columns;
@@ -77,6 +78,7 @@ impl Layout {
             let raw = match encoding {
                 Encoding::Code => code,
                 Encoding::Value(wider) => convert_exact(format, code, wider).expect("wider"),
+                Encoding::Integer { .. } => unreachable!("no integers here"),
             };
             let at = self.start + width * position(matrix, element / columns, element % columns);
             let out = &mut bytes[at..at + width];

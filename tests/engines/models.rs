@@ -76,12 +76,7 @@ pub fn random(random: &mut Random) -> Model {
     } else {
         Step::Fused(fused)
     };
-    let arithmetic = Arithmetic {
-        a,
-        b,
-        accumulator,
-        step,
-    };
+    let arithmetic = Arithmetic::plain([a, b], accumulator, step);
     if let Err(reason) = arithmetic.check() {
         panic!("{arithmetic:?}: {reason}");
     }

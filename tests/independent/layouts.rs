@@ -36,6 +36,7 @@ fn stored(tensor: &Tensor, order: Order, big_endian: bool, encoding: Encoding) -
     let wide = match encoding {
         Encoding::Code => format,
         Encoding::Value(wide) => wide,
+        Encoding::Integer { .. } => unreachable!("no integers here"),
     };
     let mut bytes = vec![0xee; 5]; // it starts anywhere
     for position in 0..tensor.len() {

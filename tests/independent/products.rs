@@ -1,7 +1,6 @@
 //! One dot product through the engine's steps.
 
 use tcverify::emu::Arithmetic;
-use tcverify::emu::step::Formats;
 use tcverify::num::{Format, Unpacked};
 
 use super::operands::Dot;
@@ -9,11 +8,7 @@ use crate::common::exact::Reference;
 
 /// The engine's result, step by step.
 pub fn engine(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
-    let formats = Formats {
-        a: arithmetic.a,
-        b: arithmetic.b,
-        accumulator: arithmetic.accumulator,
-    };
+    let formats = arithmetic.formats();
     let unpack = |format: Format, row: &[u64]| -> Vec<Unpacked> {
         row.iter().map(|&code| format.unpack(code)).collect()
     };

@@ -7,7 +7,7 @@ use crate::support::{Folder, Npy, floats};
 use crate::{codes, read};
 
 /// How 1.0 looks: descr, bytes, and the format it is to be read as.
-const ONES: [(&str, &[u8], Format); 42] = [
+const ONES: [(&str, &[u8], Format); 55] = [
     // NumPy's own floats.
     ("<f2", &[0x00, 0x3c], Fp16),
     (">f2", &[0x3c, 0x00], Fp16),
@@ -50,6 +50,19 @@ const ONES: [(&str, &[u8], Format); 42] = [
     ("<u4", &[0x00, 0x00, 0x80, 0x3f], Fp32),
     ("<i4", &[0x00, 0x00, 0x80, 0x3f], Tf32),
     ("<u8", &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Fp64),
+    ("|i1", &[1], Int8),
+    ("|u1", &[1], Int8),
+    ("<i8", &[1, 0, 0, 0, 0, 0, 0, 0], Int8),
+    ("<f4", &[0, 0, 0x80, 0x3f], Int8),
+    ("|u1", &[1], Uint8),
+    ("|V1", &[1], Int4),
+    ("|i1", &[1], Int4),
+    ("|u1", &[1], Uint4),
+    ("<i4", &[1, 0, 0, 0], Int32),
+    ("|u1", &[0x7f], Ue8m0),
+    ("|V1", &[0x7f], Ue8m0),
+    ("<f4", &[0, 0, 0x80, 0x3f], Ue8m0),
+    ("|u1", &[0x38], Ue4m3),
     // A name where a type string should be.
     ("bfloat16", &[0x80, 0x3f], Bf16),
     ("float8_e4m3fn", &[0x38], E4m3),
@@ -71,6 +84,9 @@ fn one(format: Format) -> u64 {
         E4m3fnuz | E5m2fnuz => 0x40,
         Fp32 | Tf32 | Xf32 => 0x3f80_0000,
         Fp64 => 0x3ff0_0000_0000_0000,
+        Int8 | Uint8 | Int4 | Uint4 | Int32 => 1,
+        Ue8m0 => 0x7f,
+        Ue4m3 => 0x38,
     }
 }
 
@@ -204,7 +220,6 @@ fn types_without_numbers_or_codes_are_refused() {
         ("<M8[ns]", "element type"),
         ("<f16", "element type"),
         ("|V16", "element type"),
-        ("float8_e8m0fnu", "element type"),
         ("=f4", "byte order"),
         ("|f4", "byte order"),
         ("f4", "byte order"),

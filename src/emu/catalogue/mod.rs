@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -20,6 +20,7 @@ const FILES: [&str; 14] = [
     include_str!("exact.json"),
     include_str!("vortex-tfr.json"),
     include_str!("vortex-drl.json"),
+    include_str!("gpgpu-sim.json"),
 ];
 
 /// The architectures that come with the tool.
@@ -128,9 +129,70 @@ fn normalise(name: &str) -> String {
     without(&without(&bare, ["nvidia", "amd"]), ["geforce", "instinct"])
 }
 
+/// What is known of a product before its rule is: formats, and perhaps more.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Without one, the architecture's first that has a rule.
+    pub instruction: Option<&'a str>,
+    pub operands: [Format; 2],
+    /// Without one, FP32 where there is a choice.
+    pub accumulator: Option<Format>,
+    /// C's format; without one, the accumulator's.
+    pub addend: Option<Format>,
+    /// Whether operands have scales, and which.
+    pub scale: Option<WantedScale>,
+}
+
+/// What is known of the scales of a product's operands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WantedScale {
+    pub format: Option<Format>,
+    pub block: Option<usize>,
+}
+
+impl Wanted<'_> {
+    fn fits(&self, rule: &Rule, accumulator: Format) -> bool {
+        rule.operands.contains(&self.operands)
+            && rule.accumulator == accumulator
+            && rule.addend.unwrap_or(accumulator) == self.addend.unwrap_or(accumulator)
+            && match (rule.scale, self.scale) {
+                (None, None) => true,
+                (Some(scale), Some(wanted)) => {
+                    wanted.format.is_none_or(|format| format == scale.format)
+                        && wanted.block.is_none_or(|block| block == scale.block)
+                }
+                _ => false,
+            }
+    }
+}
+
+impl std::fmt::Display for Wanted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b] = self.operands;
+        write!(f, "{a}*{b}")?;
+        if let Some(scale) = self.scale {
+            f.write_str(" with scales")?;
+            if let Some(format) = scale.format {
+                write!(f, " of {format}")?;
+            }
+            if let Some(block) = scale.block {
+                write!(f, " per {block}")?;
+            }
+        }
+        if let Some(accumulator) = self.accumulator {
+            write!(f, " with {accumulator} accumulation")?;
+        }
+        if let Some(addend) = self.addend {
+            write!(f, " and C of {addend}")?;
+        }
+        Ok(())
+    }
+}
+
 impl Architecture {
-    /// The rule for these operand formats. Without an instruction, the architecture's first that
-    /// has one; without an accumulator, FP32 where there is a choice.
+    /// The rule for these operand formats, without scales and with C in D's format. Without an
+    /// instruction, the architecture's first that has one; without an accumulator, FP32 where there
+    /// is a choice.
     ///
     /// # Errors
     /// What the architecture (or the instruction) offers instead.
@@ -140,7 +202,22 @@ impl Architecture {
         operands: [Format; 2],
         accumulator: Option<Format>,
     ) -> Result<Choice<'_>, NoRule> {
-        if let Some(name) = instruction
+        self.choose(&Wanted {
+            instruction,
+            operands,
+            accumulator,
+            addend: None,
+            scale: None,
+        })
+    }
+
+    /// The rule that a product wants.
+    ///
+    /// # Errors
+    /// What the architecture (or the instruction) offers instead; or what must still be said, where
+    /// scales of several formats are possible.
+    pub fn choose(&self, wanted: &Wanted) -> Result<Choice<'_>, NoRule> {
+        if let Some(name) = wanted.instruction
             && !self.instructions.iter().any(|i| i.name == name)
         {
             let names: Vec<_> = self.instructions.iter().map(|i| i.name.as_str()).collect();
@@ -151,52 +228,60 @@ impl Architecture {
             )));
         }
         let candidates = || {
-            let chosen = |i: &&Instruction| instruction.is_none_or(|name| i.name == name);
+            let chosen = |i: &&Instruction| wanted.instruction.is_none_or(|name| i.name == name);
             let rules = |i| rules_of(i);
             self.instructions.iter().filter(chosen).flat_map(rules)
         };
-        let fits = |rule: &Rule, accumulator| {
-            rule.operands.contains(&operands) && rule.accumulator == accumulator
-        };
-        let accumulators = match accumulator {
+        let accumulators = match wanted.accumulator {
             Some(format) => vec![format],
-            None => vec![Format::Fp32, Format::Fp64, Format::Fp16],
+            None => vec![Format::Fp32, Format::Fp64, Format::Fp16, Format::Int32],
         };
         for accumulator in accumulators {
-            if let Some((instruction, rule)) = candidates().find(|(_, r)| fits(r, accumulator)) {
-                return Ok(Choice {
-                    architecture: self,
-                    instruction,
-                    rule,
-                    arithmetic: Arithmetic::of(rule, operands),
-                });
+            let mut fitting = candidates().filter(|(_, rule)| wanted.fits(rule, accumulator));
+            let Some((instruction, rule)) = fitting.next() else {
+                continue;
+            };
+            // Which scales they are decides the result, and no file says it.
+            if let Some((_, other)) = fitting.find(|(_, other)| other.scale != rule.scale) {
+                let scales = [rule, other].map(|rule| rule.scale.map(|s| s.to_string()));
+                let [one, other] = scales.map(Option::unwrap_or_default);
+                return Err(NoRule(format!(
+                    "{} multiplies {wanted} in more than one way: {one}, or {other}; say which with \
+                     --scale-dtype and --scale-block, or --instruction",
+                    self.name
+                )));
             }
+            return Ok(Choice {
+                architecture: self,
+                instruction,
+                rule,
+                arithmetic: Arithmetic::of(rule, wanted.operands),
+            });
         }
 
-        let [a, b] = operands;
-        let asked = match accumulator {
-            Some(accumulator) => format!("{a}*{b} with {accumulator} accumulation"),
-            None => format!("{a}*{b}"),
-        };
-        let through = instruction.map_or(String::new(), |name| format!(" through {name}"));
+        let through = wanted
+            .instruction
+            .map_or(String::new(), |name| format!(" through {name}"));
         let mut possible: Vec<String> = candidates()
             .map(|(i, r)| {
+                let scale = r.scale.map_or(String::new(), |s| format!(", scales {s}"));
+                let addend = r.addend.map_or(String::new(), |c| format!(", C {c}"));
                 format!(
-                    "  {:<12} {} -> {}",
+                    "  {:<12} {}{scale}{addend} -> {}",
                     i.name,
                     pairs(&r.operands),
                     r.accumulator
                 )
             })
             .collect();
-        if instruction.is_some() {
+        if wanted.instruction.is_some() {
             possible.push(format!(
                 "  other instructions: see 'tcverify archs {}'",
                 self.name
             ));
         }
         Err(NoRule(format!(
-            "{} does not multiply {asked}{through}; possible are\n{}",
+            "{} does not multiply {wanted}{through}; possible are\n{}",
             self.name,
             possible.join("\n")
         )))

@@ -61,8 +61,14 @@ impl Plan {
             | Step::PairwiseFlush(_)
             | Step::FusedFloor(_)
             | Step::ExactDot(_)
+            | Step::BlockDot(_)
+            | Step::HalfChain(_)
+            | Step::IntegerSum(_)
             | Step::StickyRne(_) => return None,
         };
+        if arithmetic.scale.is_some() {
+            return None;
+        }
         let output = output(fused, arithmetic.accumulator)?;
         let (a, b) = (arithmetic.a, arithmetic.b);
         // The product of two significands must be exact in an f32, and codes fit 32 bits; packing

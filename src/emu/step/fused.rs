@@ -40,11 +40,11 @@ pub struct Fused {
 
 /// A finite term: `(-1)^negative * magnitude * 2^lsb`, competing with `exponent`.
 #[derive(Clone, Copy)]
-struct Term {
-    negative: bool,
-    magnitude: u128,
-    lsb: i32,
-    exponent: i32,
+pub(super) struct Term {
+    pub negative: bool,
+    pub magnitude: u128,
+    pub lsb: i32,
+    pub exponent: i32,
 }
 
 impl Fused {
@@ -76,7 +76,8 @@ impl Fused {
         }
 
         let grid = largest - self.fraction_bits as i32;
-        let sum = terms().fold(self.align(c, grid), |sum, t| sum + self.align(t, grid));
+        let align = |term| align(term, grid, self.alignment);
+        let sum = terms().fold(align(c), |sum, t| sum + align(t));
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
         if result == formats.accumulator.zero(true) {
@@ -111,23 +112,6 @@ impl Fused {
             } else {
                 c.exponent
             },
-        }
-    }
-
-    /// The term in units of `2^grid`.
-    fn align(&self, term: Term, grid: i32) -> i128 {
-        let magnitude = if term.magnitude == 0 {
-            0
-        } else if term.lsb >= grid {
-            term.magnitude << (term.lsb - grid)
-        } else {
-            let shift = (grid - term.lsb) as u32;
-            shift_right(term.magnitude, shift, self.alignment, term.negative)
-        };
-        if term.negative {
-            -(magnitude as i128)
-        } else {
-            magnitude as i128
         }
     }
 
@@ -175,5 +159,22 @@ impl Fused {
         }
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+}
+
+/// The term in units of `2^grid`.
+pub(super) fn align(term: Term, grid: i32, alignment: Rounding) -> i128 {
+    let magnitude = if term.magnitude == 0 {
+        0
+    } else if term.lsb >= grid {
+        term.magnitude << (term.lsb - grid)
+    } else {
+        let shift = (grid - term.lsb) as u32;
+        shift_right(term.magnitude, shift, alignment, term.negative)
+    };
+    if term.negative {
+        -(magnitude as i128)
+    } else {
+        magnitude as i128
     }
 }

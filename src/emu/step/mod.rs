@@ -1,30 +1,39 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
 //! integers, written to be read beside the literature rather than to be fast.
 
+mod block_dot;
 mod exact_dot;
 mod exact_sum;
 mod fma_chain;
 mod fused;
 mod fused_floor;
 mod fused_halves;
+mod half_chain;
+mod integer_sum;
 mod pair;
 mod pairwise_flush;
+mod quad;
 mod special;
 mod sticky_rne;
 
 use serde::{Deserialize, Serialize};
 
+pub use block_dot::BlockDot;
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
 pub use fma_chain::FmaChain;
 pub use fused::Fused;
 pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
+pub use half_chain::HalfChain;
+pub use integer_sum::{IntegerOverflow, IntegerSum};
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
+pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
 
-use crate::num::{self, Format, Rounding, Unpacked};
+use super::model::Scale;
+use crate::num::{self, Class, Format, Kind, Rounding, Unpacked};
 
 /// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the next
 /// accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`], [`Step::run`]
@@ -40,6 +49,9 @@ pub enum Step {
     FusedFloor(FusedFloor),
     StickyRne(StickyRne),
     ExactDot(ExactDot),
+    BlockDot(BlockDot),
+    HalfChain(HalfChain),
+    IntegerSum(IntegerSum),
 }
 
 /// What is carried from step to step.
@@ -56,9 +68,16 @@ pub enum Carried {
 pub struct Formats {
     pub a: Format,
     pub b: Format,
-    /// Of C and of the result.
+    /// Of the result.
     pub accumulator: Format,
+    /// Of C.
+    pub addend: Format,
+    /// Of the operands' scales.
+    pub scale: Option<Scale>,
 }
+
+/// Codes of the scales of some operands: one an operand, or none at all.
+pub type Scales<'a> = Option<[&'a [u8]; 2]>;
 
 /// A named constant of a step, for people and for `known_by`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +100,16 @@ impl Step {
             // Any number would do: only all of them together are a step.
             Step::ExactDot(_) => 1,
             Step::StickyRne(step) => step.group,
+            Step::BlockDot(step) => step.group,
+            Step::HalfChain(step) => step.span,
+            Step::IntegerSum(step) => step.group,
         }
+    }
+
+    /// Whether a scale, a power of two, only moves the exponents of its operands: [`scaled`] ones
+    /// then are all that [`Step::run`] has to be given.
+    pub fn scales_operands(&self) -> bool {
+        matches!(self, Step::Fused(_))
     }
 
     /// The chain's beginning.
@@ -95,6 +123,18 @@ impl Step {
     /// Adds the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
     /// products. `carried` is what [`Step::start`] of the same step gave.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], carried: &mut Carried) {
+        self.run_scaled(formats, a, b, None, carried);
+    }
+
+    /// As [`Step::run`], of operands with scales that do not only move exponents.
+    pub fn run_scaled(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        carried: &mut Carried,
+    ) {
         match (self, carried) {
             (Step::Fused(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::FusedHalves(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
@@ -102,7 +142,10 @@ impl Step {
             (Step::ExactSum(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::PairwiseFlush(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::FusedFloor(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::StickyRne(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::StickyRne(step), Carried::Code(c)) => *c = step.run(formats, a, b, scales, *c),
+            (Step::BlockDot(step), Carried::Code(c)) => *c = step.run(formats, a, b, scales, *c),
+            (Step::HalfChain(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::IntegerSum(step), Carried::Code(c)) => *c = step.run(a, b, *c),
             (Step::ExactDot(step), Carried::Exact(sum)) => step.run(formats, a, b, sum),
             (Step::ExactDot(_), Carried::Code(_)) | (_, Carried::Exact(_)) => {
                 unreachable!("carried by another kind of step")
@@ -130,10 +173,39 @@ impl Step {
             Step::FusedFloor(step) => step.summary(),
             Step::ExactDot(step) => step.summary(),
             Step::StickyRne(step) => step.summary(),
+            Step::BlockDot(step) => step.summary(),
+            Step::HalfChain(step) => step.summary(),
+            Step::IntegerSum(step) => step.summary(),
         }
     }
 
-    pub(super) fn check(&self, a: Format, b: Format, accumulator: Format) -> Result<(), String> {
+    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        if !matches!(self, Step::HalfChain(_)) && formats.addend != accumulator {
+            let addend = formats.addend;
+            return Err(format!(
+                "C is {addend} and D {accumulator}; this step has one format"
+            ));
+        }
+        let integers = matches!(self, Step::IntegerSum(_));
+        for format in [a, b, accumulator] {
+            if format.is_integer() != integers || format.kind() == Kind::Scale {
+                let wanted = if integers { "integers" } else { "floats" };
+                return Err(format!("this step takes {wanted}, not {format}"));
+            }
+        }
+        match (self, formats.scale) {
+            (Step::Fused(_), Some(scale)) if scale.format != Format::Ue8m0 => {
+                return Err(format!(
+                    "this step takes scales of ue8m0, not {}",
+                    scale.format
+                ));
+            }
+            (Step::Fused(_), _) | (Step::BlockDot(_) | Step::StickyRne(_), _) | (_, None) => {}
+            (_, Some(_)) => return Err("this step takes no scales".into()),
+        }
         match self {
             Step::Fused(step) => step.check(accumulator),
             Step::FusedHalves(step) => step.check(accumulator),
@@ -142,7 +214,10 @@ impl Step {
             Step::PairwiseFlush(step) => step.check(accumulator),
             Step::FusedFloor(step) => step.check(accumulator),
             Step::ExactDot(step) => step.check(accumulator),
-            Step::StickyRne(step) => step.check(a, b, accumulator),
+            Step::StickyRne(step) => step.check(formats),
+            Step::BlockDot(step) => step.check(formats),
+            Step::HalfChain(step) => step.check(formats),
+            Step::IntegerSum(step) => step.check(formats),
         }
     }
 
@@ -153,6 +228,23 @@ impl Step {
         collect("", &value, &mut constants);
         constants.retain(|c| c.name != "kind");
         constants
+    }
+}
+
+/// An operand times its scale, a power of two. A scale that is NaN makes it NaN.
+pub fn scaled(x: Unpacked, scale: Unpacked) -> Unpacked {
+    debug_assert!(scale.is_nan() || scale.significand == 1);
+    if scale.is_nan() {
+        Unpacked {
+            class: Class::Nan,
+            significand: 0,
+            ..x
+        }
+    } else {
+        Unpacked {
+            exponent: x.exponent + scale.exponent,
+            ..x
+        }
     }
 }
 

@@ -4,15 +4,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::pair::{self, PairRule};
+use super::quad;
+use super::quad::Scaling;
 use super::special::{Special, special};
-use super::{Code, Formats, check_nan};
+use super::{Code, Formats, Scales, check_nan};
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
 ///
 /// 1. `read`: special values, and elements masked because an operand is zero.
-/// 2. `products`: one product a lane, not normalised, or two FP8 products added by
-///    `pair`; `addend`: C is one more lane.
+/// 2. `products`: one product a lane, not normalised, or two FP8 products added by `pair`, or four
+///    of FP4; `scaling` moves or multiplies the lane; `addend`: C is one more lane.
 /// 3. `align`: every magnitude is shifted right to the largest exponent, keeping
 ///    `fraction_bits`. A lane that loses a one sets the sticky bit, whatever its sign.
 /// 4. `accumulate`: the lanes are added modulo 2^WA,
@@ -37,6 +39,9 @@ pub struct StickyRne {
     /// How two FP8 products share a lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<PairRule>,
+    /// How scales enter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
     /// Whether elements with a zero operand are masked, so that infinity or NaN times zero is zero.
     pub sparse_mask: bool,
     /// Whether E4M3's largest exponent field means infinity and NaN, as in IEEE 754.
@@ -78,11 +83,18 @@ impl Lane {
 
 /// The most lanes of a unit, C's not counted, and the most products.
 const LANES: usize = 8;
-const PRODUCTS: usize = 2 * LANES;
+const PRODUCTS: usize = 4 * LANES;
 
 impl StickyRne {
     /// Adds at most `group` products to `c`; missing ones are +0 times +0.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+    pub fn run(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        c: u64,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.a;
         let mut x = [format.unpack(0); PRODUCTS];
@@ -98,7 +110,7 @@ impl StickyRne {
         }
 
         let mut lanes = [Lane::dead(self.zero_exponent); LANES + 1];
-        self.products(format, &x, &y, &mut lanes);
+        self.products(format, &x, &y, scales, &mut lanes);
         lanes[LANES] = self.addend(c);
         let (terms, exponent, sticky) = self.align(lanes);
         self.finish(self.accumulate(terms), exponent, sticky)
@@ -132,23 +144,39 @@ impl StickyRne {
         }
     }
 
-    /// One lane for each product, or for two.
-    fn products(&self, format: Format, a: &[Unpacked], b: &[Unpacked], lanes: &mut [Lane]) {
-        let of_pair = |rule: PairRule, k: usize| {
-            let pair = |x: &[Unpacked]| [x[k], x[k + 1]];
-            let lane = rule.add(format, pair(a), pair(b), self.zero_exponent);
-            self.widen(lane, pair::FRACTION_BITS)
-        };
-        match self.pair {
-            Some(rule) => {
-                for (lane, k) in lanes.iter_mut().zip((0..self.group).step_by(2)) {
-                    *lane = of_pair(rule, k);
+    /// One lane for each product, for two or for four.
+    fn products(
+        &self,
+        format: Format,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        lanes: &mut [Lane],
+    ) {
+        let together = self.group.div_ceil(self.lanes);
+        let first = (0..self.group).step_by(together);
+        for (lane, k) in lanes.iter_mut().zip(first) {
+            // Scales are those of operands that there are; without any the lane is dead.
+            let scale = |side: usize| scales.and_then(|codes| codes[side].get(k).copied());
+            let scale = scale(0).zip(scale(1));
+            *lane = match (self.pair, self.scaling, scale) {
+                (_, Some(_), None) => Lane::dead(self.zero_exponent),
+                (Some(rule), _, _) => {
+                    let pair = |x: &[Unpacked]| [x[k], x[k + 1]];
+                    let lane = rule.add(format, pair(a), pair(b), self.zero_exponent);
+                    self.widen(lane, pair::FRACTION_BITS)
                 }
-            }
-            None => {
-                for (lane, k) in lanes.iter_mut().zip(0..self.group) {
-                    *lane = self.product(format, a[k], b[k]);
+                (None, Some(scaling), Some(scale)) => {
+                    let four = k..k + 4;
+                    let lane = scaling.quad(&a[four.clone()], &b[four], scale, self.zero_exponent);
+                    self.widen(lane, pair::FRACTION_BITS)
                 }
+                (None, None, _) => self.product(format, a[k], b[k]),
+            };
+            if let (Some(Scaling::LaneExponent), Some(scale)) = (self.scaling, scale)
+                && lane.exponent != self.zero_exponent
+            {
+                lane.exponent = quad::moved(lane.exponent, scale, self.zero_exponent);
             }
         }
     }
@@ -271,7 +299,10 @@ impl StickyRne {
         )
     }
 
-    pub(super) fn check(&self, a: Format, b: Format, accumulator: Format) -> Result<(), String> {
+    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
         if a != b {
             return Err(format!("the unit multiplies one format, not {a} and {b}"));
         }
@@ -285,6 +316,7 @@ impl StickyRne {
             Format::Tf32 => (self.lanes / 2, false),
             Format::Fp16 | Format::Bf16 => (self.lanes, false),
             Format::E4m3 | Format::E5m2 => (2 * self.lanes, true),
+            Format::E2m1 => (4 * self.lanes, false),
             _ => return Err(format!("the unit does not multiply {a}")),
         };
         if self.group != group {
@@ -296,6 +328,12 @@ impl StickyRne {
         if self.pair.is_some() != pairs {
             let how = if pairs { "needs" } else { "has no" };
             return Err(format!("{a} {how} pair"));
+        }
+        match (self.scaling, formats.scale) {
+            (None, None) if a != Format::E2m1 => {}
+            (Some(scaling), Some(scale)) => scaling.check(a, scale)?,
+            (None, Some(_)) => return Err("there are scales, but no scaling".into()),
+            (_, None) => return Err(format!("scales are missing for {a}")),
         }
         let least = Format::Fp32.fraction_bits();
         if !(least..=48).contains(&self.fraction_bits) {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use crate::num::Format;
+use crate::num::{self, Format};
 use crate::tensor::{Encoding, Stored};
 
 /// An element type that can hold numbers of the formats known here.
@@ -18,8 +18,10 @@ pub struct Descr {
 enum Kind {
     /// IEEE floats: each element is a number.
     Float(Format),
-    /// Integers or opaque bytes: each element is a code of a format named elsewhere.
+    /// Opaque bytes: each element is a code of a format named elsewhere.
     Code,
+    /// Integers: each element is a number of an integer format, or a code of any other.
+    Integer { signed: bool },
     /// A descr that names the format itself.
     Named(Format),
 }
@@ -66,7 +68,10 @@ impl Descr {
             (Some('f'), 8) => Kind::Float(Format::Fp64),
             // What ml_dtypes writes for float8_e5m2, and for nothing else.
             (Some('f'), 1) => Kind::Named(Format::E5m2),
-            (Some('u' | 'i' | 'V'), 1 | 2 | 4 | 8) => Kind::Code,
+            (Some('V'), 1 | 2 | 4 | 8) => Kind::Code,
+            (Some(kind @ ('u' | 'i')), 1 | 2 | 4 | 8) => Kind::Integer {
+                signed: kind == 'i',
+            },
             _ => bail!(
                 "its element type {text:?} is none that holds floats or codes; expected a byte order \
                  ('<', '>' or '|') and one of f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2 V4 V8"
@@ -102,8 +107,8 @@ impl Descr {
     pub fn own_format(&self) -> Option<Format> {
         match self.kind {
             Kind::Float(format) | Kind::Named(format) => Some(format),
-            Kind::Code if self.width == 2 && self.text.contains('V') => Some(Format::Bf16),
-            Kind::Code => None,
+            Kind::Code if self.width == 2 => Some(Format::Bf16),
+            Kind::Code | Kind::Integer { .. } => None,
         }
     }
 
@@ -112,10 +117,10 @@ impl Descr {
     pub fn as_stored(&self) -> Format {
         match (self.kind, self.width) {
             (Kind::Float(format) | Kind::Named(format), _) => format,
-            (Kind::Code, 1) => Format::E4m3,
-            (Kind::Code, 2) => Format::Fp16,
-            (Kind::Code, 4) => Format::Fp32,
-            (Kind::Code, _) => Format::Fp64,
+            (_, 1) => Format::E4m3,
+            (_, 2) => Format::Fp16,
+            (_, 4) => Format::Fp32,
+            (_, _) => Format::Fp64,
         }
     }
 
@@ -137,7 +142,16 @@ impl Descr {
                 );
                 Encoding::Code
             }
-            Kind::Code => {
+            Kind::Integer { signed } if format.is_integer() => {
+                let same = signed == (format.kind() == num::Kind::Signed)
+                    && 8 * self.width as u32 == format.width();
+                if same {
+                    Encoding::Code
+                } else {
+                    Encoding::Integer { signed }
+                }
+            }
+            Kind::Code | Kind::Integer { .. } => {
                 ensure!(
                     self.width == format.bytes(),
                     "its elements are {} byte{} wide (descr {:?}); codes of {format} take {}",
@@ -163,7 +177,7 @@ mod tests {
 
     #[test]
     fn how_each_type_stores_each_format() {
-        use Encoding::{Code, Value};
+        use Encoding::{Code, Integer, Value};
         use Format::*;
         for (descr, format, expected) in [
             ("<f2", Fp16, Some(Code)),
@@ -196,6 +210,19 @@ mod tests {
             ("bfloat16", Fp16, None),
             ("float8_e4m3fn", E4m3, Some(Code)),
             ("float32", Bf16, Some(Value(Fp32))),
+            ("|i1", Int8, Some(Code)),
+            ("|u1", Int8, Some(Integer { signed: false })),
+            ("|V1", Int8, Some(Code)),
+            ("<i8", Int8, Some(Integer { signed: true })),
+            ("|i1", Int4, Some(Integer { signed: true })),
+            ("|V1", Int4, Some(Code)),
+            ("|u1", Uint8, Some(Code)),
+            ("<i4", Int32, Some(Code)),
+            (">i4", Int32, Some(Code)),
+            ("<u4", Int32, Some(Integer { signed: false })),
+            ("<V4", Int32, Some(Code)),
+            ("<f4", Int8, Some(Value(Fp32))),
+            ("float8_e8m0fnu", Ue8m0, Some(Code)),
         ] {
             let stored = Descr::parse(descr).unwrap().stored_as(format);
             assert_eq!(

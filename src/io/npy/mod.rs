@@ -83,6 +83,14 @@ impl NpyFile {
                     bad.raw,
                     width = 2 * from.bytes()
                 ),
+                Encoding::Integer { .. } => bail!(
+                    "{}: element {:?} is {}, which {format} cannot represent; it holds {} to {}",
+                    name(),
+                    bad.index,
+                    stored.integer(bad.raw),
+                    decimal(format, format.max_finite(true)),
+                    decimal(format, format.max_finite(false)),
+                ),
                 Encoding::Code => bail!(
                     "{}: element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
                      one code a byte in the low bits",

@@ -6,8 +6,8 @@ use crate::num::Format;
 use crate::tensor::Tensor;
 
 /// Writes the header of an array in version 1.0, C order, little-endian: IEEE formats under their
-/// NumPy types, BF16 as `<V2` (what ml_dtypes writes for bfloat16), the narrow formats as one code
-/// a byte. The canonical payload follows it.
+/// NumPy types, so INT8, UINT8 and INT32; BF16 as `<V2` (what ml_dtypes writes for bfloat16), the
+/// narrow formats as one code a byte. The canonical payload follows it.
 ///
 /// # Errors
 /// Those of the writer.
@@ -23,7 +23,14 @@ pub fn write_header(format: Format, shape: &[usize], out: &mut dyn Write) -> io:
         | Format::E5m2fnuz
         | Format::E3m2
         | Format::E2m3
-        | Format::E2m1 => "|u1",
+        | Format::E2m1
+        | Format::Uint8
+        | Format::Ue8m0
+        | Format::Ue4m3 => "|u1",
+        Format::Int8 => "|i1",
+        Format::Int32 => "<i4",
+        // What ml_dtypes writes: codes, where an integer type would promise values.
+        Format::Int4 | Format::Uint4 => "|V1",
     };
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };

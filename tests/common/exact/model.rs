@@ -148,6 +148,7 @@ fn exponent(format: Format, number: f64) -> i32 {
         Format::E3m2 => -2,
         Format::E2m3 | Format::E2m1 => 0,
         Format::Fp64 => -1022,
+        _ => panic!("{format} is no operand of a float model"),
     };
     Fraction::of(number).log2().max(smallest_normal)
 }

@@ -24,6 +24,15 @@ pub fn value(format: Format, code: u64) -> f64 {
             let magnitude = magnitudes[code as usize & 7];
             if code & 8 == 0 { magnitude } else { -magnitude }
         }
+        Format::Ue8m0 if code == 0xff => f64::NAN,
+        Format::Ue8m0 => 2f64.powi(code as i32 - 127),
+        Format::Ue4m3 => value(Format::E4m3, code & 0x7f),
+        Format::Int8 => (code as u8 as i8).into(),
+        Format::Int32 => (code as u32 as i32).into(),
+        Format::Uint8 | Format::Uint4 => code as f64,
+        Format::Int4 => {
+            [0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1][code as usize].into()
+        }
     }
 }
 

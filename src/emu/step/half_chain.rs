@@ -1,0 +1,136 @@
+//! GPGPU-Sim's `wmma.mma`: a chain of FP32 operations whose running sum is cut to FP16 after each.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Formats, check_group};
+use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
+
+/// Constants of the chain. One step is one instruction:
+///
+/// 1. `d = +0`, an FP16 number.
+/// 2. For every product, k ascending: `d = cut(d + a*b)`, the sum rounded to FP32 (to nearest even),
+///    then cut to FP16.
+/// 3. `d + c`, rounded to FP32, is cut to FP16 unless both C and D are FP32; D is FP16, or that
+///    number widened.
+///
+/// `cut` truncates toward zero; from 65536 on it gives infinity, below 2^-24 a zero of the same
+/// sign; a NaN keeps the leading bits of its payload. FP32 operations are IEEE 754's; of two NaNs the
+/// first operand's goes on, and an invalid operation gives the one with all but the payload's first
+/// bit clear and the sign set, as x86 has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HalfChain {
+    /// Products of one instruction.
+    pub span: usize,
+}
+
+/// What x86 returns for an invalid operation.
+const INVALID: u64 = 0xffc0_0000;
+
+const QUIET: u64 = 0x0040_0000;
+
+impl HalfChain {
+    /// One instruction on at most `span` products; missing ones are +0 times +0.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        debug_assert!(a.len() == b.len() && a.len() <= self.span);
+        let zero = Format::Fp16.unpack(0);
+        let mut d = 0; // FP16
+        for k in 0..self.span {
+            let [a, b] = [a, b].map(|x| x.get(k).copied().unwrap_or(zero));
+            d = cut(multiply_add(a, b, widen(d)));
+        }
+        let c = match formats.addend {
+            Format::Fp16 => widen(c),
+            _ => c,
+        };
+        let sum = add(widen(d), c);
+        match (formats.addend, formats.accumulator) {
+            (Format::Fp32, Format::Fp32) => sum,
+            (_, Format::Fp32) => widen(cut(sum)),
+            _ => cut(sum),
+        }
+    }
+
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "chain of {} FP32 additions, each cut to FP16; C added last",
+            self.span
+        )
+    }
+
+    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+        check_group(self.span)?;
+        if (formats.a, formats.b) != (Format::Fp16, Format::Fp16) {
+            return Err("operands are fp16".into());
+        }
+        for format in [formats.addend, formats.accumulator] {
+            if !matches!(format, Format::Fp16 | Format::Fp32) {
+                return Err(format!("C and D are fp16 or fp32, not {format}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `d + a*b` in FP32. A product of FP16 numbers is exact, so that one rounding is all there is.
+fn multiply_add(a: Unpacked, b: Unpacked, d: u64) -> u64 {
+    let given = [d, nan_of(a), nan_of(b)];
+    let number = Format::Fp32.unpack(d);
+    let half = Format::Fp16;
+    let target = Target::full(Format::Fp32, Rounding::NearestEven);
+    let sum = fma(
+        ([half, half], a, b),
+        (Format::Fp32, number),
+        target,
+        INVALID,
+    );
+    first_nan(&given).unwrap_or(sum)
+}
+
+fn add(x: u64, y: u64) -> u64 {
+    let one = Format::Fp16.unpack(0x3c00);
+    let formats = [Format::Fp32, Format::Fp16];
+    let target = Target::full(Format::Fp32, Rounding::NearestEven);
+    let (first, second) = (Format::Fp32.unpack(x), Format::Fp32.unpack(y));
+    let sum = fma(
+        (formats, first, one),
+        (Format::Fp32, second),
+        target,
+        INVALID,
+    );
+    first_nan(&[x, y]).unwrap_or(sum)
+}
+
+/// The FP32 code of a NaN operand; +0 of a number. An operand is taken apart before it comes here,
+/// so that its payload is lost: it counts as the quiet NaN of its sign.
+fn nan_of(x: Unpacked) -> u64 {
+    match x.class {
+        Class::Nan => Format::Fp32.sign(x.negative) | 0x7fc0_0000,
+        Class::Finite | Class::Infinite => 0,
+    }
+}
+
+fn first_nan(codes: &[u64]) -> Option<u64> {
+    let nan = |&&code: &&u64| Format::Fp32.unpack(code).is_nan();
+    codes.iter().find(nan).map(|code| code | QUIET)
+}
+
+/// FP32 to FP16 as the `half` library does where no rounding is chosen.
+fn cut(code: u64) -> u64 {
+    let number = Format::Fp32.unpack(code);
+    let sign = Format::Fp16.sign(number.negative);
+    match number.class {
+        Class::Nan => sign | 0x7c00 | (code >> 13 & 0x3ff),
+        Class::Infinite => sign | 0x7c00,
+        Class::Finite => {
+            let target = Target::full(Format::Fp16, Rounding::TowardZero);
+            let lsb = number.exponent - Format::Fp32.fraction_bits() as i32;
+            target.round(number.negative, number.significand.into(), lsb, false)
+        }
+    }
+}
+
+fn widen(code: u64) -> u64 {
+    let exact = crate::num::convert_exact(Format::Fp16, code, Format::Fp32);
+    exact.expect("FP32 holds every FP16 number")
+}

@@ -1,0 +1,71 @@
+//! Integers: `c` and a group of products, added exactly; what 32 bits cannot hold wraps or saturates.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Formats, check_group};
+use crate::num::{Format, Unpacked};
+
+/// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
+/// the accumulator's range as `overflow` says. Modulo 2^32 the size of a group decides nothing;
+/// clamping happens once a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntegerSum {
+    /// Products per step.
+    pub group: usize,
+    /// What becomes of a sum beyond 32 bits.
+    pub overflow: IntegerOverflow,
+}
+
+/// What becomes of a sum that the accumulator cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IntegerOverflow {
+    /// It is taken modulo 2^32.
+    Wrap,
+    /// It becomes the nearest number there is.
+    Saturate,
+}
+
+impl IntegerSum {
+    /// Adds at most `group` products to `c`.
+    pub fn run(&self, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        // At most 1024 products of 2^16, far inside 64 bits.
+        let products = a.iter().zip(b).map(|(a, b)| value(a) * value(b));
+        let sum = Format::Int32.integer(c) + products.sum::<i64>();
+        let kept = match self.overflow {
+            IntegerOverflow::Wrap => sum as i32,
+            IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+        };
+        u64::from(kept as u32)
+    }
+
+    pub(super) fn summary(&self) -> String {
+        match self.overflow {
+            IntegerOverflow::Wrap => "exact sum of integers modulo 2^32".into(),
+            IntegerOverflow::Saturate => format!(
+                "exact sum of {} products of integers and C, clamped to 32 bits",
+                self.group
+            ),
+        }
+    }
+
+    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+        check_group(self.group)?;
+        for format in [formats.a, formats.b] {
+            if format.width() > 8 {
+                return Err(format!("operands have up to 8 bits, unlike {format}"));
+            }
+        }
+        match formats.accumulator {
+            Format::Int32 => Ok(()),
+            other => Err(format!("integers add up to int32, not {other}")),
+        }
+    }
+}
+
+fn value(x: &Unpacked) -> i64 {
+    let magnitude = x.significand as i64;
+    if x.negative { -magnitude } else { magnitude }
+}
