@@ -43,6 +43,19 @@ FORMATS = {
     "e2m1": Format(2, 1, 1, "none"),
     "fp32": Format(8, 23, 4),
     "fp64": Format(11, 52, 8),
+    "xf32": Format(8, 10, 4, ignored_bits=13),
+}
+
+# Formats whose elements are read as codes alone here: their bytes.
+CODES_ONLY = {"e4m3fnuz": 1, "e5m2fnuz": 1, "ue8m0": 1, "ue4m3": 1}
+
+# Bits, whether signed, and bytes of a code.
+INTEGERS = {
+    "int8": (8, True, 1),
+    "uint8": (8, False, 1),
+    "int4": (4, True, 1),
+    "uint4": (4, False, 1),
+    "int32": (32, True, 4),
 }
 
 # Names that some writers put where a type string belongs.
@@ -57,6 +70,7 @@ class Stored(NamedTuple):
     fortran_order: bool
     elements: np.ndarray  # unsigned integers: the bits of each element
     float_format: str  # "fp16", "fp32" or "fp64" if the elements are floats, else ""
+    kind: str  # of the type string: f, i, u or V
 
 
 def read_npy(path: Path) -> Stored:
@@ -75,7 +89,8 @@ def read_npy(path: Path) -> Stored:
     raw = np.frombuffer(data, f"{'>' if order == '>' else '<'}u{width}", offset=start + length)
     elements = raw.reshape(header["shape"], order="F" if header["fortran_order"] else "C")
     is_float = kind == "f" and width > 1  # <f1 is how ml_dtypes writes the codes of float8_e5m2
-    return Stored(descr, header["fortran_order"], elements, FLOATS[width] if is_float else "")
+    float_format = FLOATS[width] if is_float else ""
+    return Stored(descr, header["fortran_order"], elements, float_format, kind)
 
 
 def convert(code: int, source: Format, target: Format) -> int:
@@ -121,15 +136,34 @@ def convert(code: int, source: Format, target: Format) -> int:
 
 def codes(stored: Stored, name: str) -> np.ndarray:
     """The codes of the format `name`, as little-endian unsigned integers."""
+    if name in INTEGERS:
+        return integer_codes(stored, *INTEGERS[name])
+    if name in CODES_ONLY:
+        if stored.elements.dtype.itemsize != CODES_ONLY[name]:
+            raise ValueError(f"values of {stored.descr} are not made codes of {name} here")
+        return stored.elements
     target, held = FORMATS[name], stored.float_format
     elements = stored.elements
-    if held and held != name and not (held == "fp32" and name == "tf32"):
+    if held and held != name and not (held == "fp32" and name in ("tf32", "xf32")):
         values, where = np.unique(elements, return_inverse=True)
         table = [convert(int(value), FORMATS[held], target) for value in values]
         elements = np.array(table, np.uint64)[where].reshape(elements.shape)
     elif elements.dtype.itemsize != target.bytes:
         raise ValueError(f"elements of {stored.descr} are no codes of {name}")
     return elements.astype(f"<u{target.bytes}")
+
+
+def integer_codes(stored: Stored, bits: int, signed: bool, size: int) -> np.ndarray:
+    """Numbers in two's complement; opaque bytes are codes already."""
+    elements = stored.elements
+    if stored.kind == "V":
+        return elements.astype(f"<u{size}")
+    kind = "f" if stored.float_format else stored.kind
+    values = elements.view(f"{kind}{elements.dtype.itemsize}")
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    if not np.all((values >= low) & (values <= high) & (values == np.trunc(values))):
+        raise ValueError(f"elements of {stored.descr} are no integers of {bits} bits")
+    return (values.astype(np.int64) & ((1 << bits) - 1)).astype(f"<u{size}")
 
 
 def nearest_tf32(registers: np.ndarray) -> np.ndarray:

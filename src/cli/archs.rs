@@ -115,7 +115,7 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
             writeln!(
                 out,
                 "\n  {}{}{} -> {}   [{}]",
-                operands(rule),
+                pairs(&rule.operands),
                 rule.scale
                     .map_or(String::new(), |s| format!(", scales {s}")),
                 rule.addend.map_or(String::new(), |c| format!(", C {c}")),
@@ -150,23 +150,4 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {key:<18} {citation}")?;
     }
     Ok(())
-}
-
-/// All pairs, or `{e4m3 e5m2} * {e4m3 e5m2}` where every A goes with every B.
-fn operands(rule: &Rule) -> String {
-    let side = |side: usize| -> Vec<Format> {
-        let mut formats: Vec<_> = rule.operands.iter().map(|pair| pair[side]).collect();
-        formats.sort();
-        formats.dedup();
-        formats
-    };
-    let (a, b) = (side(0), side(1));
-    if a.len() > 1 && a.len() * b.len() == rule.operands.len() {
-        let names = |formats: &[Format]| {
-            let names: Vec<_> = formats.iter().map(Format::to_string).collect();
-            names.join(" ")
-        };
-        return format!("{{{}}} * {{{}}}", names(&a), names(&b));
-    }
-    pairs(&rule.operands)
 }

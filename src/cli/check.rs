@@ -35,6 +35,12 @@ Examples:
   E5M2 times E4M3 through wgmma, the result stored as bfloat16 codes in a uint16 array:
     tcverify check --arch hopper --dtype e5m2 --dtype-b e4m3 --d-dtype bf16 a.npy b.npy d.npy
 
+  NVFP4 on a B200, one UE4M3 scale for every 16 k:
+    tcverify check --arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-a sa.npy --scale-b sb.npy a.npy b.npy d.npy
+
+  INT8 on an RTX 3080:
+    tcverify check --arch rtx3080 --dtype int8 a.npy b.npy d.npy
+
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
 

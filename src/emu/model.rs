@@ -207,8 +207,22 @@ fn check_scale(scale: Scale) -> Result<(), String> {
     Ok(())
 }
 
-/// `fp16*fp16, bf16*bf16`.
+/// `fp16*fp16, bf16*bf16`, or `{e4m3 e5m2} * {e4m3 e5m2}` where every A goes with every B.
 pub fn pairs(operands: &[[Format; 2]]) -> String {
+    let side = |side: usize| -> Vec<Format> {
+        let mut formats: Vec<_> = operands.iter().map(|pair| pair[side]).collect();
+        formats.sort();
+        formats.dedup();
+        formats
+    };
+    let (a, b) = (side(0), side(1));
+    if a.len() > 1 && a.len() * b.len() == operands.len() {
+        let names = |formats: &[Format]| {
+            let names: Vec<_> = formats.iter().map(Format::to_string).collect();
+            names.join(" ")
+        };
+        return format!("{{{}}} * {{{}}}", names(&a), names(&b));
+    }
     let names: Vec<_> = operands.iter().map(|[a, b]| format!("{a}*{b}")).collect();
     names.join(", ")
 }

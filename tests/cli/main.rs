@@ -16,6 +16,7 @@ mod policies;
 mod replay;
 mod report;
 mod results;
+mod scales;
 mod tf32;
 mod usage;
 mod verdict;

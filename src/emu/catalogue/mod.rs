@@ -267,7 +267,7 @@ impl Architecture {
                 let scale = r.scale.map_or(String::new(), |s| format!(", scales {s}"));
                 let addend = r.addend.map_or(String::new(), |c| format!(", C {c}"));
                 format!(
-                    "  {:<12} {}{scale}{addend} -> {}",
+                    "  {:<18} {}{scale}{addend} -> {}",
                     i.name,
                     pairs(&r.operands),
                     r.accumulator

@@ -1,0 +1,200 @@
+//! Scales, integers and C of another format, on the command line.
+
+use crate::support::{Folder, Npy, floats};
+
+fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
+    Npy::new("|u1", shape, codes.to_vec())
+}
+
+/// 1.5 * 2 in FP4, with scales 4 and 0.5 (UE8M0) or 1.5 and 2 (UE4M3).
+fn folder(scales: [u8; 2]) -> Folder {
+    let folder = Folder::new();
+    folder.save("a.npy", &bytes(&[1, 1], &[3]));
+    folder.save("b.npy", &bytes(&[1, 1], &[4]));
+    folder.save("sa.npy", &bytes(&[1, 1], &scales[..1]));
+    folder.save("sb.npy", &bytes(&[1, 1], &scales[1..]));
+    folder
+}
+
+const SCALES: &str = "--scale-a sa.npy --scale-b sb.npy a.npy b.npy";
+
+#[test]
+fn scales_multiply() {
+    for (scales, options, d) in [
+        (
+            [129, 126],
+            "--dtype e2m1 --scale-dtype ue8m0 --scale-block 32",
+            6.0,
+        ),
+        ([0x3c, 0x40], "--dtype e2m1 --scale-dtype ue4m3", 9.0),
+        (
+            [129, 126],
+            "--dtype e3m2 --dtype-b e2m1",
+            0.1875 * 2.0 * 2.0,
+        ),
+    ] {
+        let folder = folder(scales);
+        folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[d])));
+        for arch in ["b200", "rtx5090"] {
+            let run = folder.tcverify(&format!(
+                "check --arch {arch} {options} {SCALES} d.npy --json -"
+            ));
+            let report = run.expect(0).json();
+            assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
+            assert!(report["model"]["arithmetic"]["scale"]["block"].is_number());
+        }
+        // Another scale is another product.
+        folder.save("sa.npy", &bytes(&[1, 1], &[scales[0] ^ 8]));
+        folder
+            .tcverify(&format!("check --arch b200 {options} {SCALES} d.npy"))
+            .expect(1);
+    }
+}
+
+#[test]
+fn the_text_names_the_scales() {
+    let folder = folder([0x3c, 0x40]);
+    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[9.0])));
+    let run = folder.tcverify(&format!(
+        "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy"
+    ));
+    let text = run.expect(0).stdout;
+    assert!(
+        text.contains("e2m1*e2m1, scales ue4m3 per 16 -> fp32"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_scales_need_is_said() {
+    let folder = folder([127, 127]);
+    let refuses = |arguments: &str, words: &[&str]| {
+        folder
+            .tcverify(&format!("replay --arch b200 {arguments} -o d.npy"))
+            .refuses(words);
+    };
+    refuses(
+        &format!("--dtype e2m1 {SCALES}"),
+        &[
+            "more than one way",
+            "ue8m0 per 32",
+            "ue4m3 per 16",
+            "--scale-dtype",
+        ],
+    );
+    let run = folder.tcverify(&format!(
+        "replay --arch b200 --dtype fp16 {SCALES} -o d.npy"
+    ));
+    let text = run.expect(2).stderr;
+    for words in [
+        "fp16*fp16 with scales",
+        "tcgen05-mxf4 ",
+        "scales ue8m0 per 32",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+    refuses(
+        "--dtype e2m1 --scale-dtype ue4m3 a.npy b.npy",
+        &["--scale-dtype", "--scale-a"],
+    );
+    folder.save("sa.npy", &bytes(&[1, 2], &[127, 127]));
+    refuses(
+        &format!("--dtype e4m3 {SCALES}"),
+        &["the scales of A are 1x2", "32 k", "1x1", "sa.npy"],
+    );
+}
+
+#[test]
+fn one_scale_file_alone_is_a_mistake_of_usage() {
+    let run = folder([127, 127])
+        .tcverify("replay --arch b200 --dtype e4m3 --scale-a sa.npy a.npy b.npy -o d.npy");
+    let run = run.expect(2);
+    assert!(run.stderr.contains("--scale-b"), "{}", run.stderr);
+}
+
+#[test]
+fn transposed_operands_have_transposed_scales() {
+    let folder = Folder::new();
+    folder.save("a.npy", &bytes(&[2, 32], &[0x38; 64]));
+    folder.save("b.npy", &bytes(&[3, 32], &[0x38; 96]));
+    folder.save("sa.npy", &bytes(&[2, 1], &[127, 128]));
+    folder.save("sb.npy", &bytes(&[3, 1], &[127, 128, 129]));
+    let d = [32.0, 64.0, 128.0, 64.0, 128.0, 256.0];
+    folder.save("d.npy", &Npy::new("<f4", &[2, 3], floats(&d)));
+    let check = "check --arch rtx5090 --dtype e4m3 --transpose-b";
+    folder
+        .tcverify(&format!("{check} {SCALES} d.npy"))
+        .expect(0);
+}
+
+#[test]
+fn integers_of_any_width_are_numbers() {
+    let folder = Folder::new();
+    let long = |numbers: &[i64]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    let word = |numbers: &[i32]| {
+        numbers
+            .iter()
+            .flat_map(|n| n.to_le_bytes())
+            .collect::<Vec<_>>()
+    };
+    folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-128, 3])));
+    folder.save("b.npy", &Npy::new("|i1", &[2, 1], vec![0x80, 0xff]));
+    folder.save("c.npy", &Npy::new("<i4", &[1, 1], word(&[i32::MAX])));
+    folder.save(
+        "d.npy",
+        &Npy::new("<i4", &[1, 1], word(&[i32::MIN + 16380])),
+    );
+    let check = |options: &str, code| {
+        let run = folder.tcverify(&format!(
+            "check --arch a100 --dtype int8 {options} --c c.npy a.npy b.npy d.npy"
+        ));
+        run.expect(code).stdout
+    };
+    check("", 0);
+    let text = check("--instruction mma-satfinite", 1);
+    assert!(text.contains("2147483647"), "{text}");
+
+    folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-129, 3])));
+    folder
+        .tcverify("replay --arch a100 --dtype int8 a.npy b.npy -o e.npy")
+        .refuses(&["a.npy", "[0, 0]", "-129", "-128 to 127"]);
+}
+
+#[test]
+fn integers_written_are_read_back() {
+    let folder = Folder::new();
+    folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![200]));
+    folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![200]));
+    let options = "--arch h100 --dtype uint8 a.npy b.npy";
+    folder
+        .tcverify(&format!("replay {options} -o d.npy"))
+        .expect(0);
+    folder.tcverify(&format!("check {options} d.npy")).expect(0);
+}
+
+#[test]
+fn c_and_d_of_two_formats() {
+    let folder = Folder::new();
+    let half = |codes: &[u16]| {
+        codes
+            .iter()
+            .flat_map(|c| c.to_le_bytes())
+            .collect::<Vec<_>>()
+    };
+    folder.save("a.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
+    folder.save("b.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
+    folder.save("c.npy", &Npy::new("<f4", &[1, 1], floats(&[1.0])));
+    folder.save("d.npy", &Npy::new("<f2", &[1, 1], half(&[0x4001])));
+    let check = "check --arch gpgpu-sim --dtype fp16 --acc f16";
+    folder
+        .tcverify(&format!(
+            "{check} --c-dtype f32 --c c.npy a.npy b.npy d.npy"
+        ))
+        .expect(0);
+
+    folder.save("a.npy", &Npy::new("<f2", &[1, 17], half(&[0x3c00; 17])));
+    folder.save("b.npy", &Npy::new("<f2", &[17, 1], half(&[0x3c00; 17])));
+    folder
+        .tcverify(&format!("{check} --c-dtype f32 a.npy b.npy d.npy"))
+        .refuses(&["K is 17", "takes 16", "is no C"]);
+}
