@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Ending, show};
+use crate::emu::step::Step;
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Plan, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::tensor::Tensor;
@@ -87,12 +88,13 @@ impl Bench {
         }
         let mut rows = Vec::new();
         for choice in &choices {
-            if Plan::of(&choice.arithmetic).is_some() {
+            let fast = has_kernel(&choice.arithmetic);
+            if fast {
                 let row = self.measure(choice, Engine::Fast(platform));
                 self.print(&row)?;
                 rows.push(row);
             }
-            if self.exact || Plan::of(&choice.arithmetic).is_none() {
+            if self.exact || !fast {
                 let row = self.measure(choice, Engine::Exact);
                 self.print(&row)?;
                 rows.push(row);
@@ -132,9 +134,13 @@ impl Bench {
             for instruction in &architecture.instructions {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-                    let wanted =
-                        self.arch.is_some() || self.exact || Plan::of(&arithmetic).is_some();
-                    if wanted && choices.iter().all(|c| c.arithmetic != arithmetic) {
+                    let all = self.arch.is_some() || self.exact;
+                    // One step of a model whose D is no C says nothing of speed.
+                    let long = arithmetic.longest_k().is_none();
+                    if long
+                        && (all || has_kernel(&arithmetic))
+                        && choices.iter().all(|c| c.arithmetic != arithmetic)
+                    {
                         choices.push(Choice {
                             architecture,
                             instruction,
@@ -158,7 +164,21 @@ impl Bench {
         let mut random = Random(n as u64);
         let a = random.matrix(arithmetic.a, n);
         let b = random.matrix(arithmetic.b, n);
-        let problem = Problem::new(a.planes(), b.planes(), None).expect("square matrices");
+        let mut problem = Problem::new(a.planes(), b.planes(), None).expect("square matrices");
+        let scales = arithmetic.scale.map(|scale| {
+            let blocks = n.div_ceil(scale.block);
+            // Every scale 1: the time does not depend on them.
+            let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
+            let ones = |shape: [usize; 2]| {
+                let codes = vec![one; shape[0] * shape[1]];
+                Tensor::from_codes(scale.format, shape.to_vec(), &codes)
+            };
+            (ones([n, blocks]), ones([blocks, n]), scale.block)
+        });
+        if let Some((a, b, block)) = &scales {
+            let scaled = problem.with_scales(a.planes(), b.planes(), *block);
+            problem = scaled.expect("a scale for every block");
+        }
         let replay = Replay {
             problem,
             arithmetic,
@@ -199,6 +219,10 @@ impl Bench {
             ratio: ratios[ratios.len() / 2],
         }
     }
+}
+
+fn has_kernel(arithmetic: &Arithmetic) -> bool {
+    Plan::of(arithmetic).is_some() || matches!(arithmetic.step, Step::IntegerSum(_))
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
@@ -256,8 +280,14 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Finite numbers over a few binades below one, as activations and weights are.
+    /// Integers, or finite numbers over a few binades below one, as activations and weights are.
     fn matrix(&mut self, format: Format, n: usize) -> Tensor {
+        if format.is_integer() {
+            let codes: Vec<_> = (0..n * n)
+                .map(|_| self.next() & format.max_code())
+                .collect();
+            return Tensor::from_codes(format, vec![n, n], &codes);
+        }
         let bias = format.bias() as u64;
         let codes: Vec<u64> = (0..n * n)
             .map(|_| {

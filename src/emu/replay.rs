@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::fast::{Fast, Plan, Platform};
+use super::fast::{Fast, Plan, Platform, integers};
+use super::step::{IntegerSum, Step};
 use super::{Arithmetic, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
@@ -20,6 +21,13 @@ pub enum Engine {
     /// The vector kernels where the model has one and its preconditions hold, the exact engine
     /// elsewhere.
     Fast(Platform),
+}
+
+/// How a product is computed.
+enum Way<'a> {
+    Exact,
+    Integers(&'a IntegerSum, Platform),
+    Kernel(Plan, Platform),
 }
 
 /// A product to compute and the arithmetic to compute it with.
@@ -128,17 +136,24 @@ impl Replay<'_> {
         let n = self.problem.n;
         let width = self.format().bytes();
         let mut codes = vec![0u64; payload.len() / width];
-        let plan = match self.engine {
-            Engine::Fast(platform) => Plan::of(self.arithmetic).map(|plan| (plan, platform)),
-            Engine::Exact => None,
-        };
-        let exact = match plan {
-            Some((plan, platform)) => {
+        let exact = match self.way() {
+            Way::Integers(step, platform) => {
+                let Replay {
+                    problem,
+                    arithmetic,
+                    ..
+                } = self;
+                integers::fill(
+                    problem, arithmetic, step, platform, first_row, &mut codes, progress,
+                );
+                0
+            }
+            Way::Kernel(plan, platform) => {
                 let fast = Fast::new(&self.problem, self.arithmetic, plan, platform);
                 fast.fill(first_row, &mut codes, progress);
                 fast.handed()
             }
-            None => {
+            Way::Exact => {
                 exact::fill(
                     &self.problem,
                     self.arithmetic,
@@ -166,6 +181,19 @@ impl Replay<'_> {
                 }
             });
         exact
+    }
+
+    fn way(&self) -> Way<'_> {
+        let Engine::Fast(platform) = self.engine else {
+            return Way::Exact;
+        };
+        if let Step::IntegerSum(step) = &self.arithmetic.step {
+            return Way::Integers(step, platform);
+        }
+        match Plan::of(self.arithmetic) {
+            Some(plan) => Way::Kernel(plan, platform),
+            None => Way::Exact,
+        }
     }
 
     fn convert(&self, code: u64) -> u64 {

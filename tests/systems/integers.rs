@@ -2,10 +2,13 @@
 
 use proptest::prelude::*;
 use tcverify::emu::step::Step;
-use tcverify::emu::{Arithmetic, Catalogue};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
 use tcverify::num::Format::{self, *};
+use tcverify::tensor::Tensor;
 
 use super::dot::Dot;
+use crate::common::case::codes as codes_of;
+use crate::common::random::Random;
 
 fn arithmetic(arch: &str, instruction: &str, operands: [Format; 2]) -> Arithmetic {
     let arch = Catalogue::builtin().find(arch).unwrap();
@@ -130,5 +133,50 @@ proptest! {
         let expected = (i64::from(c as i32) + sum) as i32 as u32;
         let dot = Dot::plain(&a, &b, c.into());
         prop_assert_eq!(dot.replay(&arithmetic("turing", "mma", operands)), u64::from(expected));
+    }
+}
+
+/// Ragged shapes, batches, C at the ends of its range: every kernel against the exact engine.
+#[test]
+fn kernels_agree_with_the_exact_engine() {
+    let mut random = Random::named("integer kernels");
+    for round in 0..120 {
+        let instruction = ["mma", "mma-satfinite"][round % 2];
+        let operands = random.pick(&[[Int8, Int8], [Uint8, Int8], [Int4, Uint4], [Uint4, Uint4]]);
+        let arithmetic = arithmetic("ampere", instruction, operands);
+        let [batch, m, n, k] = [2, 9, 40, 200].map(|most| 1 + random.below(most));
+        let mut codes = |count: usize, any: u64, strange: &[u64]| -> Vec<u64> {
+            let mut code = || match random.once_in(3) {
+                true => random.pick(strange),
+                false => random.bits() & any,
+            };
+            (0..count).map(|_| code()).collect()
+        };
+        let mut operand = |format: Format, shape: [usize; 3]| {
+            let ends = [format.max_finite(true), format.max_finite(false)];
+            let codes = codes(shape.iter().product(), format.max_code(), &ends);
+            Tensor::from_codes(format, shape.to_vec(), &codes)
+        };
+        let a = operand(operands[0], [batch, m, k]);
+        let b = operand(operands[1], [batch, k, n]);
+        let c = operand(Int32, [batch, m, n]);
+        let d = |engine| {
+            let problem = Problem::new(a.planes(), b.planes(), Some(c.planes())).unwrap();
+            let replay = Replay {
+                problem,
+                arithmetic: &arithmetic,
+                convert_to: None,
+                engine,
+            };
+            codes_of(&replay.collect(&|_| {}))
+        };
+        let expected = d(Engine::Exact);
+        for platform in Platform::available() {
+            assert_eq!(
+                d(Engine::Fast(platform)),
+                expected,
+                "{platform:?} {instruction}"
+            );
+        }
     }
 }

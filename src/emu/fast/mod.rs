@@ -5,8 +5,10 @@
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
 //! * [`kernel`]: the arithmetic; its header explains why it is exact.
 //! * [`vector`]: the instructions.
+//! * [`integers`]: products that need none of this.
 //! * [`special`]: infinities and NaNs, which the kernel takes for zeros.
 
+pub mod integers;
 mod kernel;
 mod pack;
 mod plan;

@@ -2,11 +2,13 @@
 
 use std::sync::OnceLock;
 
+use super::integers;
 use super::kernel::{self, Tile};
 use super::pack::{self, Decoded, Panel, Row, StripB};
 use super::plan::Plan;
 use super::selftest;
 use super::vector::portable::Portable;
+use crate::emu::step::IntegerSum;
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
 /// [`Platform::detect`], which look.
@@ -125,6 +127,22 @@ impl Platform {
         }
     }
 
+    /// Runs a tile of integers; see [`integers::tile`].
+    pub(super) fn integers(
+        self,
+        step: &IntegerSum,
+        a: &[[i32; integers::ROWS]],
+        b: &[[i32; integers::COLUMNS]],
+        d: &mut [[i32; integers::COLUMNS]; integers::ROWS],
+    ) {
+        match self.0 {
+            // SAFETY: `available` detected AVX2 or more before it made a value of these variants.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 => unsafe { integers_avx2(step, a, b, d) },
+            _ => integers::tile(step, a, b, d),
+        }
+    }
+
     /// Runs a tile; see [`kernel::run`].
     pub(super) fn run(self, tile: &mut Tile) -> bool {
         match self.0 {
@@ -151,6 +169,17 @@ unsafe fn decode_row_avx2(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded 
 #[target_feature(enable = "avx2")]
 unsafe fn decode_strip_avx2(panel: &Panel, codes: &[u32], count: usize, strip: &mut StripB) {
     pack::decode_strip(panel, codes, count, strip);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn integers_avx2(
+    step: &IntegerSum,
+    a: &[[i32; integers::ROWS]],
+    b: &[[i32; integers::COLUMNS]],
+    d: &mut [[i32; integers::COLUMNS]; integers::ROWS],
+) {
+    integers::tile(step, a, b, d);
 }
 
 #[cfg(target_arch = "x86_64")]
