@@ -13,6 +13,8 @@ mod plan;
 mod platform;
 mod selftest;
 mod special;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use std::ops::Range;

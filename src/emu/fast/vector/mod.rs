@@ -8,6 +8,10 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[cfg(any(target_arch = "aarch64", test))]
+pub mod neon;
+#[cfg(all(test, not(target_arch = "aarch64")))]
+mod neon_emulated;
 pub mod portable;
 
 /// Lanes of 32 bits, and registers of four times as many bytes.
