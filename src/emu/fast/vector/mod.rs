@@ -52,6 +52,10 @@ pub trait Vector {
     unsafe fn xor(x: Self::I, y: Self::I) -> Self::I;
     /// The larger of signed lanes.
     unsafe fn max(x: Self::I, y: Self::I) -> Self::I;
+    /// The smaller of signed lanes.
+    unsafe fn min(x: Self::I, y: Self::I) -> Self::I;
+    /// The smaller of lanes taken as unsigned.
+    unsafe fn min_unsigned(x: Self::I, y: Self::I) -> Self::I;
     /// All ones where equal, else zero.
     unsafe fn equal(x: Self::I, y: Self::I) -> Self::I;
     /// All ones where greater (signed), else zero.

@@ -125,6 +125,17 @@ impl Vector for Neon {
         unsafe { vmaxq_s32(x, y) }
     }
     #[inline(always)]
+    unsafe fn min(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vminq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn min_unsigned(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe {
+            let least = vminq_u32(vreinterpretq_u32_s32(x), vreinterpretq_u32_s32(y));
+            vreinterpretq_s32_u32(least)
+        }
+    }
+    #[inline(always)]
     unsafe fn equal(x: int32x4_t, y: int32x4_t) -> int32x4_t {
         unsafe { vreinterpretq_s32_u32(vceqq_s32(x, y)) }
     }

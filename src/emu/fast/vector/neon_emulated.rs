@@ -68,6 +68,7 @@ intrinsics! {
     vbicq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| x & !y;
     vmaxq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::max;
     vminq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::min;
+    vminq_u32: uint32x4_t, uint32x4_t -> uint32x4_t = u32::min;
     vceqq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x == y);
     vcgtq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x > y);
     vqsubq_u8: uint8x16_t, uint8x16_t -> uint8x16_t = u8::saturating_sub;
