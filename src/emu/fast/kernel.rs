@@ -78,6 +78,8 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
             (Output::Fp16, true, false) => chunk::<V, HALF, true, false>(tile),
             (Output::Fp16, false, true) => chunk::<V, HALF, false, true>(tile),
             (Output::Fp16, true, true) => chunk::<V, HALF, true, true>(tile),
+            (Output::Fp16Short, _, false) => chunk::<V, HALF_SHORT, false, false>(tile),
+            (Output::Fp16Short, _, true) => chunk::<V, HALF_SHORT, false, true>(tile),
         }
     }
 }
@@ -86,6 +88,7 @@ const FP32: u8 = 0;
 const MASKED: u8 = 1;
 const SHORT: u8 = 2;
 const HALF: u8 = 3;
+const HALF_SHORT: u8 = 4;
 
 #[repr(align(64))]
 struct Aligned<T>(T);
@@ -100,7 +103,7 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
         // Accumulators relative to the shifts; with halves the running C, `c` being that of a half.
         let mut state = Aligned([0f32; ROWS * WIDEST]);
         let state = state.0.as_mut_ptr();
-        if !enter::<V, OUTPUT>(tile, state) {
+        if !enter::<V, OUTPUT, HALVES>(tile, state) {
             return false;
         }
         let mut half = Aligned([0f32; ROWS * WIDEST]);
@@ -144,42 +147,47 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
                 }
 
                 for v in 0..ACROSS {
-                    let old = c[v];
-                    let finite = if OUTPUT == HALF {
-                        V::from_bits(V::clear(V::bits(old), infinite::<V>(old)))
-                    } else {
-                        old
-                    };
-                    let term = V::truncate(V::mul(finite, scale[v]));
+                    let term = V::truncate(V::mul(c[v], scale[v]));
                     let total = checked_add::<V, CHECKED>(sum[v], term, &mut bad);
                     // 2^(E - F)
                     let back = V::from_bits(V::sub(e[v], f));
-                    let new = round::<V, OUTPUT>(plan, total, back, old);
-                    if !HALVES {
-                        V::store_f(state.add(at(v)), new);
-                    } else if group % 2 == 0 {
-                        V::store_f(half.add(at(v)), new);
-                    } else {
-                        let closed = V::add_f(V::load_f(state.add(at(v))), new);
-                        let closed = if OUTPUT == HALF {
-                            // FP32 has enough bits for the second rounding to be innocuous.
-                            V::through_half(closed)
-                        } else {
-                            closed
-                        };
-                        V::store_f(state.add(at(v)), closed);
+                    let new = round::<V, OUTPUT>(plan, total, back);
+                    if HALVES && group % 2 == 1 {
+                        let c = V::load_f(state.add(at(v)));
+                        V::store_f(state.add(at(v)), close::<V, OUTPUT>(c, new));
+                        continue;
                     }
+                    let new = if is_half(OUTPUT) {
+                        infinite_to_huge::<V>(new)
+                    } else {
+                        new
+                    };
+                    V::store_f(if HALVES { half } else { state }.add(at(v)), new);
                 }
             }
         }
         let mut sound = !V::any_negative(bad);
-        if HALVES && OUTPUT != HALF {
+        if HALVES && !is_half(OUTPUT) {
             sound &= normal::<V>(tile, state);
         }
         if sound {
-            leave::<V>(tile, state);
+            leave::<V, OUTPUT, HALVES>(tile, state);
         }
         sound
+    }
+}
+
+/// C and the sum of two halves.
+#[inline(always)]
+unsafe fn close<V: Vector, const OUTPUT: u8>(c: V::F, new: V::F) -> V::F {
+    unsafe {
+        if !is_half(OUTPUT) {
+            return V::add_f(c, new);
+        }
+        // The half's result is +0 where it is zero. FP32 has enough bits for the second rounding to
+        // be innocuous.
+        let new = V::add_f(new, V::splat_f(0.0));
+        V::through_half(V::add_f(c, new))
     }
 }
 
@@ -261,21 +269,31 @@ unsafe fn position<V: Vector>(
 unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
     unsafe {
         let field = V::and(V::bits(c), V::splat(EXPONENT));
-        if OUTPUT != HALF {
+        if !is_half(OUTPUT) {
             return field;
         }
-        // FP16's subnormals have its smallest exponent; zeros leave it to the floor; an infinity
-        // would only spoil the scale.
-        let field = V::max(field, V::splat((127 - 14) << 23));
-        let magnitude = V::and(V::bits(c), V::splat(i32::MAX));
-        let field = V::clear(field, V::equal(magnitude, V::splat(0)));
-        V::clear(field, infinite::<V>(c))
+        // FP16's subnormals have its smallest exponent; zeros leave it to the floor.
+        let zero = V::equal(field, V::splat(0));
+        V::max(field, V::clear(V::splat((127 - 14) << 23), zero))
     }
 }
 
+const fn is_half(output: u8) -> bool {
+    matches!(output, HALF | HALF_SHORT)
+}
+
+/// An FP16 infinity stays what it is. Between groups that is a power of two so large that the
+/// arithmetic itself keeps it: next to it every product is cut off, it comes out exact, and FP16
+/// makes an infinity of it again.
+const HUGE: i32 = (127 + 64) << 23;
+
 #[inline(always)]
-unsafe fn infinite<V: Vector>(c: V::F) -> V::I {
-    unsafe { V::equal(V::and(V::bits(c), V::splat(i32::MAX)), V::splat(EXPONENT)) }
+unsafe fn infinite_to_huge<V: Vector>(c: V::F) -> V::F {
+    unsafe {
+        let c = V::min(V::bits(c), V::splat(HUGE));
+        // Bits of negative numbers are unsigned numbers above all of the positive ones'.
+        V::from_bits(V::min_unsigned(c, V::splat(HUGE | i32::MIN)))
+    }
 }
 
 #[inline(always)]
@@ -290,16 +308,11 @@ unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mu
     }
 }
 
-/// `total * back`, rounded as the output asks. An infinite FP16 accumulator stays what it is.
+/// `total * back`, rounded as the output asks.
 #[inline(always)]
-unsafe fn round<V: Vector, const OUTPUT: u8>(
-    plan: &Plan,
-    total: V::I,
-    back: V::F,
-    old: V::F,
-) -> V::F {
+unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &Plan, total: V::I, back: V::F) -> V::F {
     unsafe {
-        let float = if OUTPUT == SHORT {
+        let float = if matches!(OUTPUT, SHORT | HALF_SHORT) {
             V::to_float(total)
         } else {
             V::round_toward_zero(total)
@@ -313,17 +326,12 @@ unsafe fn round<V: Vector, const OUTPUT: u8>(
                 let kept = V::and(V::bits(float), V::splat(mask));
                 V::mul(V::from_bits(kept), back)
             }
+            HALF_SHORT => V::through_half(V::mul(float, back)),
             _ => {
                 // Round to odd, so that the rounding to FP16 sees whether anything was cut off.
                 let exact = V::equal(V::truncate(float), total);
                 let odd = V::or(V::bits(float), V::clear(V::splat(1), exact));
-                let half = V::through_half(V::mul(V::from_bits(odd), back));
-                // A zero result is +0.
-                let magnitude = V::and(V::bits(half), V::splat(i32::MAX));
-                let half = V::clear(V::bits(half), V::equal(magnitude, V::splat(0)));
-                let infinite = infinite::<V>(old);
-                let kept = V::and(V::bits(old), infinite);
-                V::from_bits(V::or(kept, V::clear(half, infinite)))
+                V::through_half(V::mul(V::from_bits(odd), back))
             }
         }
     }
@@ -331,7 +339,10 @@ unsafe fn round<V: Vector, const OUTPUT: u8>(
 
 /// Loads the accumulators, relative to the shifts. False if one is where the kernel is not exact.
 #[inline(always)]
-unsafe fn enter<V: Vector, const OUTPUT: u8>(tile: &Tile, state: *mut f32) -> bool {
+unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+    tile: &Tile,
+    state: *mut f32,
+) -> bool {
     unsafe {
         let columns = ACROSS * V::LANES;
         let floor = V::splat(tile.plan.floor << 23);
@@ -340,9 +351,12 @@ unsafe fn enter<V: Vector, const OUTPUT: u8>(tile: &Tile, state: *mut f32) -> bo
             for v in 0..ACROSS {
                 let at = row * columns + v * V::LANES;
                 let c = V::load(tile.state.as_ptr().add(at));
-                if OUTPUT == HALF {
-                    // Absolute, and any value will do; a NaN stays one only with halves.
-                    V::store_f(state.add(at), V::from_bits(c));
+                if is_half(OUTPUT) {
+                    // Absolute, and any value will do; there are NaNs only with halves, and C is
+                    // only added to there.
+                    let c = V::from_bits(c);
+                    let c = if HALVES { c } else { infinite_to_huge::<V>(c) };
+                    V::store_f(state.add(at), c);
                     continue;
                 }
                 let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
@@ -402,13 +416,24 @@ unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
 
 /// Stores the accumulators, absolute again.
 #[inline(always)]
-unsafe fn leave<V: Vector>(tile: &mut Tile, state: *const f32) {
+unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+    tile: &mut Tile,
+    state: *const f32,
+) {
     unsafe {
         let columns = ACROSS * V::LANES;
         for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
             for v in 0..ACROSS {
                 let at = row * columns + v * V::LANES;
-                let c = V::bits(V::load_f(state.add(at)));
+                let c = V::load_f(state.add(at));
+                if is_half(OUTPUT) {
+                    // Infinities again, and a zero result is +0.
+                    let c = if HALVES { c } else { V::through_half(c) };
+                    let c = V::add_f(c, V::splat_f(0.0));
+                    V::store_f(tile.state.as_mut_ptr().add(at).cast(), c);
+                    continue;
+                }
+                let c = V::bits(c);
                 let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
                 let shift = V::add(column_shift, V::splat(row_shift));
                 let zero = V::equal(V::and(c, V::splat(i32::MAX)), V::splat(0));

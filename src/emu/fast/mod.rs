@@ -15,6 +15,8 @@ mod plan;
 mod platform;
 mod selftest;
 mod special;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use std::ops::Range;
@@ -130,6 +132,9 @@ impl<'a> Fast<'a> {
         let code = u64::from(state as u32);
         if to == Format::Fp32 && (state & i32::MAX) <= 0x7f80_0000 {
             return code;
+        }
+        if to == Format::Fp16 {
+            return half_code(state).unwrap_or(nan);
         }
         round_code(Format::Fp32, code, to, Rounding::TowardZero, nan)
     }
@@ -329,6 +334,29 @@ impl Slab<'_> {
             }
         }
     }
+}
+
+/// The FP16 code of an f32 that is one, or none for a NaN.
+fn half_code(state: i32) -> Option<u64> {
+    let magnitude = state & i32::MAX;
+    let code = match magnitude >> 23 {
+        // Multiples of the smallest subnormal.
+        ..113 => (f32::from_bits(magnitude as u32) * 16_777_216.0) as u64,
+        113..143 => (magnitude >> 13) as u64 - (112 << 10),
+        _ if magnitude == 0x7f80_0000 => 0x7c00,
+        _ => return None,
+    };
+    Some(code | if state < 0 { 0x8000 } else { 0 })
+}
+
+#[cfg(test)]
+#[test]
+fn half_codes_mean_what_they_meant() {
+    for code in (0..=0x7c00).chain(0x8000..=0xfc00) {
+        let state = convert_exact(Format::Fp16, code, Format::Fp32).expect("an f32 holds it");
+        assert_eq!(half_code(state as u32 as i32), Some(code));
+    }
+    assert_eq!(half_code(0x7fc0_0000), None);
 }
 
 /// Some rows times some strips, and where their accumulators are.

@@ -15,6 +15,8 @@ pub enum Output {
     Fp32Short(i32),
     /// FP16, to nearest even.
     Fp16,
+    /// The same of sums that fit an f32's 24 bits.
+    Fp16Short,
 }
 
 /// A model in the terms of the kernel.
@@ -89,16 +91,14 @@ impl Plan {
         let addend = 1i64 << (fraction_bits + 1);
         let fits = part >= fused.group
             && fused.group as i64 * largest_term(fused, a, b) + addend < 1 << 31;
+        let short = fused.group as i64 * largest_term(fused, a, b) + addend <= 1 << 24;
         let output = match output {
-            Output::Fp32Masked(mask)
-                if fused.group as i64 * largest_term(fused, a, b) + addend <= 1 << 24 =>
-            {
-                Output::Fp32Short(mask)
-            }
+            Output::Fp32Masked(mask) if short => Output::Fp32Short(mask),
+            Output::Fp16 if short => Output::Fp16Short,
             other => other,
         };
         let floor = match output {
-            Output::Fp16 => fused.zero_exponent + 127,
+            Output::Fp16 | Output::Fp16Short => fused.zero_exponent + 127,
             // Far below any exponent that decides something; see `Range::suits`.
             _ => fraction_bits + 1,
         };

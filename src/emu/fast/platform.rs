@@ -22,6 +22,9 @@ enum Set {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// In tests elsewhere: through an emulation of its instructions.
+    #[cfg(any(target_arch = "aarch64", test))]
+    Neon,
 }
 
 impl Platform {
@@ -32,6 +35,11 @@ impl Platform {
     pub fn available() -> Vec<Platform> {
         #[allow(unused_mut)]
         let mut platforms = vec![Platform(Set::Portable)];
+        // Its lanes were thought through for little endian only.
+        #[cfg(any(target_arch = "aarch64", test))]
+        if cfg!(target_endian = "little") {
+            platforms.push(Platform(Set::Neon));
+        }
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
@@ -87,6 +95,8 @@ impl Platform {
             Set::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "avx512",
+            #[cfg(any(target_arch = "aarch64", test))]
+            Set::Neon => "neon",
         }
     }
 
@@ -98,6 +108,8 @@ impl Platform {
             Set::Avx2 => 32,
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => 64,
+            #[cfg(any(target_arch = "aarch64", test))]
+            Set::Neon => 16,
         }
     }
 
@@ -105,6 +117,8 @@ impl Platform {
     pub(super) fn decode_row(self, plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
         match self.0 {
             Set::Portable => pack::decode_row(plan, codes, row),
+            #[cfg(any(target_arch = "aarch64", test))]
+            Set::Neon => pack::decode_row(plan, codes, row),
             // SAFETY: `available` detected AVX2 or more before it made a value of these variants.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 | Set::Avx512 => unsafe { decode_row_avx2(plan, codes, row) },
@@ -121,6 +135,8 @@ impl Platform {
     ) {
         match self.0 {
             Set::Portable => pack::decode_strip(panel, codes, count, strip),
+            #[cfg(any(target_arch = "aarch64", test))]
+            Set::Neon => pack::decode_strip(panel, codes, count, strip),
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 | Set::Avx512 => unsafe { decode_strip_avx2(panel, codes, count, strip) },
@@ -154,6 +170,10 @@ impl Platform {
             // SAFETY: likewise.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { run_avx512(tile) },
+            // SAFETY: every aarch64 target with a standard library has NEON; the emulation is plain
+            // Rust.
+            #[cfg(any(target_arch = "aarch64", test))]
+            Set::Neon => unsafe { kernel::run::<super::vector::neon::Neon>(tile) },
         }
     }
 }

@@ -9,11 +9,12 @@ use crate::num::Format;
 
 const GROUPS: usize = 4;
 
-const OUTPUTS: [Output; 4] = [
+const OUTPUTS: [Output; 5] = [
     Output::Fp32,
     Output::Fp32Masked(-1 << 10),
     Output::Fp32Short(-1 << 10),
     Output::Fp16,
+    Output::Fp16Short,
 ];
 
 /// Whether the platform computes what the portable kernel computes.
@@ -31,19 +32,17 @@ pub fn passes(platform: Platform) -> bool {
 }
 
 fn plan(output: Output, halves: bool) -> Plan {
-    let short = matches!(output, Output::Fp32Short(_));
+    let short = matches!(output, Output::Fp32Short(_) | Output::Fp16Short);
+    let half = matches!(output, Output::Fp16 | Output::Fp16Short);
     Plan {
         a: Format::Fp16,
         b: Format::Fp16,
-        accumulator: match output {
-            Output::Fp16 => Format::Fp16,
-            _ => Format::Fp32,
-        },
+        accumulator: if half { Format::Fp16 } else { Format::Fp32 },
         group: 16,
         part: 8,
         checked: true,
         fraction_bits: if short { 13 } else { 25 },
-        floor: if output == Output::Fp16 { 106 } else { 26 },
+        floor: if half { 106 } else { 26 },
         output,
         halves: halves.then(Vec::new),
         nan: 0,

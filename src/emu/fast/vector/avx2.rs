@@ -98,6 +98,14 @@ impl Vector for Avx2 {
         unsafe { _mm256_max_epi32(x, y) }
     }
     #[inline(always)]
+    unsafe fn min(x: __m256i, y: __m256i) -> __m256i {
+        unsafe { _mm256_min_epi32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn min_unsigned(x: __m256i, y: __m256i) -> __m256i {
+        unsafe { _mm256_min_epu32(x, y) }
+    }
+    #[inline(always)]
     unsafe fn equal(x: __m256i, y: __m256i) -> __m256i {
         unsafe { _mm256_cmpeq_epi32(x, y) }
     }

@@ -97,6 +97,14 @@ impl Vector for Avx512 {
         unsafe { _mm512_max_epi32(x, y) }
     }
     #[inline(always)]
+    unsafe fn min(x: __m512i, y: __m512i) -> __m512i {
+        unsafe { _mm512_min_epi32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn min_unsigned(x: __m512i, y: __m512i) -> __m512i {
+        unsafe { _mm512_min_epu32(x, y) }
+    }
+    #[inline(always)]
     unsafe fn equal(x: __m512i, y: __m512i) -> __m512i {
         unsafe { _mm512_maskz_set1_epi32(_mm512_cmpeq_epi32_mask(x, y), -1) }
     }

@@ -8,6 +8,10 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[cfg(any(target_arch = "aarch64", test))]
+pub mod neon;
+#[cfg(all(test, not(target_arch = "aarch64")))]
+mod neon_emulated;
 pub mod portable;
 
 /// Lanes of 32 bits, and registers of four times as many bytes.
@@ -48,6 +52,10 @@ pub trait Vector {
     unsafe fn xor(x: Self::I, y: Self::I) -> Self::I;
     /// The larger of signed lanes.
     unsafe fn max(x: Self::I, y: Self::I) -> Self::I;
+    /// The smaller of signed lanes.
+    unsafe fn min(x: Self::I, y: Self::I) -> Self::I;
+    /// The smaller of lanes taken as unsigned.
+    unsafe fn min_unsigned(x: Self::I, y: Self::I) -> Self::I;
     /// All ones where equal, else zero.
     unsafe fn equal(x: Self::I, y: Self::I) -> Self::I;
     /// All ones where greater (signed), else zero.

@@ -164,6 +164,14 @@ impl Vector for Portable {
         zip(x, y, i32::max)
     }
     #[inline(always)]
+    unsafe fn min(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, i32::min)
+    }
+    #[inline(always)]
+    unsafe fn min_unsigned(x: [i32; N], y: [i32; N]) -> [i32; N] {
+        zip(x, y, |x, y| (x as u32).min(y as u32) as i32)
+    }
+    #[inline(always)]
     unsafe fn equal(x: [i32; N], y: [i32; N]) -> [i32; N] {
         zip(x, y, |x, y| mask(x == y))
     }

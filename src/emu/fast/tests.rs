@@ -1,0 +1,108 @@
+//! Every kernel of this machine, and NEON's through its emulation, against the exact engine over
+//! every plan of the catalogue. The awkward operands are in `tests/engines`, which cannot see the
+//! emulation.
+
+use super::{Plan, Platform};
+use crate::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Within some binades of one.
+    Near,
+    /// All codes, subnormals and specials among them.
+    Any,
+    Largest,
+    /// The largest in the first half of k, their opposites after.
+    Turning,
+}
+
+const KINDS: [Kind; 4] = [Kind::Near, Kind::Any, Kind::Largest, Kind::Turning];
+
+/// SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
+    match kind {
+        Kind::Near => {
+            let field = (format.bias() - 1) as u64 - random % 3;
+            let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
+            let sign = if random >> 31 & 1 == 1 {
+                format.sign_mask()
+            } else {
+                0
+            };
+            (field << format.fraction_bits() | fraction) << format.ignored_bits() | sign
+        }
+        Kind::Any => random >> (64 - (format.max_code() + 1).ilog2()),
+        Kind::Largest => format.max_finite(false),
+        Kind::Turning => format.max_finite(second_half),
+    }
+}
+
+fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
+    // A rest of rows, of columns in strips of every width, and of k.
+    let (m, n, k) = (6, 70, 2 * plan.span() + 3);
+    let mut state = seed;
+    let mut matrix =
+        |format: Format, rows: usize, columns: usize, at_k: fn(usize, usize) -> usize| {
+            let codes: Vec<_> = (0..rows * columns)
+                .map(|i| {
+                    let second = at_k(i / columns, i % columns) >= k / 2;
+                    code(format, kind, second, next(&mut state))
+                })
+                .collect();
+            Tensor::from_codes(format, vec![rows, columns], &codes)
+        };
+    let a = matrix(arithmetic.a, m, k, |_, column| column);
+    let b = matrix(arithmetic.b, k, n, |_, _| 0);
+    let c = matrix(arithmetic.accumulator, m, n, |_, _| 0);
+    for c in [None, Some(c.planes())] {
+        let replay = |engine| Replay {
+            problem: Problem::new(a.planes(), b.planes(), c).expect("the shapes fit"),
+            arithmetic,
+            convert_to: None,
+            engine,
+        };
+        let expected = replay(Engine::Exact).collect(&|_| {});
+        for platform in Platform::available() {
+            let fast = replay(Engine::Fast(platform));
+            let found = fast.collect(&|_| {});
+            let name = platform.name();
+            assert!(
+                found.as_payload() == expected.as_payload(),
+                "{name} {kind:?} {seed} {}",
+                arithmetic.canonical_json()
+            );
+            if let (Kind::Near, None) = (kind, c) {
+                assert_eq!(fast.handed().exact, 0, "{name} computed it");
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_are_the_exact_engine() {
+    let mut known: Vec<Arithmetic> = Vec::new();
+    for architecture in Catalogue::builtin().architectures() {
+        for rule in architecture.instructions.iter().flat_map(|i| &i.rules) {
+            let arithmetic = Arithmetic::of(rule, rule.operands[0]);
+            if known.contains(&arithmetic) {
+                continue;
+            }
+            if let Some(plan) = Plan::of(&arithmetic) {
+                for kind in KINDS {
+                    check(&arithmetic, &plan, kind, known.len() as u64);
+                }
+            }
+            known.push(arithmetic);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! 128-bit vectors of 64-bit ARM: NEON, which every such processor has.
+//!
+//! Elsewhere the same code is compiled for the tests alone, over an emulation of the instructions.
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::*;
+
+#[cfg(not(target_arch = "aarch64"))]
+use super::neon_emulated::*;
+
+use super::Vector;
+
+/// Four lanes.
+pub struct Neon;
+
+// SAFETY of the whole: every aarch64 target with a standard library has NEON, and the emulation
+// needs no feature; pointers are the caller's promise, and these loads and stores need only the
+// alignment of an element.
+impl Vector for Neon {
+    const LANES: usize = 4;
+    type F = float32x4_t;
+    type I = int32x4_t;
+    type B = uint8x16_t;
+
+    #[inline(always)]
+    unsafe fn splat_f(x: f32) -> float32x4_t {
+        unsafe { vdupq_n_f32(x) }
+    }
+    #[inline(always)]
+    unsafe fn load_f(from: *const f32) -> float32x4_t {
+        unsafe { vld1q_f32(from) }
+    }
+    #[inline(always)]
+    unsafe fn store_f(to: *mut f32, x: float32x4_t) {
+        unsafe { vst1q_f32(to, x) }
+    }
+    #[inline(always)]
+    unsafe fn mul(x: float32x4_t, y: float32x4_t) -> float32x4_t {
+        unsafe { vmulq_f32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn add_f(x: float32x4_t, y: float32x4_t) -> float32x4_t {
+        unsafe { vaddq_f32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn bits(x: float32x4_t) -> int32x4_t {
+        unsafe { vreinterpretq_s32_f32(x) }
+    }
+    #[inline(always)]
+    unsafe fn from_bits(x: int32x4_t) -> float32x4_t {
+        unsafe { vreinterpretq_f32_s32(x) }
+    }
+    #[inline(always)]
+    unsafe fn truncate(x: float32x4_t) -> int32x4_t {
+        // FCVTZS: saturates where x86 gives -2^31, which nobody looks at.
+        unsafe { vcvtq_s32_f32(x) }
+    }
+    #[inline(always)]
+    unsafe fn round_toward_zero(x: int32x4_t) -> float32x4_t {
+        // See `toward_zero` of the portable vectors.
+        unsafe {
+            let magnitude = vabsq_s32(x);
+            let high = vshrq_n_u32::<24>(vreinterpretq_u32_s32(magnitude));
+            let kept = vbicq_s32(magnitude, vreinterpretq_s32_u32(high));
+            let sign = vshrq_n_s32::<31>(x);
+            vcvtq_f32_s32(vsubq_s32(veorq_s32(kept, sign), sign))
+        }
+    }
+    #[inline(always)]
+    unsafe fn to_float(x: int32x4_t) -> float32x4_t {
+        unsafe { vcvtq_f32_s32(x) }
+    }
+    #[inline(always)]
+    unsafe fn through_half(x: float32x4_t) -> float32x4_t {
+        // FCVTN and FCVTL would do, but their intrinsics are younger than the oldest Rust that this
+        // crate builds with. A number of exponent e plus 2^(e + 13) is rounded to units of
+        // 2^(e - 10), an even number of which are added and taken off again. From -14 down a half's
+        // units are the same, and from 2^16 up (where e stops here) it is infinite.
+        unsafe {
+            let magnitude = vandq_s32(vreinterpretq_s32_f32(x), vdupq_n_s32(i32::MAX));
+            let sign = veorq_s32(vreinterpretq_s32_f32(x), magnitude);
+            let field = vandq_s32(magnitude, vdupq_n_s32(0x7f80_0000));
+            let field = vmaxq_s32(field, vdupq_n_s32((127 - 14) << 23));
+            let field = vminq_s32(field, vdupq_n_s32((127 + 16) << 23));
+            let raised = vreinterpretq_f32_s32(vaddq_s32(field, vdupq_n_s32(13 << 23)));
+            let magnitude = vreinterpretq_f32_s32(magnitude);
+            let rounded = vsubq_f32(vaddq_f32(magnitude, raised), raised);
+            // A NaN is no such number, and stays one.
+            let infinite = vcgeq_f32(rounded, vdupq_n_f32(65536.0));
+            let half = vbslq_f32(infinite, vdupq_n_f32(f32::INFINITY), rounded);
+            vreinterpretq_f32_s32(vorrq_s32(vreinterpretq_s32_f32(half), sign))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(x: i32) -> int32x4_t {
+        unsafe { vdupq_n_s32(x) }
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const i32) -> int32x4_t {
+        unsafe { vld1q_s32(from) }
+    }
+    #[inline(always)]
+    unsafe fn add(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vaddq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn sub(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vsubq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn and(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vandq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn or(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vorrq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn xor(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { veorq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn max(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vmaxq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn min(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vminq_s32(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn min_unsigned(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe {
+            let least = vminq_u32(vreinterpretq_u32_s32(x), vreinterpretq_u32_s32(y));
+            vreinterpretq_s32_u32(least)
+        }
+    }
+    #[inline(always)]
+    unsafe fn equal(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vreinterpretq_s32_u32(vceqq_s32(x, y)) }
+    }
+    #[inline(always)]
+    unsafe fn greater(x: int32x4_t, y: int32x4_t) -> int32x4_t {
+        unsafe { vreinterpretq_s32_u32(vcgtq_s32(x, y)) }
+    }
+    #[inline(always)]
+    unsafe fn clear(x: int32x4_t, mask: int32x4_t) -> int32x4_t {
+        unsafe { vbicq_s32(x, mask) }
+    }
+    #[inline(always)]
+    unsafe fn any_negative(x: int32x4_t) -> bool {
+        unsafe { vminvq_s32(x) < 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_b(x: u32) -> uint8x16_t {
+        unsafe { vreinterpretq_u8_u32(vdupq_n_u32(x)) }
+    }
+    #[inline(always)]
+    unsafe fn load_b(from: *const u8) -> uint8x16_t {
+        unsafe { vld1q_u8(from) }
+    }
+    #[inline(always)]
+    unsafe fn store_b(to: *mut u8, x: uint8x16_t) {
+        unsafe { vst1q_u8(to, x) }
+    }
+    #[inline(always)]
+    unsafe fn sub_saturating(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
+        unsafe { vqsubq_u8(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn max_b(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
+        unsafe { vmaxq_u8(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn load_exponents(from: *const u8) -> int32x4_t {
+        unsafe {
+            // The first byte in the lowest bits, as lane 0.
+            let bytes = u32::from_le_bytes(from.cast::<[u8; 4]>().read());
+            let halves = vmovl_u8(vcreate_u8(u64::from(bytes)));
+            let words = vmovl_u16(vget_low_u16(halves));
+            vreinterpretq_s32_u32(vshlq_n_u32::<23>(words))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::portable::Portable;
+    use super::*;
+
+    fn both(x: u32) -> (u32, u32) {
+        let (mut mine, mut portable) = ([0f32; 4], [0f32; 8]);
+        // SAFETY: four and eight lanes, of NEON or its emulation and of plain Rust.
+        unsafe {
+            let x = x as i32;
+            let half = Neon::through_half(Neon::from_bits(Neon::splat(x)));
+            Neon::store_f(mine.as_mut_ptr(), half);
+            let half = Portable::through_half(Portable::from_bits(Portable::splat(x)));
+            Portable::store_f(portable.as_mut_ptr(), half);
+        }
+        (mine[0].to_bits(), portable[0].to_bits())
+    }
+
+    /// Every half, what lies half-way to the next, and their neighbours.
+    #[test]
+    fn halves_are_rounded_to_nearest_even() {
+        for code in 0..0x7d00u32 {
+            let field = code >> 10;
+            let half = if field == 0 {
+                (code as f32 / 16_777_216.0).to_bits()
+            } else {
+                (field + 112) << 23 | (code & 1023) << 13
+            };
+            let unit = if field == 0 {
+                // To the next half of a subnormal unit.
+                ((2 * code + 1) as f32 / 33_554_432.0).to_bits() - half
+            } else {
+                1 << 12
+            };
+            for x in [
+                half.max(1) - 1,
+                half,
+                half + 1,
+                half + unit - 1,
+                half + unit,
+                half + unit + 1,
+            ] {
+                for x in [x, x ^ 1 << 31] {
+                    let (mine, portable) = both(x);
+                    assert_eq!(mine, portable, "{x:#x}");
+                }
+            }
+        }
+        for x in [0x7f7f_ffff, 0x7f80_0000, 0xff80_0000, 1, 0x8000_0001] {
+            let (mine, portable) = both(x);
+            assert_eq!(mine, portable, "{x:#x}");
+        }
+        assert!(f32::from_bits(both(0x7fc0_0000).0).is_nan());
+    }
+}

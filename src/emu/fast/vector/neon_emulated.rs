@@ -1,0 +1,141 @@
+//! The NEON intrinsics that the kernel uses, in plain Rust under their own names, types and
+//! signatures, after the pseudocode of the Arm Architecture Reference Manual: they let every machine
+//! test what `neon` does with them. `unsafe`, as the real ones are where NEON is not declared.
+
+#![allow(non_camel_case_types)]
+
+pub type float32x4_t = Lanes<f32, 4>;
+pub type int32x4_t = Lanes<i32, 4>;
+pub type uint32x4_t = Lanes<u32, 4>;
+pub type uint16x4_t = Lanes<u16, 4>;
+pub type uint16x8_t = Lanes<u16, 8>;
+pub type uint8x8_t = Lanes<u8, 8>;
+pub type uint8x16_t = Lanes<u8, 16>;
+
+/// A register. No array, so that only these functions look inside.
+#[derive(Clone, Copy)]
+pub struct Lanes<T, const N: usize>([T; N]);
+
+impl<T: Copy, const N: usize> Lanes<T, N> {
+    fn map<U>(self, f: impl Fn(T) -> U) -> Lanes<U, N> {
+        Lanes(self.0.map(f))
+    }
+
+    fn zip<U>(self, other: Self, f: impl Fn(T, T) -> U) -> Lanes<U, N> {
+        Lanes(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+fn ones(yes: bool) -> u32 {
+    if yes { u32::MAX } else { 0 }
+}
+
+/// One intrinsic a line: of one register, or of two.
+macro_rules! intrinsics {
+    ($($name:ident: $from:ident -> $to:ident = $f:expr;)*) => {
+        $(pub unsafe fn $name(a: $from) -> $to { a.map($f) })*
+    };
+    ($($name:ident: $from:ident, $from2:ident -> $to:ident = $f:expr;)*) => {
+        $(pub unsafe fn $name(a: $from, b: $from2) -> $to { a.zip(b, $f) })*
+    };
+}
+
+intrinsics! {
+    vreinterpretq_s32_f32: float32x4_t -> int32x4_t = |x| x.to_bits().cast_signed();
+    vreinterpretq_f32_s32: int32x4_t -> float32x4_t = |x| f32::from_bits(x.cast_unsigned());
+    vreinterpretq_u32_s32: int32x4_t -> uint32x4_t = i32::cast_unsigned;
+    vreinterpretq_s32_u32: uint32x4_t -> int32x4_t = u32::cast_signed;
+    // FCVTZS: toward zero, saturating, 0 for a NaN; as Rust's `as`.
+    vcvtq_s32_f32: float32x4_t -> int32x4_t = |x| x as i32;
+    // SCVTF: as FPCR says, to nearest even.
+    vcvtq_f32_s32: int32x4_t -> float32x4_t = |x| x as f32;
+    // ABS keeps -2^31 (SQABS would not).
+    vabsq_s32: int32x4_t -> int32x4_t = i32::wrapping_abs;
+    vmovl_u16: uint16x4_t -> uint32x4_t = u32::from;
+    vmovl_u8: uint8x8_t -> uint16x8_t = u16::from;
+}
+
+intrinsics! {
+    vmulq_f32: float32x4_t, float32x4_t -> float32x4_t = |x, y| x * y;
+    vaddq_f32: float32x4_t, float32x4_t -> float32x4_t = |x, y| x + y;
+    vsubq_f32: float32x4_t, float32x4_t -> float32x4_t = |x, y| x - y;
+    vcgeq_f32: float32x4_t, float32x4_t -> uint32x4_t = |x, y| ones(x >= y);
+    vaddq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::wrapping_add;
+    vsubq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::wrapping_sub;
+    vandq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| x & y;
+    vorrq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| x | y;
+    veorq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| x ^ y;
+    vbicq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| x & !y;
+    vmaxq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::max;
+    vminq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::min;
+    vminq_u32: uint32x4_t, uint32x4_t -> uint32x4_t = u32::min;
+    vceqq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x == y);
+    vcgtq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x > y);
+    vqsubq_u8: uint8x16_t, uint8x16_t -> uint8x16_t = u8::saturating_sub;
+    vmaxq_u8: uint8x16_t, uint8x16_t -> uint8x16_t = u8::max;
+}
+
+pub unsafe fn vdupq_n_f32(value: f32) -> float32x4_t {
+    Lanes([value; 4])
+}
+pub unsafe fn vdupq_n_s32(value: i32) -> int32x4_t {
+    Lanes([value; 4])
+}
+pub unsafe fn vdupq_n_u32(value: u32) -> uint32x4_t {
+    Lanes([value; 4])
+}
+
+pub unsafe fn vld1q_f32(ptr: *const f32) -> float32x4_t {
+    // SAFETY: four elements are the caller's promise, here and below.
+    Lanes(unsafe { ptr.cast::<[f32; 4]>().read() })
+}
+pub unsafe fn vst1q_f32(ptr: *mut f32, a: float32x4_t) {
+    unsafe { ptr.cast::<[f32; 4]>().write(a.0) }
+}
+pub unsafe fn vld1q_s32(ptr: *const i32) -> int32x4_t {
+    Lanes(unsafe { ptr.cast::<[i32; 4]>().read() })
+}
+pub unsafe fn vld1q_u8(ptr: *const u8) -> uint8x16_t {
+    // SAFETY: sixteen elements are the caller's promise, here and below.
+    Lanes(unsafe { ptr.cast::<[u8; 16]>().read() })
+}
+pub unsafe fn vst1q_u8(ptr: *mut u8, a: uint8x16_t) {
+    unsafe { ptr.cast::<[u8; 16]>().write(a.0) }
+}
+
+pub unsafe fn vshrq_n_u32<const N: i32>(a: uint32x4_t) -> uint32x4_t {
+    const { assert!(1 <= N && N <= 32) };
+    a.map(|x| x.checked_shr(N as u32).unwrap_or(0))
+}
+pub unsafe fn vshrq_n_s32<const N: i32>(a: int32x4_t) -> int32x4_t {
+    const { assert!(1 <= N && N <= 32) };
+    a.map(|x| x >> (N as u32).min(31))
+}
+pub unsafe fn vshlq_n_u32<const N: i32>(a: uint32x4_t) -> uint32x4_t {
+    const { assert!(0 <= N && N <= 31) };
+    a.map(|x| x << N)
+}
+
+/// BSL: bits of `b` where `a` has ones, of `c` elsewhere.
+pub unsafe fn vbslq_f32(a: uint32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
+    let select = |i| {
+        let (mask, b, c): (u32, f32, f32) = (a.0[i], b.0[i], c.0[i]);
+        f32::from_bits(b.to_bits() & mask | c.to_bits() & !mask)
+    };
+    Lanes(std::array::from_fn(select))
+}
+
+pub unsafe fn vminvq_s32(a: int32x4_t) -> i32 {
+    a.0.into_iter().fold(i32::MAX, i32::min)
+}
+
+/// Lane 0 in the lowest bits.
+pub unsafe fn vreinterpretq_u8_u32(a: uint32x4_t) -> uint8x16_t {
+    Lanes(std::array::from_fn(|i| a.0[i / 4].to_le_bytes()[i % 4]))
+}
+pub unsafe fn vcreate_u8(a: u64) -> uint8x8_t {
+    Lanes(a.to_le_bytes())
+}
+pub unsafe fn vget_low_u16(a: uint16x8_t) -> uint16x4_t {
+    Lanes(std::array::from_fn(|i| a.0[i]))
+}
