@@ -11,6 +11,7 @@
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: `.npy` files in and out, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`identify`]: which models of the catalogue give a D.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`cli`]: the commands; nothing there computes.
 //!
@@ -36,6 +37,7 @@
 
 pub mod cli;
 pub mod emu;
+pub mod identify;
 pub mod io;
 pub mod num;
 pub mod report;

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod completions;
 mod digest;
+mod identify;
 mod inputs;
 mod progress;
 mod replay;
@@ -49,6 +50,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Identify(identify::Identify),
     Replay(replay::Replay),
     Digest(digest::Digest),
     Archs(archs::Archs),
@@ -85,6 +87,7 @@ fn run(cli: Cli) -> Result<Ending> {
         .context("worker threads cannot be started")?;
     match cli.command {
         Command::Check(command) => command.run(),
+        Command::Identify(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),

@@ -15,4 +15,4 @@ pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, Want
 pub use fast::{Plan, Platform};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
-pub use replay::{Band, Engine, Handed, Progress, Replay};
+pub use replay::{Band, Element, Engine, Handed, Progress, Replay};

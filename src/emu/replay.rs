@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::exact::Block;
 use super::fast::{Fast, Plan, Platform, integers};
 use super::step::{IntegerSum, Step};
 use super::{Arithmetic, Problem, exact};
@@ -46,6 +47,14 @@ pub struct Band<'a> {
     pub first_row: usize,
     /// Their canonical payload.
     pub payload: &'a [u8],
+}
+
+/// A place in D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Element {
+    pub batch: usize,
+    pub row: usize,
+    pub column: usize,
 }
 
 /// Who computed a product, in multiply-adds.
@@ -98,14 +107,7 @@ impl Replay<'_> {
         progress: Progress,
         mut sink: impl FnMut(Band, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let block = |scaled: Option<usize>| scaled.unwrap_or(0);
-        assert_eq!(
-            block(self.problem.scales.map(|s| s.block)),
-            block(self.arithmetic.scale.map(|s| s.block)),
-            "a problem has the scales of its model"
-        );
-        let longest = self.arithmetic.longest_k().unwrap_or(usize::MAX);
-        assert!(self.problem.k <= longest, "D of one step is no C");
+        self.assert_suited();
         let row_bytes = self.problem.n * self.format().bytes();
         let rows = self.problem.batches() * self.problem.m;
         let band_rows = (BAND / row_bytes).max(64).min(rows);
@@ -128,6 +130,44 @@ impl Replay<'_> {
         });
         let Ok(()) = done;
         Tensor::from_payload(self.format(), self.shape(), all)
+    }
+
+    /// # Panics
+    /// If the problem is not one of this arithmetic; whoever reads files checks that first.
+    fn assert_suited(&self) {
+        let block = |scaled: Option<usize>| scaled.unwrap_or(0);
+        assert_eq!(
+            block(self.problem.scales.map(|s| s.block)),
+            block(self.arithmetic.scale.map(|s| s.block)),
+            "a problem has the scales of its model"
+        );
+        let longest = self.arithmetic.longest_k().unwrap_or(usize::MAX);
+        assert!(self.problem.k <= longest, "D of one step is no C");
+    }
+
+    /// Computes some elements alone, by the exact engine: codes of D's format.
+    pub fn elements(&self, at: &[Element]) -> Vec<u64> {
+        self.assert_suited();
+        let k = 0..self.problem.k;
+        at.par_iter()
+            .map(|element| {
+                let block = Block {
+                    batch: element.batch,
+                    rows: element.row..element.row + 1,
+                    columns: element.column..element.column + 1,
+                };
+                let mut codes = exact::initial(&self.problem, &block);
+                exact::accumulate(
+                    &self.problem,
+                    self.arithmetic,
+                    &block,
+                    k.clone(),
+                    &mut codes,
+                    |x| x,
+                );
+                self.convert(codes[0])
+            })
+            .collect()
     }
 
     /// Computes the rows of D from `first_row` on that `payload` has room for. Returns how many

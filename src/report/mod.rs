@@ -2,6 +2,7 @@
 
 mod diff;
 mod document;
+mod identification;
 mod json;
 mod text;
 
@@ -11,6 +12,9 @@ pub use diff::{Bucket, Classes, Comparison, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Constant, Conversion, Input, Inputs, LowBits, Model, Outcome, Product, Report, Reproduced,
     SCHEMA, Tool, Verdict,
+};
+pub use identification::{
+    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other, SampleSize,
 };
 pub use json::Json;
 pub use text::Text;

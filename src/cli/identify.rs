@@ -1,0 +1,406 @@
+//! `tcverify identify`: which models of the catalogue give this D.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use super::args::{OperandArgs, Tf32Input, any_format};
+use super::progress::Meter;
+use super::{Ending, show};
+use crate::emu::{Catalogue, Problem, Scale, shape_text};
+use crate::identify::{
+    Candidate, Conditions, Given, Outcome, Sample, Tested, candidates, search, separate,
+};
+use crate::io::Output;
+use crate::io::npy::NpyFile;
+use crate::num::Format;
+use crate::report::{
+    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other,
+    SampleSize, Tool,
+};
+use crate::tensor::{Planes, Tensor};
+
+/// Find out which models of the catalogue give a D
+///
+/// Every architecture, instruction and accumulation whose formats the files allow is tested on a
+/// growing sample of D; what gives the whole sample is replayed in full. Models that no element of
+/// this D can tell apart are all named, with operands on which they differ.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify identify a.npy b.npy d.npy
+  tcverify identify --dtype e4m3 --c c.npy a.npy b.npy d.npy
+  tcverify identify --quick --json - a.npy b.npy d.npy
+
+Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
+model gives D, 1 none does, 2 anything else.")]
+pub struct Identify {
+    #[command(flatten)]
+    operands: OperandArgs,
+
+    /// The captured D, as .npy
+    #[arg(value_name = "D.npy")]
+    d: PathBuf,
+
+    /// Format of A and B, if it is known
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    dtype: Option<Format>,
+
+    /// Format of B, where it differs from A's
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format(), requires = "dtype")]
+    dtype_b: Option<Format>,
+
+    /// Format of D, if it is known
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    d_dtype: Option<Format>,
+
+    /// Stop after the sample: nothing is replayed in full
+    #[arg(long)]
+    quick: bool,
+
+    /// Elements of the sample
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sample: u32,
+
+    /// Seed of the sample
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Write what was found as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+}
+
+/// Elements every candidate is tested on.
+const FIRST: usize = 64;
+
+/// Pairs for which operands that separate them are looked for.
+const SEPARATED: usize = 12;
+
+/// A file as every format that it can be.
+struct Readings {
+    file: NpyFile,
+    tensors: BTreeMap<Format, Tensor>,
+}
+
+impl Readings {
+    fn of(path: &Path, wanted: impl Fn(Format) -> bool, tf32: Tf32Input) -> Result<Readings> {
+        let file = NpyFile::open(path)?;
+        let mut tensors = BTreeMap::new();
+        let mut reason = None;
+        for format in Format::ALL.into_iter().filter(|&f| wanted(f)) {
+            match file.tensor(format) {
+                Ok(tensor) if tf32 == Tf32Input::Nearest => {
+                    tensors.insert(format, tensor.rounding_tf32());
+                }
+                Ok(tensor) => {
+                    tensors.insert(format, tensor);
+                }
+                Err(error) => reason = Some(error),
+            }
+        }
+        match reason {
+            Some(error) if tensors.is_empty() => Err(error),
+            _ => Ok(Readings { file, tensors }),
+        }
+    }
+
+    fn has(&self, format: Format) -> bool {
+        self.tensors.contains_key(&format)
+    }
+}
+
+fn planes(readings: &Readings, format: Format, transpose: bool) -> Planes<'_> {
+    let planes = readings.tensors[&format].planes();
+    if transpose {
+        planes.transposed()
+    } else {
+        planes
+    }
+}
+
+struct Files {
+    a: Readings,
+    b: Readings,
+    c: Option<Readings>,
+    scales: Option<[Readings; 2]>,
+    d: Readings,
+}
+
+impl Files {
+    fn all(&self) -> impl Iterator<Item = &Readings> {
+        let scales = self.scales.iter().flatten();
+        [&self.a, &self.b, &self.d]
+            .into_iter()
+            .chain(&self.c)
+            .chain(scales)
+    }
+
+    /// The problem in a candidate's formats.
+    fn given(
+        &self,
+        args: &OperandArgs,
+        formats: [Format; 4],
+        scale: Option<Scale>,
+    ) -> Result<Given<'_>> {
+        let [a, b, c, d] = formats;
+        let mut problem = Problem::new(
+            planes(&self.a, a, args.transpose_a),
+            planes(&self.b, b, args.transpose_b),
+            self.c.as_ref().map(|readings| planes(readings, c, false)),
+        )?;
+        if let (Some(scale), Some([of_a, of_b])) = (scale, &self.scales) {
+            problem = problem.with_scales(
+                planes(of_a, scale.format, args.transpose_a),
+                planes(of_b, scale.format, args.transpose_b),
+                scale.block,
+            )?;
+        }
+        let d = &self.d.tensors[&d];
+        Ok(Given { problem, d })
+    }
+}
+
+impl Identify {
+    pub fn run(self) -> Result<Ending> {
+        let files = self.read()?;
+        let first = |readings: &Readings| *readings.tensors.keys().next().expect("one at least");
+        let any_c = files.c.as_ref().map_or(Format::Fp32, first);
+        let any = [first(&files.a), first(&files.b), any_c, first(&files.d)];
+        // Shapes do not depend on formats.
+        let problem = files.given(&self.operands, any, None)?.problem;
+        let (want, have) = (problem.d_shape(), &files.d.file.header().shape);
+        ensure!(
+            want == *have,
+            "{}: D is {} here, but A*B is {}",
+            self.d.display(),
+            shape_text(have),
+            shape_text(&want)
+        );
+        let output = match &self.json {
+            Some(path) => Some(Output::prepare(path)?),
+            None => None,
+        };
+
+        let scale = |scale: Option<Scale>| match (&files.scales, scale) {
+            (None, None) => true,
+            (Some([a, b]), Some(scale)) => {
+                let readable = a.has(scale.format) && b.has(scale.format);
+                readable && files.given(&self.operands, any, Some(scale)).is_ok()
+            }
+            _ => false,
+        };
+        let found = candidates(
+            Catalogue::builtin(),
+            &Conditions {
+                a: &|format| files.a.has(format),
+                b: &|format| files.b.has(format),
+                c: &|format| files.c.as_ref().is_none_or(|c| c.has(format)),
+                d: &|format| files.d.has(format),
+                scale: &scale,
+                k: problem.k,
+            },
+        );
+        ensure!(
+            !found.is_empty(),
+            "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
+        );
+        let sample = Sample::of(&problem, self.sample as usize, FIRST, self.seed);
+        let engine = self.operands.engine()?;
+        let meter = Meter::new(problem.work());
+        let tested = search(
+            &found,
+            |candidate| self.given(&files, candidate),
+            &sample,
+            (!self.quick).then_some(engine),
+            &|work| meter.add(work),
+        );
+        drop(meter);
+        for readings in files.all() {
+            readings.file.file().confirm_unchanged()?;
+        }
+        let identification =
+            self.describe(&found, &tested, &sample, files.d.tensors[&any[3]].len());
+        self.publish(&identification, output)?;
+        Ok(if identification.fits.is_empty() {
+            Ending::Different
+        } else {
+            Ending::Done
+        })
+    }
+
+    fn read(&self) -> Result<Files> {
+        let args = &self.operands;
+        let tf32 = args.tf32_input;
+        let is =
+            |wanted: Option<Format>| move |format| wanted.is_none_or(|wanted| wanted == format);
+        let readings = |path: &Path, wanted: Option<Format>| Readings::of(path, is(wanted), tf32);
+        let scales = match (&args.scale_a, &args.scale_b) {
+            (Some(a), Some(b)) => Some([readings(a, None)?, readings(b, None)?]),
+            _ => None,
+        };
+        Ok(Files {
+            a: readings(&args.a, self.dtype)?,
+            b: readings(&args.b, self.dtype_b.or(self.dtype))?,
+            c: args.c.as_deref().map(|c| readings(c, None)).transpose()?,
+            scales,
+            d: readings(&self.d, self.d_dtype)?,
+        })
+    }
+
+    fn given<'a>(&self, files: &'a Files, candidate: &Candidate) -> Given<'a> {
+        let arithmetic = &candidate.arithmetic;
+        let formats = [
+            arithmetic.a,
+            arithmetic.b,
+            arithmetic.addend(),
+            candidate.result(),
+        ];
+        let given = files.given(&self.operands, formats, arithmetic.scale);
+        given.expect("shapes were checked, and fit every format")
+    }
+
+    fn describe(
+        &self,
+        found: &[Candidate],
+        tested: &[Tested],
+        sample: &Sample,
+        elements: usize,
+    ) -> Identification {
+        let (mut fits, mut others, mut fitting) = (Vec::new(), Vec::new(), Vec::new());
+        for test in tested {
+            let candidate = &found[test.candidate];
+            let model = self.model(candidate);
+            match test.outcome {
+                Outcome::Fits | Outcome::FitsSample => {
+                    let in_full = test.outcome == Outcome::Fits || test.tested == elements;
+                    fits.push(Fit { model, in_full });
+                    fitting.push(candidate);
+                }
+                Outcome::Differs | Outcome::DiffersInFull { .. } => others.push(Other {
+                    model,
+                    tested: test.tested,
+                    agreed: test.agreed,
+                    mismatches: match test.outcome {
+                        Outcome::DiffersInFull { mismatches } => Some(mismatches),
+                        _ => None,
+                    },
+                }),
+            }
+        }
+        let hex =
+            |format: Format, code: u64| format!("{code:0width$x}", width = 2 * format.bytes());
+        let separations = fitting
+            .iter()
+            .enumerate()
+            .skip(1)
+            .take(SEPARATED)
+            .map(|(i, other)| {
+                let operands = separate(fitting[0], other).map(|dot| {
+                    let a = &other.arithmetic;
+                    let codes = |format: Format, codes: &[u64]| {
+                        codes.iter().map(|&code| hex(format, code)).collect()
+                    };
+                    ApartOperands {
+                        a: codes(a.a, &dot.a),
+                        b: codes(a.b, &dot.b),
+                        c: hex(a.addend(), dot.c),
+                        results: dot.results.map(|code| hex(other.result(), code)),
+                    }
+                });
+                Apart {
+                    between: [0, i],
+                    operands,
+                }
+            });
+        Identification {
+            schema: IDENTIFICATION,
+            tool: Tool::default(),
+            elements: elements as u64,
+            sample: SampleSize {
+                seed: self.seed,
+                first: FIRST.min(sample.elements.len()),
+                most: sample.elements.len(),
+            },
+            candidates: found.len(),
+            separations: separations.collect(),
+            fits,
+            others,
+        }
+    }
+
+    fn model(&self, candidate: &Candidate) -> Identified {
+        let arithmetic = candidate.arithmetic.clone();
+        let names = candidate.names.iter().map(|name| {
+            let mut options = format!(
+                "--arch {} --instruction {} --dtype {}",
+                name.architecture, name.instruction, arithmetic.a
+            );
+            let mut option = |text: String| {
+                options.push(' ');
+                options += &text;
+            };
+            if arithmetic.b != arithmetic.a {
+                option(format!("--dtype-b {}", arithmetic.b));
+            }
+            let acc = match arithmetic.accumulator {
+                Format::Fp16 => "f16",
+                Format::Fp64 => "f64",
+                Format::Int32 => "s32",
+                _ => "f32",
+            };
+            option(format!("--acc {acc}"));
+            if let Some(addend) = arithmetic.addend {
+                let name = if addend == Format::Fp16 { "f16" } else { "f32" };
+                option(format!("--c-dtype {name}"));
+            }
+            if let Some(scale) = arithmetic.scale {
+                option(format!(
+                    "--scale-dtype {} --scale-block {}",
+                    scale.format, scale.block
+                ));
+            }
+            if let Some(format) = candidate.convert_to {
+                option(format!("--d-dtype {format}"));
+            }
+            Named {
+                architecture: name.architecture.clone(),
+                instruction: name.instruction.clone(),
+                evidence: name.evidence,
+                options,
+            }
+        });
+        Identified {
+            names: names.collect(),
+            sha256: arithmetic.sha256(),
+            rounded_to: candidate.convert_to,
+            summary: arithmetic.step.summary(),
+            arithmetic,
+        }
+    }
+
+    fn publish(&self, identification: &Identification, output: Option<Output>) -> Result<()> {
+        let to_stdout = self
+            .json
+            .as_ref()
+            .is_some_and(|path| path.as_os_str() == "-");
+        if let Some(output) = output {
+            output
+                .commit(|out| {
+                    serde_json::to_writer_pretty(&mut *out, identification)?;
+                    writeln!(out)
+                })
+                .context("the JSON cannot be written")?;
+        }
+        if !self.quiet && !to_stdout {
+            show::print(|out| identification.text(out))?;
+        }
+        Ok(())
+    }
+}

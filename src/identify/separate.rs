@@ -1,0 +1,181 @@
+//! Operands on which two models differ: what to run to tell them apart.
+
+use super::Candidate;
+use crate::emu::{Element, Engine, Problem, Replay};
+use crate::num::{Class, Format};
+use crate::tensor::Tensor;
+
+/// A dot product with two results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Separation {
+    pub a: Vec<u64>,
+    pub b: Vec<u64>,
+    pub c: u64,
+    /// Of the first model and of the second.
+    pub results: [u64; 2],
+}
+
+/// Rounds of the search. What two models of one kind differ in shows within a few hundred.
+const ROUNDS: u64 = 4000;
+
+/// Looks for a short dot product that two candidates of equal formats do not agree on. A search
+/// among random operands of several kinds: none found does not prove that there is none. Models with
+/// scales are compared with every scale 1.
+pub fn separate(one: &Candidate, other: &Candidate) -> Option<Separation> {
+    let formats = |candidate: &Candidate| {
+        let a = &candidate.arithmetic;
+        (a.a, a.b, a.addend(), candidate.result(), a.scale)
+    };
+    if formats(one) != formats(other) {
+        return None;
+    }
+    let mut random = Random(1);
+    for round in 0..ROUNDS {
+        let k = one
+            .arithmetic
+            .longest_k()
+            .unwrap_or(usize::MAX)
+            .min(1 << (round % 8));
+        let kind = random.next() % 5;
+        let mut a = random.operands(one.arithmetic.a, kind, k);
+        let b = random.operands(one.arithmetic.b, kind, k);
+        if round % 3 == 0 {
+            random.cancel(one.arithmetic.a, &mut a, &b);
+        }
+        let c = match random.next() % 3 {
+            0 => 0,
+            _ => random.operands(one.arithmetic.addend(), kind, 1)[0],
+        };
+        let mut dot = Separation {
+            a,
+            b,
+            c,
+            results: [0; 2],
+        };
+        if dot.differs(one, other) {
+            dot.shorten(one, other);
+            return Some(dot);
+        }
+    }
+    None
+}
+
+impl Separation {
+    fn differs(&mut self, one: &Candidate, other: &Candidate) -> bool {
+        self.results = [one, other].map(|candidate| self.result(candidate));
+        self.results[0] != self.results[1]
+    }
+
+    fn result(&self, candidate: &Candidate) -> u64 {
+        let arithmetic = &candidate.arithmetic;
+        let k = self.a.len();
+        let a = Tensor::from_codes(arithmetic.a, vec![1, k], &self.a);
+        let b = Tensor::from_codes(arithmetic.b, vec![k, 1], &self.b);
+        let c = Tensor::from_codes(arithmetic.addend(), vec![1, 1], &[self.c]);
+        let problem = Problem::new(a.planes(), b.planes(), Some(c.planes()));
+        let mut problem = problem.expect("a row times a column");
+        let ones = arithmetic.scale.map(|scale| {
+            let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
+            let blocks = k.div_ceil(scale.block);
+            let ones = |shape: [usize; 2]| {
+                Tensor::from_codes(scale.format, shape.to_vec(), &vec![one; blocks])
+            };
+            (ones([1, blocks]), ones([blocks, 1]), scale.block)
+        });
+        if let Some((a, b, block)) = &ones {
+            let scaled = problem.with_scales(a.planes(), b.planes(), *block);
+            problem = scaled.expect("a scale for every block");
+        }
+        let replay = Replay {
+            problem,
+            arithmetic,
+            convert_to: candidate.convert_to,
+            engine: Engine::Exact,
+        };
+        let element = Element {
+            batch: 0,
+            row: 0,
+            column: 0,
+        };
+        replay.elements(&[element])[0]
+    }
+
+    /// Leaves out what the difference does not need.
+    fn shorten(&mut self, one: &Candidate, other: &Candidate) {
+        let mut shorter = Separation {
+            c: 0,
+            ..self.clone()
+        };
+        if shorter.differs(one, other) {
+            *self = shorter;
+        }
+        for k in 0..self.a.len() {
+            let mut shorter = self.clone();
+            (shorter.a[k], shorter.b[k]) = (0, 0);
+            if shorter.differs(one, other) {
+                *self = shorter;
+            }
+        }
+        while self.a.len() > 1 && (self.a[self.a.len() - 1], self.b[self.b.len() - 1]) == (0, 0) {
+            let mut shorter = self.clone();
+            shorter.a.pop();
+            shorter.b.pop();
+            if !shorter.differs(one, other) {
+                break;
+            }
+            *self = shorter;
+        }
+    }
+}
+
+/// SplitMix64, so that the same models give the same operands.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Finite codes: any, near one, near one with short significands, tiny, or huge; now and then
+    /// anything at all.
+    fn operands(&mut self, format: Format, kind: u64, count: usize) -> Vec<u64> {
+        (0..count).map(|_| self.operand(format, kind)).collect()
+    }
+
+    fn operand(&mut self, format: Format, kind: u64) -> u64 {
+        loop {
+            let bits = self.next();
+            if format.is_integer() || bits >> 56 == 0 {
+                return bits & format.max_code();
+            }
+            let fields = 1u64 << format.exponent_bits();
+            let spread = bits >> 40;
+            let field = match kind {
+                0 => spread % fields,
+                1 | 2 => (format.bias() as u64).saturating_sub(8) + spread % 12,
+                3 => spread % 3,
+                _ => fields - 1 - spread % 3,
+            };
+            let fraction = bits & ((1 << format.fraction_bits()) - 1);
+            let fraction = if kind == 2 { 0 } else { fraction };
+            let magnitude = field.min(fields - 1) << format.fraction_bits() | fraction;
+            let code = magnitude << format.ignored_bits() | format.sign(bits >> 63 == 1);
+            if format.unpack(code).class == Class::Finite {
+                return code;
+            }
+        }
+    }
+
+    /// Makes the second half of the products undo the first, but for the last.
+    fn cancel(&mut self, format: Format, a: &mut [u64], b: &[u64]) {
+        let half = a.len() / 2;
+        for k in 0..half.saturating_sub(1) {
+            if b[k] == b[half + k] || self.next() % 2 == 0 {
+                a[half + k] = a[k] ^ format.sign_mask();
+            }
+        }
+    }
+}
