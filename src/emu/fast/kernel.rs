@@ -10,6 +10,10 @@
 //! 3. The integers are added; sums that could leave 32 bits are checked.
 //! 4. The sum is converted toward zero to a float and scaled back: the next c.
 //!
+//! FP16 results: a sum is rounded to odd to 24 bits, or is exact where it fits them, so that the
+//! rounding to FP16 is the only one that counts. Between groups infinities are a large power of two
+//! (see `HUGE`) and a zero may be -0, which adds to a sum what +0 does; `leave` undoes both.
+//!
 //! Everything is relative to the shifts of row and column, so that BF16's exponents stay in an
 //! f32's range; `Range::suits` and the checks on c say when that is exact. Where it is not, the
 //! kernel says so and the caller asks the exact engine.
