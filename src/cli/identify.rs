@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{OperandArgs, Tf32Input, any_format};
@@ -94,7 +94,11 @@ impl Readings {
         let file = NpyFile::open(path)?;
         let mut tensors = BTreeMap::new();
         let mut reason = None;
-        for format in Format::ALL.into_iter().filter(|&f| wanted(f)) {
+        // A type of its own says what it holds; only wide floats may be narrow numbers widened.
+        let own = file.header().descr.own_format();
+        let own = own.filter(|own| !matches!(own, Format::Fp32 | Format::Fp64));
+        let possible = |&format: &Format| wanted(format) && own.is_none_or(|own| own == format);
+        for format in Format::ALL.into_iter().filter(possible) {
             match file.tensor(format) {
                 Ok(tensor) if tf32 == Tf32Input::Nearest => {
                     tensors.insert(format, tensor.rounding_tf32());
@@ -107,6 +111,10 @@ impl Readings {
         }
         match reason {
             Some(error) if tensors.is_empty() => Err(error),
+            None if tensors.is_empty() => {
+                let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
+                bail!("{}: has none of the formats asked for{own}", path.display())
+            }
             _ => Ok(Readings { file, tensors }),
         }
     }
@@ -302,6 +310,7 @@ impl Identify {
             .skip(1)
             .take(SEPARATED)
             .map(|(i, other)| {
+                let comparable = crate::identify::comparable(fitting[0], other);
                 let operands = separate(fitting[0], other).map(|dot| {
                     let a = &other.arithmetic;
                     let codes = |format: Format, codes: &[u64]| {
@@ -316,6 +325,7 @@ impl Identify {
                 });
                 Apart {
                     between: [0, i],
+                    comparable,
                     operands,
                 }
             });

@@ -6,4 +6,4 @@ mod separate;
 
 pub use candidates::{Candidate, Conditions, Name, candidates};
 pub use search::{Given, Outcome, Sample, Tested, search};
-pub use separate::{Separation, separate};
+pub use separate::{Separation, comparable, separate};

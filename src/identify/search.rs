@@ -142,7 +142,9 @@ fn test(
         let next = (2 * tested).max(sample.first).min(sample.elements.len());
         agreed += count(&sample.elements[tested..next]);
         tested = next;
-        if agreed < tested {
+        // Nearly all: a few tampered elements, perhaps, and worth counting.
+        let nearly = 10 * agreed >= 9 * tested;
+        if agreed < tested && (full.is_none() || !nearly) {
             return outcome(Outcome::Differs, tested, agreed);
         }
     }

@@ -15,36 +15,46 @@ pub struct Separation {
     pub results: [u64; 2],
 }
 
-/// Rounds of the search. What two models of one kind differ in shows within a few hundred.
-const ROUNDS: u64 = 4000;
+/// Lengths that are tried, and how often each. What two models of one kind differ in shows within a
+/// few hundred products; short ones come first, because people have to read them.
+const LENGTHS: [usize; 10] = [1, 2, 3, 5, 9, 17, 33, 65, 129, 257];
+const ROUNDS: usize = 400;
+
+/// Whether two candidates read the files alike, so that operands can be the same to both. C may
+/// differ: without one they can still be compared.
+pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
+    let formats = |candidate: &Candidate| {
+        let a = &candidate.arithmetic;
+        (a.a, a.b, candidate.result(), a.scale)
+    };
+    formats(one) == formats(other)
+}
 
 /// Looks for a short dot product that two candidates of equal formats do not agree on. A search
 /// among random operands of several kinds: none found does not prove that there is none. Models with
 /// scales are compared with every scale 1.
 pub fn separate(one: &Candidate, other: &Candidate) -> Option<Separation> {
-    let formats = |candidate: &Candidate| {
-        let a = &candidate.arithmetic;
-        (a.a, a.b, a.addend(), candidate.result(), a.scale)
-    };
-    if formats(one) != formats(other) {
+    if !comparable(one, other) {
         return None;
     }
+    let addend = one.arithmetic.addend();
+    let with_c = addend == other.arithmetic.addend();
+    let longest = [one, other].map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
+    let longest = longest[0].min(longest[1]);
     let mut random = Random(1);
-    for round in 0..ROUNDS {
-        let k = one
-            .arithmetic
-            .longest_k()
-            .unwrap_or(usize::MAX)
-            .min(1 << (round % 8));
-        let kind = random.next() % 5;
+    let rounds = LENGTHS
+        .iter()
+        .flat_map(|&k| (0..ROUNDS).map(move |round| (k, round)));
+    for (k, round) in rounds.filter(|(k, _)| *k <= longest) {
+        let kind = random.next() % 6;
         let mut a = random.operands(one.arithmetic.a, kind, k);
         let b = random.operands(one.arithmetic.b, kind, k);
         if round % 3 == 0 {
             random.cancel(one.arithmetic.a, &mut a, &b);
         }
         let c = match random.next() % 3 {
-            0 => 0,
-            _ => random.operands(one.arithmetic.addend(), kind, 1)[0],
+            1 | 2 if with_c => random.operands(addend, kind, 1)[0],
+            _ => 0,
         };
         let mut dot = Separation {
             a,
@@ -140,7 +150,7 @@ impl Random {
     }
 
     /// Finite codes: any, near one, near one with short significands, tiny, or huge; now and then
-    /// anything at all.
+    /// anything at all; or zeros, infinities and NaNs alone.
     fn operands(&mut self, format: Format, kind: u64, count: usize) -> Vec<u64> {
         (0..count).map(|_| self.operand(format, kind)).collect()
     }
@@ -150,6 +160,12 @@ impl Random {
             let bits = self.next();
             if format.is_integer() || bits >> 56 == 0 {
                 return bits & format.max_code();
+            }
+            if kind == 5 {
+                let negative = bits >> 63 == 1;
+                let zero = format.zero(negative);
+                let infinity = format.infinity(negative).unwrap_or(zero);
+                return [zero, infinity, infinity | 1][(bits >> 32) as usize % 3];
             }
             let fields = 1u64 << format.exponent_bits();
             let spread = bits >> 40;

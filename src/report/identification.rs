@@ -79,6 +79,8 @@ pub struct Other {
 pub struct Apart {
     /// Positions in `fits`.
     pub between: [usize; 2],
+    /// Whether the two read the files alike.
+    pub comparable: bool,
     /// Absent if none were found.
     pub operands: Option<ApartOperands>,
 }
@@ -178,6 +180,13 @@ impl Identification {
 
     fn separation(&self, apart: &Apart, out: &mut dyn Write) -> io::Result<()> {
         let first = &self.fits[apart.between[0]].model;
+        if !apart.comparable {
+            return writeln!(
+                out,
+                "    reads the files as other formats than {}",
+                first.names[0]
+            );
+        }
         let Some(operands) = &apart.operands else {
             return writeln!(
                 out,
@@ -191,6 +200,13 @@ impl Identification {
             .filter(|(_, (a, b))| !zero(a) || !zero(b))
             .map(|(k, (a, b))| format!("k={k} {a}*{b}"))
             .collect();
+        let products = match products.len() {
+            0..=6 => products.join(", "),
+            n => format!(
+                "{}, ... ({n} products, all of them in the JSON)",
+                products[..3].join(", ")
+            ),
+        };
         let result = self.fits[apart.between[1]].model.result();
         let value = |code: &str| match u64::from_str_radix(code, 16) {
             Ok(code) => decimal(result, code),
@@ -201,7 +217,7 @@ impl Identification {
             out,
             "    differs from {} on {} + C={} (K = {}): {theirs} there, {ours} here ({} and {})",
             first.names[0],
-            products.join(", "),
+            products,
             operands.c,
             operands.a.len(),
             value(theirs),
