@@ -189,7 +189,7 @@ impl Random {
     fn cancel(&mut self, format: Format, a: &mut [u64], b: &[u64]) {
         let half = a.len() / 2;
         for k in 0..half.saturating_sub(1) {
-            if b[k] == b[half + k] || self.next() % 2 == 0 {
+            if b[k] == b[half + k] || self.next() & 1 == 0 {
                 a[half + k] = a[k] ^ format.sign_mask();
             }
         }

@@ -50,7 +50,10 @@ fn indistinct(one: &Candidate, other: &Candidate) -> bool {
         }),
         _ => None,
     };
-    step(one).is_some() && step(one) == step(other)
+    // Without a C, of which format it would be decides nothing.
+    let only_c = one.arithmetic.step == other.arithmetic.step
+        && one.arithmetic.addend() != other.arithmetic.addend();
+    only_c || (step(one).is_some() && step(one) == step(other))
 }
 
 /// Any two different models of FP16 or E4M3 operands with FP32 results are separated, and the
