@@ -88,8 +88,8 @@ pub fn accumulate(
         let scales = scales(problem, block, k.clone());
         let scales = match (scales, arithmetic.scale) {
             (Some([of_a, of_b]), Some(scale)) if step.scales_operands() => {
-                multiply(&mut a, &of_a, scale.format);
-                multiply(&mut b, &of_b, scale.format);
+                multiply(&mut a, &of_a, scale.format, &adjust);
+                multiply(&mut b, &of_b, scale.format, &adjust);
                 None
             }
             (scales, _) => scales,
@@ -147,9 +147,14 @@ fn scales(problem: &Problem, block: &Block, k: Range<usize>) -> Option<[Vec<u8>;
     ])
 }
 
-fn multiply(operands: &mut [Unpacked], scales: &[u8], format: Format) {
+fn multiply(
+    operands: &mut [Unpacked],
+    scales: &[u8],
+    format: Format,
+    adjust: impl Fn(Unpacked) -> Unpacked,
+) {
     for (x, &scale) in operands.iter_mut().zip(scales) {
-        *x = scaled(*x, format.unpack(scale.into()));
+        *x = adjust(scaled(*x, format.unpack(scale.into())));
     }
 }
 

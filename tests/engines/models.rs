@@ -23,7 +23,8 @@ pub fn catalogue() -> Vec<Model> {
             for rule in &instruction.rules {
                 for &[a, b] in &rule.operands {
                     let arithmetic = Arithmetic::of(rule, [a, b]);
-                    let vectors = Plan::of(&arithmetic).is_some();
+                    // Those with scales have a test of their own.
+                    let vectors = Plan::of(&arithmetic).is_some() && rule.scale.is_none();
                     if vectors && seen.insert(arithmetic.sha256()) {
                         let (accumulator, place) = (rule.accumulator, &architecture.name);
                         let name = format!("{place} {} {a}*{b}->{accumulator}", instruction.name);

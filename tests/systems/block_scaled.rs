@@ -1,13 +1,15 @@
 //! Block-scaled formats of Blackwell.
 
 use tcverify::emu::step::{BlockDot, Step};
-use tcverify::emu::{Arithmetic, Catalogue, Problem, Scale, Wanted, WantedScale};
+use tcverify::emu::{
+    Arithmetic, Catalogue, Engine, Platform, Problem, Replay, Scale, Wanted, WantedScale,
+};
 use tcverify::num::Format::{self, *};
 use tcverify::num::Rounding;
 use tcverify::tensor::Tensor;
 
 use super::dot::Dot;
-use crate::common::case::Case;
+use crate::common::case::{Case, codes as codes_of};
 use crate::common::exact::{Fraction, nearest_code, quotient, value};
 use crate::common::random::Random;
 use crate::common::vectors::{PEERS, cases, replay_all};
@@ -410,4 +412,100 @@ fn scales_of_another_shape_are_refused() {
         let message = try_with(sa, sb).unwrap_err();
         assert!(message.contains(words), "{message}");
     }
+}
+
+/// Scales of every size, NaN among them, on every kernel: the bits of the exact engine, and mostly
+/// without its help.
+#[test]
+fn kernels_agree_with_the_exact_engine() {
+    let mut random = Random::named("scaled kernels");
+    let (mut handed, mut total) = (0, 0);
+    for round in 0..150 {
+        let formats = random.pick(&[[E4m3, E4m3], [E5m2, E3m2], [E2m3, E5m2], [E2m1, E2m1]]);
+        let mx = mxf8f6f4_of(formats);
+        let [batch, m, n] = [2, 13, 70].map(|most| 1 + random.below(most));
+        let k = 1 + random.below(400);
+        let blocks = k.div_ceil(32);
+        let wild = round % 3 == 0;
+        // Like the activations and weights of a model: no help is needed then.
+        let tame = round % 6 == 2 && formats == [E4m3; 2];
+        let middle = 127 + random.between(-40, 40);
+        let mut scale = |count: usize| -> Vec<u64> {
+            let mut code = || match random.below(400) {
+                0 if !tame => 0xff,
+                1 if !tame => 0,
+                _ if wild => random.below(255) as u64,
+                _ => (middle + random.between(-6, 6)) as u64,
+            };
+            (0..count).map(|_| code()).collect()
+        };
+        let (sa, sb) = (scale(batch * m * blocks), scale(batch * blocks * n));
+        let mut codes = |format: Format, count: usize| -> Vec<u64> {
+            let special = random.once_in(4) && !tame;
+            let mut code = || loop {
+                let code = random.bits() & format.max_code();
+                if special || value(format, code).is_finite() {
+                    break if random.once_in(6) { 0 } else { code };
+                }
+            };
+            (0..count).map(|_| code()).collect()
+        };
+        let (a, b) = (
+            codes(formats[0], batch * m * k),
+            codes(formats[1], batch * k * n),
+        );
+        let c: Vec<_> = match round % 2 {
+            0 => vec![0; batch * m * n],
+            _ => codes(Fp32, batch * m * n),
+        };
+        let tensor = |format, shape: [usize; 3], codes: &[u64]| {
+            Tensor::from_codes(format, shape.to_vec(), codes)
+        };
+        let [a, b] = [
+            tensor(formats[0], [batch, m, k], &a),
+            tensor(formats[1], [batch, k, n], &b),
+        ];
+        let [sa, sb] = [
+            tensor(Ue8m0, [batch, m, blocks], &sa),
+            tensor(Ue8m0, [batch, blocks, n], &sb),
+        ];
+        let c = tensor(Fp32, [batch, m, n], &c);
+        let problem = Problem::new(a.planes(), b.planes(), Some(c.planes())).unwrap();
+        let problem = problem.with_scales(sa.planes(), sb.planes(), 32).unwrap();
+        let replay = |engine| Replay {
+            problem,
+            arithmetic: &mx,
+            convert_to: None,
+            engine,
+        };
+        let expected = codes_of(&replay(Engine::Exact).collect(&|_| {}));
+        for platform in Platform::available() {
+            let fast = replay(Engine::Fast(platform));
+            assert_eq!(
+                codes_of(&fast.collect(&|_| {})),
+                expected,
+                "{platform:?} {round}"
+            );
+            if tame && m * n >= 16 {
+                let by = fast.handed();
+                (handed, total) = (handed + by.exact, total + by.total);
+            }
+        }
+    }
+    assert!(
+        handed == 0 && total > 0,
+        "{handed} of {total} fell to the exact engine"
+    );
+}
+
+fn mxf8f6f4_of(formats: [Format; 2]) -> Arithmetic {
+    let arch = Catalogue::builtin().find("rtx-blackwell").unwrap();
+    let wanted = Wanted {
+        instruction: Some("mma-mxf8f6f4"),
+        operands: formats,
+        accumulator: None,
+        addend: None,
+        scale: Some(WantedScale::default()),
+    };
+    arch.choose(&wanted).unwrap().arithmetic
 }

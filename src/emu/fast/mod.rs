@@ -28,7 +28,7 @@ pub use plan::Plan;
 pub use platform::Platform;
 
 use self::kernel::Tile;
-use self::pack::{PackedA, PackedB, Panel, ROWS, StripB, pack_a};
+use self::pack::{Operand, PackedA, PackedB, Panel, ROWS, StripB, pack_a};
 use super::exact::{self, Block};
 use super::{Arithmetic, Problem, Progress};
 use crate::num::{Format, Rounding, convert_exact, round_code};
@@ -228,20 +228,27 @@ impl Slab<'_> {
     ) {
         let wide = self.fast.platform.columns();
         let platform = self.fast.platform;
-        let plane = self.fast.problem.b.plane(self.batch);
-        b.fill(platform, plane, columns.clone(), panel);
+        let scales = self.fast.problem.scales;
+        let operand = Operand {
+            codes: self.fast.problem.b.plane(self.batch),
+            scales: scales.map(|s| (s.b.plane(self.batch), s.block)),
+        };
+        b.fill(platform, operand, columns.clone(), panel);
         for (strip, left) in b.strips.iter().zip(columns.clone().step_by(wide)) {
             let count = wide.min(columns.end - left);
             flag(&flags.columns[left..left + count], &strip.special);
         }
 
-        let plane = self.fast.problem.a.plane(self.batch);
+        let operand = Operand {
+            codes: self.fast.problem.a.plane(self.batch),
+            scales: scales.map(|s| (s.a.plane(self.batch), s.block)),
+        };
         self.tasks(b.strips.len(), state)
             .into_par_iter()
             .for_each(|mut task| {
                 let rows = self.rows.start + task.row..self.rows.end;
                 let rows = rows.start..rows.end.min(rows.start + TASK_ROWS);
-                let a = pack_a(platform, plane, rows.start, rows.len(), panel);
+                let a = pack_a(platform, operand, rows.start, rows.len(), panel);
                 flag(&flags.rows[task.row..], &a.special);
                 let mut done = 0;
                 for (i, state) in task.states.iter_mut().enumerate() {

@@ -117,7 +117,13 @@ impl PackedB {
     }
 
     /// Packs columns of a plane of B over a panel.
-    pub fn fill(&mut self, platform: Platform, plane: Plane, columns: Span<usize>, panel: &Panel) {
+    pub fn fill(
+        &mut self,
+        platform: Platform,
+        operand: Operand,
+        columns: Span<usize>,
+        panel: &Panel,
+    ) {
         let wide = self.wide;
         self.strips
             .par_iter_mut()
@@ -125,9 +131,17 @@ impl PackedB {
             .for_each(|(i, strip)| {
                 let first = columns.start + i * wide;
                 let count = wide.min(columns.end - first);
-                strip.fill(platform, plane, first, count, panel);
+                strip.fill(platform, operand, first, count, panel);
             });
     }
+}
+
+/// A matrix with its scales, if it has any.
+#[derive(Clone, Copy)]
+pub struct Operand<'a> {
+    pub codes: Plane<'a>,
+    /// And how many k share one.
+    pub scales: Option<(Plane<'a>, usize)>,
 }
 
 /// Some consecutive k of a product, in the order in which the kernel takes them.
@@ -207,6 +221,33 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     special
 }
 
+/// Moves exponents by scales, of the same number. A NaN makes its element zero; says whether there is
+/// one. Values stay as they are: [`rescale`] moves them once the shift is known.
+#[inline(always)]
+fn move_exponents(plan: &Plan, scales: &[u8], values: &mut [f32], exponents: &mut [i32]) -> bool {
+    let Some(scale) = plan.scale else {
+        return false;
+    };
+    let mut special = false;
+    for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(scales) {
+        let scale = scale.format.unpack(code.into());
+        if scale.is_nan() {
+            special = true;
+            (*value, *exponent) = (0.0, ZERO);
+        } else if *exponent != ZERO {
+            *exponent += scale.exponent;
+        }
+    }
+    special
+}
+
+/// `value * 2^(scale - shift)`. Exact, but where `Range::suits` refuses the whole panel.
+#[inline(always)]
+fn rescale(plan: &Plan, value: f32, scale: u8, shift: i32) -> f32 {
+    let format = plan.scale.expect("there are scales").format;
+    value * factor((shift - format.unpack(scale.into()).exponent).clamp(-126, 126))
+}
+
 /// The smallest and largest exponent, zeros left out.
 #[inline(always)]
 fn bounds(exponents: &[i32]) -> (i32, i32) {
@@ -248,7 +289,7 @@ fn range((low, high): (i32, i32), shift: i32) -> Range {
 /// Packs rows `first..first + count` of a plane of A.
 pub fn pack_a(
     platform: Platform,
-    plane: Plane,
+    operand: Operand,
     first: usize,
     count: usize,
     panel: &Panel,
@@ -264,15 +305,23 @@ pub fn pack_a(
         special: vec![false; count],
     };
     let mut codes = vec![0u32; panel.len];
+    let mut scales = Vec::new();
     let mut row = Row {
         values: vec![0.0; panel.len],
         exponents: vec![0; panel.len],
         fields: vec![0; panel.len],
     };
     for index in 0..count {
-        plane.read_row(first + index, panel.start, &mut codes);
+        operand
+            .codes
+            .read_row(first + index, panel.start, &mut codes);
+        if let Some((plane, block)) = operand.scales {
+            scales.clear();
+            let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
+            scales.extend((0..panel.len).map(scale));
+        }
         let (strip, lane) = (index / ROWS, index % ROWS);
-        let decoded = platform.decode_row(panel.plan, &codes, &mut row);
+        let decoded = platform.decode_row(panel.plan, &codes, &scales, &mut row);
         packed.shifts[index] = decoded.shift << 23;
         packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
         packed.special[index] = decoded.special;
@@ -303,8 +352,9 @@ pub struct Decoded {
 
 /// The body of [`Platform::decode_row`].
 #[inline(always)]
-pub fn decode_row(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
-    let special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
+pub fn decode_row(plan: &Plan, codes: &[u32], scales: &[u8], row: &mut Row) -> Decoded {
+    let mut special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
+    special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
     let bounds = bounds(&row.exponents);
     let shift = shift(plan, bounds.1);
     for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
@@ -312,7 +362,11 @@ pub fn decode_row(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
         let relative = if e == ZERO { 0 } else { relative };
         *field = relative * 0x0101_0101;
     }
-    if shift != 0 {
+    if plan.scale.is_some() {
+        for (value, &scale) in row.values.iter_mut().zip(scales) {
+            *value = rescale(plan, *value, scale, shift);
+        }
+    } else if shift != 0 {
         // Exact, but for elements so small that `Range::suits` refuses the whole panel.
         let factor = factor(shift);
         row.values.iter_mut().for_each(|value| *value *= factor);
@@ -348,7 +402,7 @@ impl StripB {
     fn fill(
         &mut self,
         platform: Platform,
-        plane: Plane,
+        operand: Operand,
         first: usize,
         count: usize,
         panel: &Panel,
@@ -360,14 +414,24 @@ impl StripB {
         self.gaps.clear();
         self.gaps.resize(panel.padded() * wide, 255);
         let mut codes = vec![0u32; panel.len * count];
+        let plane = operand.codes;
         plane.read_block(panel.start, panel.len, first, count, &mut codes);
-        platform.decode_strip(panel, &codes, count, self);
+        let mut scales = Vec::new();
+        if let Some((plane, block)) = operand.scales {
+            scales.reserve(codes.len());
+            for k in panel.start..panel.start + panel.len {
+                let scale = |column| plane.code(k / block, column) as u8;
+                scales.extend((first..first + count).map(scale));
+            }
+        }
+        platform.decode_strip(panel, &codes, &scales, count, self);
     }
 }
 
-/// The body of [`Platform::decode_strip`]: `codes` are rows of `count` columns.
+/// The body of [`Platform::decode_strip`]: `codes`, and `scales` if there are any, are rows of `count`
+/// columns.
 #[inline(always)]
-pub fn decode_strip(panel: &Panel, codes: &[u32], count: usize, strip: &mut StripB) {
+pub fn decode_strip(panel: &Panel, codes: &[u32], scales: &[u8], count: usize, strip: &mut StripB) {
     let wide = strip.shifts.len();
     let mut exponents = vec![ZERO; panel.padded() * wide];
     let mut low = [EMPTY.low; WIDEST];
@@ -382,6 +446,17 @@ pub fn decode_strip(panel: &Panel, codes: &[u32], count: usize, strip: &mut Stri
             for (special, &code) in strip.special.iter_mut().zip(codes) {
                 let number = panel.plan.b.unpack(code.into());
                 *special |= number.is_nan() || number.is_infinite();
+            }
+        }
+        if panel.plan.scale.is_some() {
+            let scales = &scales[k * count..][..count];
+            if move_exponents(panel.plan, scales, values, exponents) {
+                for (special, &code) in strip.special.iter_mut().zip(scales) {
+                    *special |= panel
+                        .plan
+                        .scale
+                        .is_some_and(|s| s.format.unpack(code.into()).is_nan());
+                }
             }
         }
         for ((low, high), &e) in low.iter_mut().zip(&mut high).zip(&*exponents) {
@@ -407,9 +482,18 @@ pub fn decode_strip(panel: &Panel, codes: &[u32], count: usize, strip: &mut Stri
             let relative = (TOP - (e.max(ZERO / 2) - shift)).clamp(0, 255);
             *gap = if e == ZERO { 255 } else { relative } as u8;
         }
-        if !panel.plan.absolute() {
+        if !panel.plan.absolute() && panel.plan.scale.is_none() {
             for (value, factor) in values.iter_mut().zip(factors) {
                 *value *= factor;
+            }
+        }
+    }
+    if panel.plan.scale.is_some() {
+        for (position, k) in panel.positions() {
+            let scales = &scales[k * count..][..count];
+            let values = &mut strip.values[position * wide..][..count];
+            for ((value, &scale), &shift) in values.iter_mut().zip(scales).zip(&shifts) {
+                *value = rescale(panel.plan, *value, scale, shift);
             }
         }
     }

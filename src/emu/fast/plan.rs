@@ -1,7 +1,7 @@
 //! Which models the kernel can compute, and the constants it needs for one.
 
-use crate::emu::Arithmetic;
 use crate::emu::step::{Fused, Step};
+use crate::emu::{Arithmetic, Scale};
 use crate::num::{Format, Rounding, Specials};
 
 /// How a step's sum becomes the accumulator.
@@ -37,6 +37,8 @@ pub struct Plan {
     pub output: Output,
     /// Two groups in turn from zero, C added last: the order in which the k of a span are taken.
     pub halves: Option<Vec<usize>>,
+    /// Scales, powers of two: they move the exponents of operands.
+    pub scale: Option<Scale>,
     pub nan: u64,
 }
 
@@ -68,10 +70,10 @@ impl Plan {
             | Step::IntegerSum(_)
             | Step::StickyRne(_) => return None,
         };
-        if arithmetic.scale.is_some() {
-            return None;
-        }
         let output = output(fused, arithmetic.accumulator)?;
+        if arithmetic.scale.is_some() && (output == Output::Fp16 || halves.is_some()) {
+            return None; // their exponents are absolute
+        }
         let (a, b) = (arithmetic.a, arithmetic.b);
         // The product of two significands must be exact in an f32, and codes fit 32 bits; packing
         // takes the largest magnitudes for the special ones.
@@ -113,6 +115,7 @@ impl Plan {
             floor,
             output,
             halves,
+            scale: arithmetic.scale,
             nan: fused.nan.0,
         })
     }
@@ -139,7 +142,7 @@ impl Plan {
     /// Whether operands are taken at their own scale. Formats of up to five exponent bits need no
     /// other, and FP16 results have an absolute grid.
     pub fn absolute(&self) -> bool {
-        self.a.exponent_bits() <= 5 && self.b.exponent_bits() <= 5
+        self.scale.is_none() && self.a.exponent_bits() <= 5 && self.b.exponent_bits() <= 5
     }
 }
 

@@ -114,14 +114,20 @@ impl Platform {
     }
 
     /// Takes a row of A apart.
-    pub(super) fn decode_row(self, plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
+    pub(super) fn decode_row(
+        self,
+        plan: &Plan,
+        codes: &[u32],
+        scales: &[u8],
+        row: &mut Row,
+    ) -> Decoded {
         match self.0 {
-            Set::Portable => pack::decode_row(plan, codes, row),
+            Set::Portable => pack::decode_row(plan, codes, scales, row),
             #[cfg(any(target_arch = "aarch64", test))]
-            Set::Neon => pack::decode_row(plan, codes, row),
+            Set::Neon => pack::decode_row(plan, codes, scales, row),
             // SAFETY: `available` detected AVX2 or more before it made a value of these variants.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 => unsafe { decode_row_avx2(plan, codes, row) },
+            Set::Avx2 | Set::Avx512 => unsafe { decode_row_avx2(plan, codes, scales, row) },
         }
     }
 
@@ -130,16 +136,19 @@ impl Platform {
         self,
         panel: &Panel,
         codes: &[u32],
+        scales: &[u8],
         count: usize,
         strip: &mut StripB,
     ) {
         match self.0 {
-            Set::Portable => pack::decode_strip(panel, codes, count, strip),
+            Set::Portable => pack::decode_strip(panel, codes, scales, count, strip),
             #[cfg(any(target_arch = "aarch64", test))]
-            Set::Neon => pack::decode_strip(panel, codes, count, strip),
+            Set::Neon => pack::decode_strip(panel, codes, scales, count, strip),
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 => unsafe { decode_strip_avx2(panel, codes, count, strip) },
+            Set::Avx2 | Set::Avx512 => unsafe {
+                decode_strip_avx2(panel, codes, scales, count, strip)
+            },
         }
     }
 
@@ -181,14 +190,20 @@ impl Platform {
 // The same plain Rust, compiled for wider vectors.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn decode_row_avx2(plan: &Plan, codes: &[u32], row: &mut Row) -> Decoded {
-    pack::decode_row(plan, codes, row)
+unsafe fn decode_row_avx2(plan: &Plan, codes: &[u32], scales: &[u8], row: &mut Row) -> Decoded {
+    pack::decode_row(plan, codes, scales, row)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn decode_strip_avx2(panel: &Panel, codes: &[u32], count: usize, strip: &mut StripB) {
-    pack::decode_strip(panel, codes, count, strip);
+unsafe fn decode_strip_avx2(
+    panel: &Panel,
+    codes: &[u32],
+    scales: &[u8],
+    count: usize,
+    strip: &mut StripB,
+) {
+    pack::decode_strip(panel, codes, scales, count, strip);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -35,6 +35,7 @@ fn plan(output: Output, halves: bool) -> Plan {
     let short = matches!(output, Output::Fp32Short(_) | Output::Fp16Short);
     let half = matches!(output, Output::Fp16 | Output::Fp16Short);
     Plan {
+        scale: None,
         a: Format::Fp16,
         b: Format::Fp16,
         accumulator: if half { Format::Fp16 } else { Format::Fp32 },

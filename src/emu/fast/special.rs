@@ -78,17 +78,22 @@ pub(super) fn settle(
     let n = problem.n;
     let a = problem.a.plane(batch);
     let b = problem.b.transposed().plane(batch);
+    let scales = problem.scales;
     let (a_format, b_format) = (fast.arithmetic.a, fast.arithmetic.b);
 
     let columns: Vec<(usize, Specials)> = (0..n)
         .into_par_iter()
         .filter(|&column| flags.columns[column].load(Ordering::Relaxed))
-        .map(|column| (column, Specials::of(b_format, b, column)))
+        .map(|column| {
+            let scales = scales.map(|s| s.b.transposed().plane(batch));
+            (column, Specials::of(b_format, b, scales, column, fast))
+        })
         .collect();
     out.par_chunks_mut(n).enumerate().for_each(|(index, out)| {
         let row = rows.start + index;
         if flags.rows[index].load(Ordering::Relaxed) {
-            let mine = Specials::of(a_format, a, row);
+            let scales = scales.map(|s| s.a.plane(batch));
+            let mine = Specials::of(a_format, a, scales, row, fast);
             let mut others = columns.iter().peekable();
             for (column, out) in out.iter_mut().enumerate() {
                 let other = others.next_if(|(c, _)| *c == column).map(|(_, s)| s);
@@ -116,9 +121,21 @@ struct Specials {
 }
 
 impl Specials {
-    fn of(format: Format, plane: Plane, row: usize) -> Specials {
+    /// A NaN among the scales is one too.
+    fn of(
+        format: Format,
+        plane: Plane,
+        scales: Option<Plane>,
+        row: usize,
+        fast: &Fast,
+    ) -> Specials {
+        let nan = |scales: Plane| {
+            let format = fast.plan.scale.expect("scales have a format").format;
+            let mut codes = (0..scales.columns).map(|block| scales.code(row, block));
+            codes.any(|code| format.unpack(code).is_nan())
+        };
         let mut specials = Specials {
-            nan: false,
+            nan: scales.is_some_and(nan),
             infinities: Vec::new(),
         };
         for k in 0..plane.columns {

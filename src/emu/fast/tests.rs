@@ -94,7 +94,8 @@ fn kernels_are_the_exact_engine() {
     for architecture in Catalogue::builtin().architectures() {
         for rule in architecture.instructions.iter().flat_map(|i| &i.rules) {
             let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-            if known.contains(&arithmetic) {
+            // Scales only change what is packed; tests/systems compares that.
+            if known.contains(&arithmetic) || arithmetic.scale.is_some() {
                 continue;
             }
             if let Some(plan) = Plan::of(&arithmetic) {
