@@ -11,6 +11,7 @@
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: `.npy` files in and out, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`generate`]: operands that a seed determines.
 //! * [`identify`]: which models of the catalogue give a D.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`cli`]: the commands; nothing there computes.
@@ -37,6 +38,7 @@
 
 pub mod cli;
 pub mod emu;
+pub mod generate;
 pub mod identify;
 pub mod io;
 pub mod num;

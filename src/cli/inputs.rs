@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use super::args::{OperandArgs, Tf32Input};
 use crate::emu::{Arithmetic, Problem};
+use crate::generate::{Role, Spec};
 use crate::io::npy::NpyFile;
 use crate::io::{file_sha256, payload_sha256};
 use crate::num::Format;
@@ -91,6 +92,15 @@ impl Operand {
     }
 }
 
+/// Opens a file, or makes the operand that `generate:...` stands for.
+pub fn open(path: &Path, format: Format, role: Role) -> Result<NpyFile> {
+    let spec = path.to_str().and_then(Spec::parse).transpose();
+    match spec.map_err(anyhow::Error::msg)? {
+        None => NpyFile::open(path),
+        Some(spec) => NpyFile::made(path, &spec.tensor(format, role)),
+    }
+}
+
 /// A, B and perhaps C.
 pub struct Operands<'a> {
     args: &'a OperandArgs,
@@ -106,17 +116,21 @@ impl<'a> Operands<'a> {
     /// Opens and checks the files: formats first, then shapes, so that a message names the first
     /// thing a person would mend.
     pub fn read(args: &'a OperandArgs, arithmetic: &Arithmetic) -> Result<Operands<'a>> {
-        let a = NpyFile::open(&args.a)?;
-        let b = NpyFile::open(&args.b)?;
-        let c = args.c.as_deref().map(NpyFile::open).transpose()?;
-        let open = |path: Option<&Path>| path.map(NpyFile::open).transpose();
-        let scale_a = open(args.scale_a.as_deref())?;
-        let scale_b = open(args.scale_b.as_deref())?;
-        let scales = match (arithmetic.scale, scale_a.zip(scale_b)) {
-            (Some(scale), Some((a, b))) => Some([
-                Operand::read(a, scale.format)?,
-                Operand::read(b, scale.format)?,
-            ]),
+        let a = open(&args.a, arithmetic.a, Role::A)?;
+        let b = open(&args.b, arithmetic.b, Role::B)?;
+        let c = args.c.as_deref();
+        let c = c
+            .map(|c| open(c, arithmetic.addend(), Role::C))
+            .transpose()?;
+        let scales = match (
+            arithmetic.scale,
+            args.scale_a.as_deref().zip(args.scale_b.as_deref()),
+        ) {
+            (Some(scale), Some((a, b))) => {
+                let read =
+                    |path, role| Operand::read(open(path, scale.format, role)?, scale.format);
+                Some([read(a, Role::ScaleA)?, read(b, Role::ScaleB)?])
+            }
             _ => None,
         };
         let operands = Operands {

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod completions;
 mod digest;
+mod generate;
 mod identify;
 mod inputs;
 mod progress;
@@ -52,6 +53,7 @@ enum Command {
     Check(check::Check),
     Identify(identify::Identify),
     Replay(replay::Replay),
+    Generate(generate::Generate),
     Digest(digest::Digest),
     Archs(archs::Archs),
     Bench(bench::Bench),
@@ -89,6 +91,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Check(command) => command.run(),
         Command::Identify(command) => command.run(),
         Command::Replay(command) => command.run(),
+        Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Bench(command) => command.run(),

@@ -1,4 +1,4 @@
-//! Input files, mapped into memory.
+//! Input files, mapped into memory, and bytes that stand for one.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,18 @@ use memmap2::Mmap;
 #[derive(Debug)]
 pub struct MappedFile {
     path: PathBuf,
-    map: Mmap,
-    length: u64,
-    modified: Option<SystemTime>,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped {
+        map: Mmap,
+        length: u64,
+        modified: Option<SystemTime>,
+    },
+    /// Made by this program: nobody can change them.
+    Made(Vec<u8>),
 }
 
 impl MappedFile {
@@ -42,14 +51,27 @@ impl MappedFile {
         let map = unsafe { Mmap::map(&file) }.context("cannot be mapped into memory")?;
         Ok(MappedFile {
             path: path.to_owned(),
-            length: map.len() as u64,
-            modified: about.modified().ok(),
-            map,
+            bytes: Bytes::Mapped {
+                length: map.len() as u64,
+                modified: about.modified().ok(),
+                map,
+            },
         })
     }
 
+    /// Bytes that stand for a file called `name`.
+    pub fn made(name: &Path, bytes: Vec<u8>) -> MappedFile {
+        MappedFile {
+            path: name.to_owned(),
+            bytes: Bytes::Made(bytes),
+        }
+    }
+
     pub fn bytes(&self) -> &[u8] {
-        &self.map
+        match &self.bytes {
+            Bytes::Mapped { map, .. } => map,
+            Bytes::Made(bytes) => bytes,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -61,9 +83,14 @@ impl MappedFile {
     /// # Errors
     /// If it was changed or removed meanwhile, so that nothing read from it can be trusted.
     pub fn confirm_unchanged(&self) -> Result<()> {
+        let Bytes::Mapped {
+            length, modified, ..
+        } = &self.bytes
+        else {
+            return Ok(());
+        };
         let now = std::fs::metadata(&self.path).ok();
-        let same =
-            now.is_some_and(|now| now.len() == self.length && now.modified().ok() == self.modified);
+        let same = now.is_some_and(|now| now.len() == *length && now.modified().ok() == *modified);
         ensure!(
             same,
             "{}: was changed while it was being read; run again when it is at rest",

@@ -9,6 +9,7 @@ mod classes;
 mod combinations;
 mod digest;
 mod formats;
+mod generated;
 mod layouts;
 mod operands;
 mod outputs;

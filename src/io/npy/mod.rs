@@ -34,7 +34,21 @@ impl NpyFile {
     /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<NpyFile> {
         let name = || path.display().to_string();
-        let file = MappedFile::open(path).with_context(name)?;
+        NpyFile::read(MappedFile::open(path).with_context(name)?)
+    }
+
+    /// A tensor as the file that [`write_npy`] would make of it, under a name of its own.
+    ///
+    /// # Errors
+    /// None of an array that can be written.
+    pub fn made(name: &Path, tensor: &Tensor) -> Result<NpyFile> {
+        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
+        write_npy(tensor, &mut bytes)?;
+        NpyFile::read(MappedFile::made(name, bytes))
+    }
+
+    fn read(file: MappedFile) -> Result<NpyFile> {
+        let name = || file.path().display().to_string();
         let header = Header::parse(file.bytes()).with_context(name)?;
         Ok(NpyFile {
             file: Arc::new(file),

@@ -1,0 +1,84 @@
+//! `tcverify generate`: operands that a seed determines, as files.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+
+use super::args::any_format;
+use super::{Ending, show};
+use crate::generate::{Role, Spec};
+use crate::io::npy::write_npy;
+use crate::io::{Output, payload_sha256};
+use crate::num::Format;
+
+/// Write an operand that a seed determines
+///
+/// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
+/// 'check' and 'replay' take generate:SEED:CLASS:SHAPE in place of A, B, C and scales.
+/// docs/capturing.md specifies the generator.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify generate --dtype bf16 --role a generate:7:normal:4096x4096 -o a.npy
+  tcverify check --arch h100 --dtype bf16 --d-digest 9f86d081... \\
+      generate:7:normal:4096x4096 generate:7:normal:4096x4096
+
+Classes: normal (eight binades below 2), wide (all exponents), subnormal, special (zeros, infinities and
+NaNs among the rest), cancel (products that cancel in pairs).")]
+pub struct Generate {
+    /// generate:SEED:CLASS:SHAPE, such as generate:7:normal:4096x4096
+    #[arg(value_name = "SPEC", value_parser = spec)]
+    spec: Spec,
+
+    /// Format of the numbers
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    dtype: Format,
+
+    /// Which operand it is; each has numbers of its own
+    #[arg(long, value_name = "WHICH")]
+    role: RoleName,
+
+    /// Where to write it; "-" is standard output
+    #[arg(long, short, value_name = "X.npy")]
+    output: PathBuf,
+
+    /// Do not print the digest
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RoleName {
+    A,
+    B,
+    C,
+    ScaleA,
+    ScaleB,
+}
+
+fn spec(text: &str) -> Result<Spec, String> {
+    Spec::parse(text).unwrap_or_else(|| Err("it begins with generate:".to_owned()))
+}
+
+impl Generate {
+    pub fn run(self) -> Result<Ending> {
+        let role = match self.role {
+            RoleName::A => Role::A,
+            RoleName::B => Role::B,
+            RoleName::C => Role::C,
+            RoleName::ScaleA => Role::ScaleA,
+            RoleName::ScaleB => Role::ScaleB,
+        };
+        let output = Output::prepare(&self.output)?;
+        let tensor = self.spec.tensor(self.dtype, role);
+        output
+            .commit(|out| write_npy(&tensor, out))
+            .with_context(|| self.output.display().to_string())?;
+        if !self.quiet && self.output.as_os_str() != "-" {
+            let digest = payload_sha256(&tensor);
+            show::print(|out| writeln!(out, "{digest}  {}", self.output.display()))?;
+        }
+        Ok(Ending::Done)
+    }
+}

@@ -1,0 +1,366 @@
+//! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
+//! product can be verified from the digest of its D alone. `docs/capturing.md` specifies it.
+
+use rayon::prelude::*;
+
+use crate::num::{Class as Number, Format, Kind};
+use crate::tensor::Tensor;
+
+/// What a path begins with that names a generated operand instead of a file.
+pub const PREFIX: &str = "generate:";
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Eight binades below 2, as activations and weights are.
+    Normal,
+    /// Every exponent of finite numbers.
+    Wide,
+    /// Subnormal numbers and zeros.
+    Subnormal,
+    /// As `Wide`, and one in sixteen each a zero, an infinity and a NaN.
+    Special,
+    /// Pairs of products that cancel, one in sixteen but for the last bit.
+    Cancel,
+}
+
+/// Which operand: its numbers do not depend on those of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    A,
+    B,
+    C,
+    ScaleA,
+    ScaleB,
+}
+
+/// An operand to generate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    pub seed: u64,
+    pub class: Class,
+    pub shape: Vec<usize>,
+}
+
+/// The most elements: what a path says must not allocate more than a machine has.
+const MOST: usize = 1 << 32;
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// SplitMix64's output function (Steele, Lea, Flood 2014).
+fn mix(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Class {
+    pub const ALL: [Class; 5] = [
+        Class::Normal,
+        Class::Wide,
+        Class::Subnormal,
+        Class::Special,
+        Class::Cancel,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Normal => "normal",
+            Class::Wide => "wide",
+            Class::Subnormal => "subnormal",
+            Class::Special => "special",
+            Class::Cancel => "cancel",
+        }
+    }
+}
+
+impl Spec {
+    /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`. `None` if the text
+    /// does not begin like one.
+    ///
+    /// # Errors
+    /// A sentence on what is wrong with it.
+    pub fn parse(text: &str) -> Option<Result<Spec, String>> {
+        let rest = text.strip_prefix(PREFIX)?;
+        Some(Spec::parse_rest(rest).map_err(|reason| {
+            format!("{text}: {reason}; expected {PREFIX}SEED:CLASS:ROWSxCOLUMNS")
+        }))
+    }
+
+    fn parse_rest(text: &str) -> Result<Spec, String> {
+        let parts: Vec<_> = text.split(':').collect();
+        let [seed, class, shape] = parts[..] else {
+            return Err(format!("{} parts after the prefix, not three", parts.len()));
+        };
+        let seed = seed
+            .parse()
+            .map_err(|_| format!("{seed:?} is no seed (a number below 2^64)"))?;
+        let class = Class::ALL
+            .into_iter()
+            .find(|c| c.name() == class)
+            .ok_or_else(|| {
+                let names = Class::ALL.map(Class::name).join(", ");
+                format!("{class:?} is no class ({names})")
+            })?;
+        let axes: Result<Vec<usize>, _> = shape.split('x').map(str::parse).collect();
+        let shape = match axes {
+            Ok(axes) if axes.len() >= 2 && !axes.contains(&0) => axes,
+            _ => return Err(format!("{shape:?} is no shape of a matrix or a batch")),
+        };
+        let elements = shape
+            .iter()
+            .try_fold(1usize, |n, &axis| n.checked_mul(axis));
+        if elements.is_none_or(|n| n > MOST) {
+            return Err(format!("more than {MOST} elements"));
+        }
+        Ok(Spec { seed, class, shape })
+    }
+
+    /// The operand.
+    pub fn tensor(&self, format: Format, role: Role) -> Tensor {
+        let width = format.bytes();
+        let columns = self.shape[self.shape.len() - 1];
+        let rows = self.shape.iter().product::<usize>() / columns;
+        let mut payload = vec![0; rows * columns * width];
+        payload
+            .par_chunks_mut(columns * width)
+            .enumerate()
+            .for_each(|(row, bytes)| {
+                for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
+                    let code = self.code(format, role, [row, column], columns);
+                    bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+                }
+            });
+        Tensor::from_payload(format, self.shape.clone(), payload)
+    }
+
+    fn word(&self, role: Role, index: usize) -> u64 {
+        let stream = mix(self.seed.wrapping_add(GOLDEN.wrapping_mul(role as u64 + 1)));
+        mix(stream.wrapping_add(GOLDEN.wrapping_mul(index as u64 + 1)))
+    }
+
+    /// The code of an element; rows count through the batch.
+    fn code(&self, format: Format, role: Role, [row, column]: [usize; 2], columns: usize) -> u64 {
+        let index = row * columns + column;
+        let word = self.word(role, index);
+        match self.class {
+            Class::Cancel if matches!(role, Role::A | Role::B) => {
+                // k runs along the rows of A and down the columns of B.
+                let (odd, apart) = match role {
+                    Role::A => (column % 2 == 1, 1),
+                    _ => (row % 2 == 1, columns),
+                };
+                let partner = if odd { index - apart } else { index };
+                let code = number(format, Class::Normal, self.word(role, partner));
+                let last = u64::from(odd && role == Role::A && word >> 32 & 15 == 0);
+                let negative = if odd && role == Role::A {
+                    format.sign_mask()
+                } else {
+                    0
+                };
+                finite(format, code ^ negative ^ last << format.ignored_bits())
+            }
+            Class::Cancel => number(format, Class::Normal, word),
+            class => number(format, class, word),
+        }
+    }
+}
+
+/// A number of a class (not `Cancel`) from a random word: its sign from bit 63, its exponent field
+/// from bits 32 to 47, its fraction from the lowest.
+fn number(format: Format, class: Class, word: u64) -> u64 {
+    if format.is_integer() {
+        return word & format.max_code();
+    }
+    let bits = format.fraction_bits();
+    let (fields, random) = (1u64 << format.exponent_bits(), word >> 32 & 0xffff);
+    let bias = format.bias() as u64;
+    if format.kind() == Kind::Scale {
+        let field = (bias + random % 8).saturating_sub(4).min(fields - 2);
+        return field << bits | word & ((1 << bits) - 1);
+    }
+    let sign = format.sign(word >> 63 == 1);
+    let fraction = word & ((1 << bits) - 1);
+    // The largest field of IEEE formats is that of infinities.
+    let largest = fields - 1 - u64::from(format.infinity(false).is_some());
+    let special = |magnitude: u64| sign | magnitude << format.ignored_bits();
+    let field = match class {
+        Class::Subnormal => 0,
+        // Short formats have no eight binades below 2.
+        Class::Normal if format.exponent_bits() > 3 => bias.saturating_sub(random % 8),
+        Class::Special if random % 16 == 0 => return format.zero(word >> 63 == 1),
+        Class::Special if random % 16 == 1 => {
+            let infinity = format.infinity(word >> 63 == 1);
+            return infinity.unwrap_or_else(|| format.max_finite(word >> 63 == 1));
+        }
+        Class::Special if random % 16 == 2 && format.infinity(false).is_some() => {
+            return special((fields - 1) << bits | fraction | 1 << (bits - 1));
+        }
+        Class::Special if random % 16 == 2 => return format.max_code(),
+        _ => random % (largest + 1),
+    };
+    finite(format, special(field << bits | fraction))
+}
+
+/// A code that is no NaN: where the largest numbers' neighbours are, the last bit is cleared.
+fn finite(format: Format, code: u64) -> u64 {
+    match format.unpack(code).class {
+        Number::Finite => code,
+        _ if format.zero(true) != format.sign_mask() => 0, // FNUZ: the code of -0
+        _ => code & !(1 << format.ignored_bits()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_read() {
+        let spec = Spec::parse("generate:7:normal:2x3x4").unwrap().unwrap();
+        assert_eq!((spec.seed, spec.class), (7, Class::Normal));
+        assert_eq!(spec.shape, [2, 3, 4]);
+        assert_eq!(Spec::parse("a.npy"), None);
+        for (text, words) in [
+            ("generate:", "three"),
+            ("generate:x:normal:2x2", "seed"),
+            ("generate:1:odd:2x2", "subnormal"),
+            ("generate:1:normal:22", "shape"),
+            ("generate:1:normal:2x0", "shape"),
+            ("generate:1:normal:99999999999x99999999999", "elements"),
+            ("generate:1:normal:70000x70000", "elements"),
+        ] {
+            let reason = Spec::parse(text).unwrap().unwrap_err();
+            assert!(reason.contains(words), "{reason}");
+        }
+    }
+
+    /// Every format and class: codes in range, finite but for `special`, and both signs.
+    #[test]
+    fn numbers_are_of_their_class() {
+        for format in Format::ALL {
+            for class in Class::ALL {
+                let shape = vec![40, 50];
+                let spec = Spec {
+                    seed: 3,
+                    class,
+                    shape,
+                };
+                let tensor = spec.tensor(format, Role::A);
+                let plane = tensor.planes();
+                let plane = plane.plane(0);
+                let mut specials = 0;
+                for at in 0..2000 {
+                    let code = plane.code(at / 50, at % 50);
+                    assert!(code <= format.max_code(), "{format}");
+                    let n = format.unpack(code);
+                    specials += usize::from(n.class != Number::Finite);
+                    if class == Class::Subnormal && format.kind() == Kind::Float {
+                        assert!(n.significand >> format.fraction_bits() == 0, "{format}");
+                    }
+                }
+                if class != Class::Special {
+                    assert_eq!(specials, 0, "{format} {class:?}");
+                } else if format.infinity(false).is_some() {
+                    assert!((150..400).contains(&specials), "{format} {specials}");
+                }
+            }
+        }
+    }
+
+    /// Fixed for ever, and computed by scripts/capture/tcgenerate.py: other programs generate the same.
+    #[test]
+    fn first_codes() {
+        let spec = |class| Spec {
+            seed: 1,
+            class,
+            shape: vec![1, 4],
+        };
+        let codes = |class, format, role| -> Vec<u64> {
+            let tensor = spec(class).tensor(format, role);
+            let planes = tensor.planes();
+            (0..4)
+                .map(|column| planes.plane(0).code(0, column))
+                .collect()
+        };
+        let known: [(Class, Format, Role, [u64; 4]); 8] = [
+            (
+                Class::Normal,
+                Format::Fp16,
+                Role::A,
+                [0x3d1e, 0xb9ee, 0x2978, 0xb3a9],
+            ),
+            (
+                Class::Wide,
+                Format::Bf16,
+                Role::B,
+                [0x61e8, 0x1957, 0x73fa, 0xfed6],
+            ),
+            (
+                Class::Special,
+                Format::E4m3,
+                Role::A,
+                [0x46, 0xce, 0x68, 0xd9],
+            ),
+            (
+                Class::Cancel,
+                Format::Tf32,
+                Role::A,
+                [0x3fa3_c000, 0xbfa3_c000, 0x3d2f_0000, 0xbd2f_0000],
+            ),
+            (
+                Class::Subnormal,
+                Format::Fp32,
+                Role::C,
+                [0x8051_111e, 0x0073_635c, 0x8074_94ee, 0x001e_297b],
+            ),
+            (
+                Class::Normal,
+                Format::Int8,
+                Role::B,
+                [0x68, 0xd7, 0x7a, 0x56],
+            ),
+            (
+                Class::Special,
+                Format::E5m2fnuz,
+                Role::B,
+                [0x24, 0x1b, 0x66, 0xbe],
+            ),
+            (
+                Class::Normal,
+                Format::Ue4m3,
+                Role::ScaleA,
+                [0x38, 0x56, 0x19, 0x24],
+            ),
+        ];
+        for (class, format, role, expected) in known {
+            assert_eq!(
+                codes(class, format, role),
+                expected,
+                "{class:?} {format} {role:?}"
+            );
+        }
+    }
+
+    /// The first product of a pair undoes the second, mostly.
+    #[test]
+    fn products_cancel_in_pairs() {
+        let spec = |shape: [usize; 2]| Spec {
+            seed: 5,
+            class: Class::Cancel,
+            shape: shape.to_vec(),
+        };
+        let a = spec([8, 64]).tensor(Format::Fp16, Role::A);
+        let b = spec([64, 8]).tensor(Format::Fp16, Role::B);
+        let (a, b) = (a.planes().plane(0), b.planes().plane(0));
+        let mut exact = 0;
+        for k in (0..64).step_by(2) {
+            for i in 0..8 {
+                assert_eq!(b.code(k, i), b.code(k + 1, i));
+                exact += usize::from(a.code(i, k) == a.code(i, k + 1) ^ 0x8000);
+                assert_eq!(a.code(i, k) | 1, a.code(i, k + 1) ^ 0x8000 | 1);
+            }
+        }
+        assert!((220..254).contains(&exact), "{exact} of 256");
+    }
+}
