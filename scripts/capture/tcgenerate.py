@@ -133,7 +133,9 @@ def generate(seed: int, kind: str, shape: tuple, role: str, name: str) -> np.nda
             code = number(f, "normal", words(seed, stream, partner))
             if role == "a":
                 width = 1 + f.exponent_bits + f.fraction_bits + f.ignored_bits
-                if f.specials != "integer":
+                if f.specials == "scale":
+                    flip = np.uint64(0)
+                elif f.specials != "integer":
                     flip = np.uint64(1 << (width - 1))
                 elif name.startswith("int"):
                     flip = np.uint64(1 << (f.fraction_bits - 1))
