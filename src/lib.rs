@@ -38,5 +38,6 @@ pub mod cli;
 pub mod emu;
 pub mod io;
 pub mod num;
+pub mod probe;
 pub mod report;
 pub mod tensor;

@@ -1,0 +1,66 @@
+//! How far below the largest term a term still counts, and how it is rounded there (Hawkeye,
+//! Alg. 5 and 6): the largest term cancels, so that the small one is all that remains.
+
+use crate::probe::suite::Bench;
+
+const TELLS: &str = "fraction bits, rounding of alignment";
+
+pub fn write(bench: &mut Bench) {
+    let (big, reach) = (bench.big, bench.big - bench.lowest_product().max(bench.lowest_result()));
+    for d in 1..=reach.min(70) {
+        for (m, e) in [(1u64, big - d), (3, big - d - 1), (5, big - d - 2)] {
+            for negative in [false, true] {
+                if m == 5 && negative {
+                    continue;
+                }
+                let sign = if negative { "-" } else { "" };
+                let small = format!("{sign}{m} * 2^{e}");
+                bench
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("2^{big} - 2^{big} + {small}, all products of the first step"),
+                    )
+                    .product(0, false, 1, big)
+                    .product(1, true, 1, big)
+                    .product(2, negative, m, e)
+                    .tag(
+                        if negative { "depth-negative" } else { "depth" },
+                        m as i32,
+                        d,
+                    )
+                    .done();
+                if m != 1 {
+                    continue;
+                }
+                bench
+                    .case("alignment", TELLS, format!("C = 2^{big}, -2^{big} + {small}"))
+                    .product(0, true, 1, big)
+                    .product(1, negative, m, e)
+                    .c(false, 1, big)
+                    .done();
+                bench
+                    .case("alignment", TELLS, format!("2^{big} - 2^{big}, C = {small}"))
+                    .product(0, false, 1, big)
+                    .product(1, true, 1, big)
+                    .c(negative, m, e)
+                    .tag(
+                        if negative { "depth-c-negative" } else { "depth-c" },
+                        m as i32,
+                        d,
+                    )
+                    .done();
+                bench
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("2^{big} at k = 0, -2^{big} at k = 2, {small} at k = 5"),
+                    )
+                    .product(0, false, 1, big)
+                    .product(2, true, 1, big)
+                    .product(5, negative, m, e)
+                    .done();
+            }
+        }
+    }
+}
