@@ -158,11 +158,11 @@ fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format
     PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
 }
 
-fn operand_format() -> impl TypedValueParser<Value = Format> {
+pub fn operand_format() -> impl TypedValueParser<Value = Format> {
     format_of(&OPERANDS)
 }
 
-fn accumulator_format() -> impl TypedValueParser<Value = Format> {
+pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new([
         PossibleValue::new("f32").aliases(["fp32", "float32"]),
         PossibleValue::new("f16").aliases(["fp16", "float16", "half"]),

@@ -6,7 +6,10 @@ mod bench;
 mod check;
 mod completions;
 mod digest;
+mod infer;
 mod inputs;
+pub mod model_file;
+mod probe;
 mod progress;
 mod replay;
 mod show;
@@ -53,6 +56,8 @@ enum Command {
     Digest(digest::Digest),
     Archs(archs::Archs),
     Bench(bench::Bench),
+    Probe(probe::Probe),
+    Infer(infer::Infer),
     Completions(completions::Completions),
 }
 
@@ -89,6 +94,8 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Probe(command) => command.run(),
+        Command::Infer(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

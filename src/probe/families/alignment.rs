@@ -30,6 +30,16 @@ pub fn write(bench: &mut Bench) {
                         d,
                     )
                     .done();
+                bench
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("2^{big} at k = 0, -2^{big} at k = 1, {small} at k = 4"),
+                    )
+                    .product(0, false, 1, big)
+                    .product(1, true, 1, big)
+                    .product(4, negative, m, e)
+                    .done();
                 if m != 1 {
                     continue;
                 }
@@ -50,15 +60,33 @@ pub fn write(bench: &mut Bench) {
                         d,
                     )
                     .done();
+                for (i, j, k) in [(0, 2, 5), (2, 3, 6), (1, 9, 17)] {
+                    bench
+                        .case(
+                            "alignment",
+                            TELLS,
+                            format!("2^{big} at k = {i}, -2^{big} at k = {j}, {small} at k = {k}"),
+                        )
+                        .product(i, false, 1, big)
+                        .product(j, true, 1, big)
+                        .product(k, negative, m, e)
+                        .done();
+                }
+            }
+        }
+    }
+    // A C far below a product, of either sign: dropped, cut, or floored to one unit.
+    let lowest = bench.lowest_result();
+    for d in (10..160).step_by(5).chain([22, 23, 24, 26, 27, 28, 29, 31, 32, 33]) {
+        for top in [0, big] {
+            for negative in [false, true] {
+                if top - d < lowest {
+                    continue;
+                }
                 bench
-                    .case(
-                        "alignment",
-                        TELLS,
-                        format!("2^{big} at k = 0, -2^{big} at k = 2, {small} at k = 5"),
-                    )
-                    .product(0, false, 1, big)
-                    .product(2, true, 1, big)
-                    .product(5, negative, m, e)
+                    .case("alignment", TELLS, format!("2^{top} and C = 2^{} of either sign", top - d))
+                    .product(0, false, 1, top)
+                    .c(negative, 1, top - d)
                     .done();
             }
         }

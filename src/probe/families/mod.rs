@@ -7,6 +7,7 @@ mod low;
 mod mixed;
 mod order;
 mod overflow;
+mod pairs;
 mod products;
 mod rounding;
 mod specials;
@@ -23,6 +24,7 @@ pub fn all(bench: &mut Bench) {
         alignment::write,
         rounding::write,
         products::write,
+        pairs::write,
         subnormals::write,
         low::write,
         zeros::write,

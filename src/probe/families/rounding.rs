@@ -60,30 +60,62 @@ pub fn write(bench: &mut Bench) {
                     if flip || m == 5 {
                         continue;
                     }
-                    // Carried up to 4, two fraction bits of the base lie below the last bit kept.
-                    bench
-                        .case(
-                            "rounding",
-                            TELLS,
-                            format!("{all}C = 2^{base}, three times 2^{base} and {m} * 2^{e})"),
-                        )
-                        .c(negative, 1, base)
-                        .powers(0..3, negative, base)
-                        .product(3, negative, m, e)
-                        .tag(name, m as i32, p - q)
-                        .done();
-                    bench
-                        .case(
+                    // Carried up to 4, two fraction bits of the base lie below the last bit kept;
+                    // at the end of K, no later step takes the result apart again.
+                    for from in [0, 124] {
+                        let pen = bench.case(
                             "rounding",
                             TELLS,
                             format!(
-                                "{all}C = 2^{base} + 2^{}, three times 2^{base} and {m} * 2^{e})",
-                                base - q + 3
+                                "{all}C = 2^{base}, three times 2^{base} and {m} * 2^{e}) from \
+                                 k = {from}"
                             ),
+                        );
+                        let pen = pen
+                            .c(negative, 1, base)
+                            .powers(from..from + 3, negative, base)
+                            .product(from + 3, negative, m, e);
+                        let tagged = from == 124;
+                        pen.tag(if tagged { name } else { "" }, m as i32 * i32::from(tagged), (p - q) * i32::from(tagged))
+                            .done();
+                        let odd = q.max(4) - 3;
+                        bench
+                            .case(
+                                "rounding",
+                                TELLS,
+                                format!(
+                                    "{all}C = 2^{base} + 2^{}, three times 2^{base} and {m} * 2^{e}) \
+                                     from k = {from}",
+                                    base - odd
+                                ),
+                            )
+                            .c(negative, (1 << odd) + 1, base - odd)
+                            .powers(from..from + 3, negative, base)
+                            .product(from + 3, negative, m, e)
+                            .done();
+                    }
+                }
+            }
+        }
+    }
+    // A tie, and one bit far below it: how far bits next to C count for the last rounding.
+    let top = bench.accumulator.max_exponent() - 2;
+    let c = base.max(bench.lowest_product() + p + 12).min(top);
+    for d in p + 1..p + 20 {
+        for negative in [false, true] {
+            for (m, flip) in [(1u64, false), (3, true)] {
+                // Above 2^c one product makes the tie at c - p, below it at c - p - 1.
+                let tie = if flip { c - p - 1 } else { c - p };
+                for opposite in [false, true] {
+                    bench
+                        .case(
+                            "rounding",
+                            TELLS,
+                            format!("C = 2^{c}, a tie next to it and one bit at 2^{}", c - d),
                         )
-                        .c(negative, (1 << (q.max(4) - 3)) + 1, base - q.max(4) + 3)
-                        .powers(0..3, negative, base)
-                        .product(3, negative, m, e)
+                        .c(negative, 1, c)
+                        .product(0, negative != flip, m, tie)
+                        .product(1, negative != opposite, 1, c - d)
                         .done();
                 }
             }

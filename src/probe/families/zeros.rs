@@ -68,4 +68,22 @@ pub fn write(bench: &mut Bench) {
             .tag("negative-underflow", e - result, 0)
             .done();
     }
+    // A -0 that arises from flushing, followed by products of -0 to the end: it lasts unless C is
+    // flushed on the way.
+    let least = acc.min_exponent();
+    if negative(b) != b.zero(false) {
+        for k in (1..K - 1).filter(|k| k % 2 == 1 || *k > 100) {
+            let pen = bench
+                .case(
+                    "zeros",
+                    "flush of C between instructions",
+                    format!("a negative subnormal sum at k = {k}, then -0 to the end"),
+                )
+                .c(false, 1, least)
+                .product(k, true, 3, least - 1);
+            (k + 1..K)
+                .fold(pen, |pen, k| pen.codes(k, 0, one_b | b.sign_mask()))
+                .done();
+        }
+    }
 }

@@ -1,0 +1,189 @@
+//! Hypotheses against answers.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::{Mismatch, prepare, variations};
+use crate::emu::Arithmetic;
+use crate::emu::step::{Formats, Step};
+use crate::probe::{Prepared, Suite};
+
+/// Answers, and the cases in the order in which they refute hypotheses fastest.
+pub struct Evidence<'a> {
+    pub formats: Formats,
+    answers: &'a [u64],
+    cases: Vec<Prepared>,
+    /// Cases that have refuted something move forward.
+    order: RefCell<Vec<usize>>,
+    /// Codes of NaN among the answers.
+    pub nans: Vec<u64>,
+}
+
+impl<'a> Evidence<'a> {
+    pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
+        let (formats, cases) = prepare(suite);
+        let n = cases.len();
+        // Far apart in the suite: neighbours ask the same question.
+        let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
+        let order = (0..n).map(|i| i * stride % n).collect();
+        let mut nans: Vec<u64> = answers
+            .iter()
+            .copied()
+            .filter(|&code| formats.accumulator.unpack(code).is_nan())
+            .collect();
+        nans.sort_unstable();
+        nans.dedup();
+        Evidence {
+            formats,
+            answers,
+            cases,
+            order: RefCell::new(order),
+            nans,
+        }
+    }
+
+    /// Whether the engine can run this step.
+    fn possible(&self, step: &Step) -> bool {
+        let Formats { a, b, accumulator } = self.formats;
+        let step = step.clone();
+        Arithmetic {
+            a,
+            b,
+            accumulator,
+            step,
+        }
+        .check()
+        .is_ok()
+    }
+
+    /// The number of answers that a step does not give, counted no further than one above `limit`.
+    pub fn misses(&self, step: &Step, limit: usize) -> usize {
+        self.count(step, limit, self.cases.len())
+    }
+
+    fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
+        let mut order = self.order.borrow_mut();
+        let mut misses = 0;
+        for i in 0..cases.min(order.len()) {
+            let case = order[i];
+            if self.cases[case].answer(self.formats, step) != self.answers[case] {
+                misses += 1;
+                // Counts over a part of the cases must be over the same part each time.
+                if limit == 0 {
+                    order.swap(i, i / 2);
+                }
+                if misses > limit {
+                    break;
+                }
+            }
+        }
+        misses
+    }
+
+    /// A case that refutes a step, if one does.
+    pub fn first_miss(&self, step: &Step) -> Option<usize> {
+        let mut order = self.order.borrow_mut();
+        let missed = |&case: &usize| {
+            self.cases[case].answer(self.formats, step) != self.answers[case]
+        };
+        let at = order.iter().position(missed)?;
+        let case = order[at];
+        order.swap(at, at / 2);
+        Some(case)
+    }
+
+    /// All answers that a step does not give.
+    pub fn mismatches(&self, step: &Step) -> Vec<Mismatch> {
+        let all = (0..self.cases.len()).map(|case| Mismatch {
+            case,
+            expected: self.cases[case].answer(self.formats, step),
+            answered: self.answers[case],
+        });
+        all.filter(|m| m.expected != m.answered).collect()
+    }
+
+    /// The first of some steps that gives every answer.
+    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
+        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
+        steps.iter().find(exact).cloned()
+    }
+
+    /// The plausible values of a constant other than its own.
+    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
+        variations::values(name, step, self.formats, &self.nans)
+    }
+
+    /// A step with another value of a constant, if the engine can run it.
+    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
+        variations::with(step, name, value).filter(|step| self.possible(step))
+    }
+
+    /// The step that misses fewest answers, from the most promising starts of every kind.
+    pub fn best(&self, kinds: &[Vec<Step>]) -> Step {
+        /// Cases that rank starts, and starts of a kind that are worth a descent.
+        const SAMPLE: usize = 300;
+        const DESCENTS: usize = 3;
+        let mut ranked: Vec<(usize, usize, Step)> = Vec::new();
+        for (kind, starts) in kinds.iter().enumerate() {
+            let mut mine: Vec<_> = starts
+                .iter()
+                .filter(|step| self.possible(step))
+                .map(|step| (self.count(step, usize::MAX - 1, SAMPLE), kind, step.clone()))
+                .collect();
+            mine.sort_by_key(|(misses, ..)| *misses);
+            mine.truncate(DESCENTS);
+            ranked.extend(mine);
+        }
+        ranked.sort_by_key(|(misses, kind, _)| (*misses, *kind));
+        let mut best: Option<(usize, Step)> = None;
+        for (_, _, start) in ranked {
+            let (_, step) = self.descend(start, SAMPLE);
+            let (misses, step) = self.descend(step, self.cases.len());
+            if best.as_ref().is_none_or(|(least, _)| misses < *least) {
+                best = Some((misses, step));
+            }
+            if misses == 0 {
+                break;
+            }
+        }
+        let (_, step) = best.expect("every kind has starts");
+        step
+    }
+
+    /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
+    fn descend(&self, mut step: Step, cases: usize) -> (usize, Step) {
+        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        loop {
+            let before = misses;
+            for constant in step.constants() {
+                for value in self.values(&step, &constant.name) {
+                    if misses == 0 {
+                        return (0, step);
+                    }
+                    // Zeros far below all terms are as good as zeros just below.
+                    if value.as_i64().is_some_and(|n| n < -300) {
+                        continue;
+                    }
+                    let Some(candidate) = self.with(&step, &constant.name, &value) else {
+                        continue;
+                    };
+                    if candidate == step {
+                        continue;
+                    }
+                    let count = self.count(&candidate, misses - 1, cases);
+                    if count < misses {
+                        (misses, step) = (count, candidate);
+                    }
+                }
+            }
+            if misses == before {
+                return (misses, step);
+            }
+        }
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
