@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod completions;
 mod digest;
+mod features;
 mod infer;
 mod inputs;
 pub mod model_file;
@@ -58,6 +59,7 @@ enum Command {
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
+    Features(features::Features),
     Completions(completions::Completions),
 }
 
@@ -96,6 +98,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),
+        Command::Features(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

@@ -39,6 +39,11 @@ pub fn write(bench: &mut Bench) {
                     .product(0, false, 1, big)
                     .product(1, true, 1, big)
                     .product(4, negative, m, e)
+                    .tag(
+                        if negative { "far-negative" } else { "far" },
+                        m as i32,
+                        d,
+                    )
                     .done();
                 if m != 1 {
                     continue;

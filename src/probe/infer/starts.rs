@@ -197,11 +197,20 @@ fn halves(reading: &Reading, nan: Code) -> Vec<Step> {
         let patterns = [
             (4, vec![0, 1]),
             (2, vec![0]),
+            (4, vec![2, 3]),
+            (4, vec![0, 3]),
+            (4, vec![1, 2]),
+            (2, vec![1]),
             (8, vec![0, 1, 2, 3]),
             (span, (0..span / 2).collect()),
         ];
         for (period, first) in patterns {
-            for half in fused(reading, nan).filter(|half| half.group == reading.groups[0]) {
+            let group = reading.groups[0];
+            for half in fused(reading, nan).filter(|half| half.group == group) {
+                let depth = reading.zero_exponent - half.zero_exponent;
+                if depth != half.fraction_bits as i32 {
+                    continue;
+                }
                 for closing in [NearestEven, TowardZero] {
                     all.push(Step::FusedHalves(FusedHalves {
                         span,
