@@ -128,7 +128,10 @@ impl Features {
 fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
     let width = |column: &Column| {
         let cells = column.features.iter().map(|f| f.value.chars().count());
-        cells.chain([column.name.chars().count()]).max().unwrap_or(0)
+        cells
+            .chain([column.name.chars().count()])
+            .max()
+            .unwrap_or(0)
     };
     show::print(|out| {
         write!(

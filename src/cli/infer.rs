@@ -162,7 +162,11 @@ fn explained_text(
         "EXPLAINED  one model gives all {} answers, bit for bit\n",
         suite.cases.len()
     )?;
-    writeln!(out, "  model     {}*{} -> {}", suite.a, suite.b, suite.accumulator)?;
+    writeln!(
+        out,
+        "  model     {}*{} -> {}",
+        suite.a, suite.b, suite.accumulator
+    )?;
     writeln!(out, "            {}", step.summary())?;
     writeln!(out, "  SHA-256   {}", found.arithmetic.sha256())?;
     for finding in &found.constants {
@@ -188,8 +192,16 @@ fn explained_text(
             false => names.join(", "),
         }
     };
-    writeln!(out, "\n  catalogue, every constant the same:  {}", names(true))?;
-    writeln!(out, "  catalogue, every answer the same:    {}", names(false))?;
+    writeln!(
+        out,
+        "\n  catalogue, every constant the same:  {}",
+        names(true)
+    )?;
+    writeln!(
+        out,
+        "  catalogue, every answer the same:    {}",
+        names(false)
+    )?;
     writeln!(
         out,
         "\nCase numbers are those of manifest.json. Each constant was varied with the others as found."
@@ -208,7 +220,11 @@ fn contradicted_text(
         "UNEXPLAINED  no hypothesis of a known kind gives all {n} answers\n"
     )?;
     writeln!(out, "  best      {}", best.arithmetic.step.summary())?;
-    writeln!(out, "            gives {} of {n} answers, not {failed}", n - failed)?;
+    writeln!(
+        out,
+        "            gives {} of {n} answers, not {failed}",
+        n - failed
+    )?;
     let json = serde_json::to_string(&best.arithmetic.step)?;
     writeln!(out, "            {json}")?;
     let families = |list: &mut Vec<(&'static str, usize)>| {
@@ -256,7 +272,10 @@ fn contradicted_text(
             decimal(format, case.c),
             terms.join(", ")
         )?;
-        for (what, code) in [("expected", mismatch.expected), ("answered", mismatch.answered)] {
+        for (what, code) in [
+            ("expected", mismatch.expected),
+            ("answered", mismatch.answered),
+        ] {
             writeln!(
                 out,
                 "    {what}  0x{code:0digits$x}  {}",

@@ -120,7 +120,9 @@ pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o777));
     }
     // The whole error would name the temporary directory, which means nothing to anyone.
-    let beside = builder.tempdir_in(parent).map_err(|e| io::Error::from(e.kind()));
+    let beside = builder
+        .tempdir_in(parent)
+        .map_err(|e| io::Error::from(e.kind()));
     let beside = beside.with_context(failed)?;
     fill(suite, beside.path()).with_context(failed)?;
     fs::rename(beside.path(), folder).with_context(failed)?;

@@ -45,7 +45,9 @@ impl Suite {
     /// If nothing accumulates in that format.
     pub fn new(a: Format, b: Format, accumulator: Format) -> Result<Suite, String> {
         if accumulator.infinity(false).is_none() || accumulator.ignored_bits() != 0 {
-            return Err(format!("{accumulator} is no accumulator: fp32, fp16 or fp64 is"));
+            return Err(format!(
+                "{accumulator} is no accumulator: fp32, fp16 or fp64 is"
+            ));
         }
         let mut bench = Bench::new(a, b, accumulator);
         families::all(&mut bench);
@@ -210,9 +212,7 @@ impl Pen<'_> {
         if !possible {
             return;
         }
-        let new = bench
-            .seen
-            .insert((case.a.clone(), case.b.clone(), case.c));
+        let new = bench.seen.insert((case.a.clone(), case.b.clone(), case.c));
         if new || case.tag != Tag::default() {
             bench.cases.push(case);
         }

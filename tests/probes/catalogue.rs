@@ -91,7 +91,11 @@ fn the_catalogue_is_named() {
         .iter()
         .map(|k| format!("{} {} {}", k.architecture, k.instruction, k.same))
         .collect();
-    for name in ["hopper wgmma true", "hopper mma true", "blackwell tcgen05 true"] {
+    for name in [
+        "hopper wgmma true",
+        "hopper mma true",
+        "blackwell tcgen05 true",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name}: {names:?}");
     }
     assert!(!names.iter().any(|n| n.starts_with("ampere")), "{names:?}");

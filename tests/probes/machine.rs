@@ -54,7 +54,12 @@ pub fn recognised(what: &str, machine: &Arithmetic) -> Box<Explained> {
         ),
     };
     let (mine, theirs) = (machine.step.constants(), &found.constants);
-    assert_eq!(mine.len(), theirs.len(), "{what}: {:?}", found.arithmetic.step);
+    assert_eq!(
+        mine.len(),
+        theirs.len(),
+        "{what}: {:?}",
+        found.arithmetic.step
+    );
     for (constant, finding) in mine.iter().zip(theirs) {
         assert_eq!(constant.name, finding.name, "{what}");
         if finding.determined() {

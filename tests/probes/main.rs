@@ -7,5 +7,6 @@ mod support;
 mod catalogue;
 mod commands;
 mod corrupted;
+mod features;
 mod machine;
 mod made_up;

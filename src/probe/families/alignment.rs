@@ -6,7 +6,10 @@ use crate::probe::suite::Bench;
 const TELLS: &str = "fraction bits, rounding of alignment";
 
 pub fn write(bench: &mut Bench) {
-    let (big, reach) = (bench.big, bench.big - bench.lowest_product().max(bench.lowest_result()));
+    let (big, reach) = (
+        bench.big,
+        bench.big - bench.lowest_product().max(bench.lowest_result()),
+    );
     for d in 1..=reach.min(70) {
         for (m, e) in [(1u64, big - d), (3, big - d - 1), (5, big - d - 2)] {
             for negative in [false, true] {
@@ -39,28 +42,36 @@ pub fn write(bench: &mut Bench) {
                     .product(0, false, 1, big)
                     .product(1, true, 1, big)
                     .product(4, negative, m, e)
-                    .tag(
-                        if negative { "far-negative" } else { "far" },
-                        m as i32,
-                        d,
-                    )
+                    .tag(if negative { "far-negative" } else { "far" }, m as i32, d)
                     .done();
                 if m != 1 {
                     continue;
                 }
                 bench
-                    .case("alignment", TELLS, format!("C = 2^{big}, -2^{big} + {small}"))
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("C = 2^{big}, -2^{big} + {small}"),
+                    )
                     .product(0, true, 1, big)
                     .product(1, negative, m, e)
                     .c(false, 1, big)
                     .done();
                 bench
-                    .case("alignment", TELLS, format!("2^{big} - 2^{big}, C = {small}"))
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("2^{big} - 2^{big}, C = {small}"),
+                    )
                     .product(0, false, 1, big)
                     .product(1, true, 1, big)
                     .c(negative, m, e)
                     .tag(
-                        if negative { "depth-c-negative" } else { "depth-c" },
+                        if negative {
+                            "depth-c-negative"
+                        } else {
+                            "depth-c"
+                        },
                         m as i32,
                         d,
                     )
@@ -82,14 +93,21 @@ pub fn write(bench: &mut Bench) {
     }
     // A C far below a product, of either sign: dropped, cut, or floored to one unit.
     let lowest = bench.lowest_result();
-    for d in (10..160).step_by(5).chain([22, 23, 24, 26, 27, 28, 29, 31, 32, 33]) {
+    for d in (10..160)
+        .step_by(5)
+        .chain([22, 23, 24, 26, 27, 28, 29, 31, 32, 33])
+    {
         for top in [0, big] {
             for negative in [false, true] {
                 if top - d < lowest {
                     continue;
                 }
                 bench
-                    .case("alignment", TELLS, format!("2^{top} and C = 2^{} of either sign", top - d))
+                    .case(
+                        "alignment",
+                        TELLS,
+                        format!("2^{top} and C = 2^{} of either sign", top - d),
+                    )
                     .product(0, false, 1, top)
                     .c(negative, 1, top - d)
                     .done();

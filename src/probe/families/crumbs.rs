@@ -23,7 +23,11 @@ pub fn write(bench: &mut Bench) {
                 .case("crumbs", TELLS, purpose)
                 .powers([i, j], false, c - d)
                 .c(false, 1, c)
-                .tag("crumbs", j as i32 - i as i32, if i == 0 { d - p } else { 100 + d })
+                .tag(
+                    "crumbs",
+                    j as i32 - i as i32,
+                    if i == 0 { d - p } else { 100 + d },
+                )
                 .done();
         };
         if d != p - 1 {

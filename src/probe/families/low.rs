@@ -67,7 +67,11 @@ pub fn write(bench: &mut Bench) {
                 .powers(0..n, false, e)
                 .done();
             bench
-                .case("low", TELLS, format!("{n} products of 2^{e} and no zero beside C = 2^{result}"))
+                .case(
+                    "low",
+                    TELLS,
+                    format!("{n} products of 2^{e} and no zero beside C = 2^{result}"),
+                )
                 .powers(0..n, false, e)
                 .c(false, 1, result)
                 .done();

@@ -45,7 +45,16 @@ pub fn write(bench: &mut Bench) {
             .tag("swamp-c", j as i32, 0)
             .done();
     }
-    for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (0, 16), (62, 63)] {
+    for (i, j) in [
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (1, 2),
+        (2, 3),
+        (3, 4),
+        (0, 16),
+        (62, 63),
+    ] {
         let purpose = format!(
             "2^{big} at k = {i}, -2^{big} at {j}, C = 2^{small}: C survives if it is added apart"
         );
@@ -58,7 +67,16 @@ pub fn write(bench: &mut Bench) {
             .done();
     }
     // Two small terms beside one pair: who shares a partial sum with whom.
-    for (x, y) in [(2, 3), (2, 4), (4, 5), (4, 8), (8, 16), (3, 7), (5, 6), (16, 17)] {
+    for (x, y) in [
+        (2, 3),
+        (2, 4),
+        (4, 5),
+        (4, 8),
+        (8, 16),
+        (3, 7),
+        (5, 6),
+        (16, 17),
+    ] {
         bench
             .case(
                 "order",

@@ -17,13 +17,21 @@ pub fn write(bench: &mut Bench) {
         let from = top - bench.precision() - 3;
         for e in from..=top {
             bench
-                .case("overflow", TELLS, format!("C the largest number, and 2^{e}"))
+                .case(
+                    "overflow",
+                    TELLS,
+                    format!("C the largest number, and 2^{e}"),
+                )
                 .c_code(c)
                 .product(0, negative, 1, e)
                 .tag("overflow", e - top, negative.into())
                 .done();
             bench
-                .case("overflow", TELLS, format!("C the largest number, and twice 2^{e}"))
+                .case(
+                    "overflow",
+                    TELLS,
+                    format!("C the largest number, and twice 2^{e}"),
+                )
                 .c_code(c)
                 .powers(0..2, negative, e)
                 .done();
@@ -48,7 +56,11 @@ pub fn write(bench: &mut Bench) {
                 .done();
             for k in [1, 3, 9, 17, 40] {
                 bench
-                    .case("overflow", TELLS, format!("2^{e} at k = 0, -2^{e} at k = {k}"))
+                    .case(
+                        "overflow",
+                        TELLS,
+                        format!("2^{e} at k = 0, -2^{e} at k = {k}"),
+                    )
                     .product(0, negative, 1, e)
                     .product(k, !negative, 1, e)
                     .done();
@@ -56,9 +68,15 @@ pub fn write(bench: &mut Bench) {
         }
         let max = |f: crate::num::Format| f.max_finite(false);
         for n in [1usize, 2, 4, 8, 16, 64] {
-            let pen = bench.case("overflow", TELLS, format!("{n} products of the largest numbers"));
+            let pen = bench.case(
+                "overflow",
+                TELLS,
+                format!("{n} products of the largest numbers"),
+            );
             (0..n)
-                .fold(pen, |pen, k| pen.codes(k, max(a) | a.sign(negative), max(b)))
+                .fold(pen, |pen, k| {
+                    pen.codes(k, max(a) | a.sign(negative), max(b))
+                })
                 .done();
             for c in [false, true] {
                 let pen = bench.case(
@@ -67,7 +85,9 @@ pub fn write(bench: &mut Bench) {
                     format!("{n} products of the largest numbers and one of the other sign, C = 1"),
                 );
                 (0..n)
-                    .fold(pen, |pen, k| pen.codes(k, max(a) | a.sign(negative), max(b)))
+                    .fold(pen, |pen, k| {
+                        pen.codes(k, max(a) | a.sign(negative), max(b))
+                    })
                     .codes(n, max(a) | a.sign(!negative), max(b))
                     .c(c, 1, 0)
                     .done();
@@ -83,15 +103,22 @@ pub fn write(bench: &mut Bench) {
             if n > 9 && n % 8 > 1 {
                 continue;
             }
-            for (index, (ma, mb)) in [(ma, mb), (ca.max(1), cb.max(1)), (ma, 1 << b.fraction_bits())]
-                .into_iter()
-                .enumerate()
+            for (index, (ma, mb)) in [
+                (ma, mb),
+                (ca.max(1), cb.max(1)),
+                (ma, 1 << b.fraction_bits()),
+            ]
+            .into_iter()
+            .enumerate()
             {
                 for c_too in [false, true] {
                     let mut pen = bench.case(
                         "overflow",
                         TELLS,
-                        format!("{n} products of full significands, C {}", ["zero", "too"][usize::from(c_too)]),
+                        format!(
+                            "{n} products of full significands, C {}",
+                            ["zero", "too"][usize::from(c_too)]
+                        ),
                     );
                     pen = (0..n).fold(pen, |pen, k| pen.factors(k, negative, [ma, mb], e));
                     if c_too {

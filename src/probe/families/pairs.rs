@@ -53,7 +53,9 @@ pub fn write(bench: &mut Bench) {
                     .case(
                         "pairs",
                         TELLS,
-                        format!("1 * 1 at k = {k} and a subnormal product of -1 next to it, C small"),
+                        format!(
+                            "1 * 1 at k = {k} and a subnormal product of -1 next to it, C small"
+                        ),
                     )
                     .product(k, false, 1, 0)
                     .codes(k ^ 1, x, y)

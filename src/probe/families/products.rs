@@ -22,7 +22,10 @@ pub fn write(bench: &mut Bench) {
             pen.tag("all-ones", n as i32, negative.into()).done();
         }
     }
-    let (big, reach) = (bench.big - 1, bench.big - bench.lowest_product().max(bench.lowest_result()));
+    let (big, reach) = (
+        bench.big - 1,
+        bench.big - bench.lowest_product().max(bench.lowest_result()),
+    );
     for d in 1..=reach.min(70) {
         for negative in [false] {
             let sign = if negative { '-' } else { '+' };
@@ -40,7 +43,11 @@ pub fn write(bench: &mut Bench) {
                 .factors(1, true, [3, 3], big - 2)
                 .product(2, negative, 1, big - d)
                 .tag(
-                    if negative { "unnormalised-negative" } else { "unnormalised" },
+                    if negative {
+                        "unnormalised-negative"
+                    } else {
+                        "unnormalised"
+                    },
                     d,
                     0,
                 )

@@ -76,8 +76,12 @@ pub fn write(bench: &mut Bench) {
                             .powers(from..from + 3, negative, base)
                             .product(from + 3, negative, m, e);
                         let tagged = from == 124;
-                        pen.tag(if tagged { name } else { "" }, m as i32 * i32::from(tagged), (p - q) * i32::from(tagged))
-                            .done();
+                        pen.tag(
+                            if tagged { name } else { "" },
+                            m as i32 * i32::from(tagged),
+                            (p - q) * i32::from(tagged),
+                        )
+                        .done();
                         let odd = q.max(4) - 3;
                         bench
                             .case(

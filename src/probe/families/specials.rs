@@ -14,15 +14,27 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     let mut all = vec![
         ("the largest exponent field, fraction 0", at(field)),
         ("the largest exponent field, fraction 1", at(field | 1)),
-        ("the largest exponent field, fraction full", at(field | fraction)),
-        ("the quiet bit", at(field | 1 << (format.fraction_bits() - 1))),
-        ("the largest exponent field, fraction 0, negative", at(field) | format.sign_mask()),
+        (
+            "the largest exponent field, fraction full",
+            at(field | fraction),
+        ),
+        (
+            "the quiet bit",
+            at(field | 1 << (format.fraction_bits() - 1)),
+        ),
+        (
+            "the largest exponent field, fraction 0, negative",
+            at(field) | format.sign_mask(),
+        ),
         ("everything set", at(field | fraction) | format.sign_mask()),
         ("the sign alone", format.sign_mask()),
     ];
     if format.ignored_bits() != 0 {
         all.push(("an infinity with an ignored bit", at(field) | 1));
-        all.push(("one with all ignored bits", code(format, false, 1, 0).unwrap_or(0) | (at(1) - 1)));
+        all.push((
+            "one with all ignored bits",
+            code(format, false, 1, 0).unwrap_or(0) | (at(1) - 1),
+        ));
         all.push(("ignored bits alone", at(1) - 1));
         all.push(("a NaN with ignored bits", at(field | 1) | 5));
     }
@@ -52,7 +64,10 @@ pub fn write(bench: &mut Bench) {
                         .case(
                             "specials",
                             TELLS,
-                            format!("{what} in {} at k = {k}, times {times}, beside 1 * 1", ["A", "B"][side]),
+                            format!(
+                                "{what} in {} at k = {k}, times {times}, beside 1 * 1",
+                                ["A", "B"][side]
+                            ),
                         )
                         .codes(k ^ 1, ones[0], ones[1])
                         .codes(k, x, y)
@@ -60,12 +75,20 @@ pub fn write(bench: &mut Bench) {
                 }
                 let (x, y) = if side == 0 { (x, y) } else { (y, x) };
                 bench
-                    .case("specials", TELLS, format!("{what} in {} times {times}, alone", ["A", "B"][side]))
+                    .case(
+                        "specials",
+                        TELLS,
+                        format!("{what} in {} times {times}, alone", ["A", "B"][side]),
+                    )
                     .codes(0, x, y)
                     .tag("special", side as i32, 0)
                     .done();
                 bench
-                    .case("specials", TELLS, format!("{what} in {} times {times}, C = -Inf", ["A", "B"][side]))
+                    .case(
+                        "specials",
+                        TELLS,
+                        format!("{what} in {} times {times}, C = -Inf", ["A", "B"][side]),
+                    )
                     .codes(2, x, y)
                     .c_code(acc.infinity(true).unwrap_or(0))
                     .done();
@@ -80,7 +103,11 @@ pub fn write(bench: &mut Bench) {
                 let (x, y) = if side == 0 { (x, 0) } else { (0, x) };
                 for k in [0, 1] {
                     bench
-                        .case("specials", TELLS, format!("{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"))
+                        .case(
+                            "specials",
+                            TELLS,
+                            format!("{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"),
+                        )
                         .codes(k, x, y)
                         .codes(k ^ 1, z, ones[1])
                         .done();
@@ -119,7 +146,11 @@ pub fn write(bench: &mut Bench) {
     if let (Some(plus), Some(minus)) = (a.infinity(false), a.infinity(true)) {
         for (i, j) in [(0, 1), (0, 2), (0, 9), (0, 70)] {
             bench
-                .case("specials", TELLS, format!("+Inf at k = {i}, -Inf at k = {j}"))
+                .case(
+                    "specials",
+                    TELLS,
+                    format!("+Inf at k = {i}, -Inf at k = {j}"),
+                )
                 .codes(i, plus, ones[1])
                 .codes(j, minus, ones[1])
                 .tag("inf-inf", i as i32, j as i32)

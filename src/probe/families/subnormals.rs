@@ -28,15 +28,27 @@ pub fn write(bench: &mut Bench) {
                             format!("the {what} subnormal of {name}'s format times 2^{up}"),
                         )
                         .codes(0, x, y)
-                        .tag(tag, if tag.is_empty() { 0 } else { side as i32 }, if tag.is_empty() { 0 } else { up })
+                        .tag(
+                            tag,
+                            if tag.is_empty() { 0 } else { side as i32 },
+                            if tag.is_empty() { 0 } else { up },
+                        )
                         .done();
                 }
             }
         }
         let fraction = (1u64 << acc.fraction_bits()) - 1;
-        for (index, c) in [1, 2, 3, fraction / 2 + 1, fraction, fraction + 1, fraction + 2]
-            .into_iter()
-            .enumerate()
+        for (index, c) in [
+            1,
+            2,
+            3,
+            fraction / 2 + 1,
+            fraction,
+            fraction + 1,
+            fraction + 2,
+        ]
+        .into_iter()
+        .enumerate()
         {
             bench
                 .case(
@@ -52,7 +64,9 @@ pub fn write(bench: &mut Bench) {
                     .case(
                         "subnormals",
                         TELLS,
-                        format!("C = {c} times the smallest subnormal, and twice that as product {k}"),
+                        format!(
+                            "C = {c} times the smallest subnormal, and twice that as product {k}"
+                        ),
                     )
                     .c_code(c | acc.sign(negative))
                     .product(k, false, 1, bench_lowest(acc) + 1)
@@ -62,7 +76,11 @@ pub fn write(bench: &mut Bench) {
         // A subnormal result of normal terms, first through C.
         let least = acc.min_exponent();
         bench
-            .case("subnormals", TELLS, "two normal numbers differ by a subnormal")
+            .case(
+                "subnormals",
+                TELLS,
+                "two normal numbers differ by a subnormal",
+            )
             .c(negative, 3, least - 1)
             .product(0, !negative, 1, least)
             .tag("subnormal-out", 0, negative.into())
@@ -76,7 +94,11 @@ pub fn write(bench: &mut Bench) {
                         format!("one product, {m} * 2^{e}, where results are subnormal"),
                     )
                     .product(0, negative, m, e)
-                    .tag("subnormal-product", if m == 1 { e } else { 9999 }, negative.into())
+                    .tag(
+                        "subnormal-product",
+                        if m == 1 { e } else { 9999 },
+                        negative.into(),
+                    )
                     .done();
                 bench
                     .case(

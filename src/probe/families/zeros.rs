@@ -63,8 +63,20 @@ pub fn write(bench: &mut Bench) {
     let (lowest, result) = (bench.lowest_product(), bench.lowest_result());
     for e in (lowest..result).rev().take(12) {
         bench
-            .case("zeros", TELLS, format!("-2^{e}, below every result: which zero"))
+            .case(
+                "zeros",
+                TELLS,
+                format!("-2^{e}, below every result: which zero"),
+            )
             .product(0, true, 1, e)
+            .done();
+        bench
+            .case(
+                "zeros",
+                TELLS,
+                format!("-2^{e} at the end of K, below every result: which zero"),
+            )
+            .product(K - 1, true, 1, e)
             .tag("negative-underflow", e - result, 0)
             .done();
     }

@@ -15,16 +15,32 @@ const ROWS: [Row; 22] = [
     ("order", "order of the addition", order),
     ("addend", "position of C", addend),
     ("alignment_bits", "fraction bits of alignment", depth_text),
-    ("alignment_rounding", "rounding of alignment", alignment_rounding),
-    ("product_normalised", "products normalised", product_normalised),
-    ("sum_normalised", "sums normalised in between", sum_normalised),
+    (
+        "alignment_rounding",
+        "rounding of alignment",
+        alignment_rounding,
+    ),
+    (
+        "product_normalised",
+        "products normalised",
+        product_normalised,
+    ),
+    (
+        "sum_normalised",
+        "sums normalised in between",
+        sum_normalised,
+    ),
     ("carries", "room for carries", carries),
     ("adder_width", "width of the adder", adder_width),
     ("rounding", "rounding of the result", rounding),
     ("monotonic", "monotonic", monotonic),
     ("zero_of_cancellation", "1 - 1", cancellation),
     ("negative_zero", "-0 alone", negative_zero),
-    ("negative_underflow", "negative underflow", negative_underflow),
+    (
+        "negative_underflow",
+        "negative underflow",
+        negative_underflow,
+    ),
     ("overflow", "overflow", overflow),
     ("huge_products", "products beyond the range", huge_products),
     ("nan", "code of NaN", nan),
@@ -69,11 +85,18 @@ fn subnormals_in(x: &Answers) -> Option<String> {
 fn subnormals_c(x: &Answers) -> Option<String> {
     let format = x.format();
     let below = 1u64 << format.fraction_bits();
-    let all = x.all("subnormal-c").into_iter().filter_map(|(index, negative, d)| {
-        let case = x.suite.find(crate::probe::suite::Tag("subnormal-c", index, negative))?;
-        let c = x.suite.cases[case].c;
-        (c & (format.sign_mask() - 1) < below).then_some(d == c)
-    });
+    let all = x
+        .all("subnormal-c")
+        .into_iter()
+        .filter_map(|(index, negative, d)| {
+            let case = x
+                .suite
+                .find(crate::probe::suite::Tag("subnormal-c", index, negative))?;
+            let c = x.suite.cases[case].c;
+            // The largest ones: a result of few bits has room for no others.
+            let magnitude = c & (format.sign_mask() - 1);
+            (magnitude < below && magnitude > below / 4).then_some(!is_zero(format, d))
+        });
     kept(all)
 }
 
@@ -83,7 +106,10 @@ fn subnormals_out(x: &Answers) -> Option<String> {
     let lowest = format.min_exponent() - format.fraction_bits() as i32;
     let products = x.all("subnormal-product").into_iter();
     let products = products.filter(|&(e, ..)| (lowest..format.min_exponent()).contains(&e));
-    let all = through_c.into_iter().flatten().chain(products.map(|(.., d)| d));
+    let all = through_c
+        .into_iter()
+        .flatten()
+        .chain(products.map(|(.., d)| d));
     kept(all.map(|d| !is_zero(format, d)))
 }
 
@@ -149,6 +175,7 @@ fn adding(x: &Answers) -> Option<Adding> {
     Some(match (next, lost(x, 0, 2)?, lost(x, 2, 3)?) {
         (0, 0, _) if (1..=64).all(|j| lost(x, 0, j) == Some(0)) => Adding::Exact,
         (0, 0, _) => Adding::ExactGroups,
+        (0, _, 0) if missing(x, "swamp-c", 0, 0) == Some(0) => Adding::ExactGroups,
         (0, _, 0) => Adding::Pairs,
         (0, ..) => Adding::OneByOne,
         _ => Adding::Aligned,
@@ -186,7 +213,11 @@ fn largest_first(x: &Answers) -> Option<String> {
         .peekable();
     depths.peek()?;
     let same = depths.all(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
-    let text = if same { "aligned to the largest" } else { "depends on the place" };
+    let text = if same {
+        "aligned to the largest"
+    } else {
+        "depends on the place"
+    };
     Some(text.to_owned())
 }
 
@@ -215,7 +246,10 @@ fn depth_at(x: &Answers) -> Option<(i32, &'static str, &'static str)> {
             let seen: Vec<_> = seen.collect();
             let deepest = seen.iter().map(|(_, d, _)| *d).max()?;
             let kept = seen.iter().filter(|(.., code)| !is_zero(x.format(), *code));
-            let last = kept.map(|(_, d, _)| *d).max().filter(|last| *last < deepest)?;
+            let last = kept
+                .map(|(_, d, _)| *d)
+                .max()
+                .filter(|last| *last < deepest)?;
             // Rounded up, half a bit survives too, as a whole one.
             let half = x.number(name, 1, last)? == x.exact(name, 1, last - 1)?;
             Some((if half { last - 1 } else { last }, name, negative))
@@ -252,7 +286,10 @@ fn mode(up: (bool, bool, bool, bool)) -> &'static str {
 
 fn product_normalised(x: &Answers) -> Option<String> {
     let plain = depth(x)?;
-    let kept = |d: i32| x.get("unnormalised", d, 0).map(|code| !is_zero(x.format(), code));
+    let kept = |d: i32| {
+        x.get("unnormalised", d, 0)
+            .map(|code| !is_zero(x.format(), code))
+    };
     let deepest = (1..=70).filter(|&d| kept(d) == Some(true)).max()?;
     if kept(deepest + 1).is_none() {
         return None;
@@ -265,16 +302,18 @@ fn sum_normalised(x: &Answers) -> Option<String> {
     if adding(x)? != Adding::Aligned || addend(x)? != "with the products" {
         return None;
     }
-    // Fasi, 3.1.4: four crumbs reach past one; if the sum were normalised on the way, the last were
-    // lost.
-    let bits = depth(x)?;
-    let p = x.format().fraction_bits() as i32 + 1;
-    let d = p.max(bits);
-    let (got, exact) = (x.number("fasi-below-one", d, 0)?, x.exact("fasi-below-one", d, 0)?);
-    let unit = 2f64.powi(1 - p);
-    if (exact - 1.0) / unit < 1.0 {
-        return None;
-    }
+    // Fasi, 3.1.4: crumbs that one still has room for below it reach past one together; were the sum
+    // normalised on the way, those after that were lost.
+    let (bits, group) = (depth(x)?, group_text(x)?.parse::<i32>().ok()?);
+    let unit = 2f64.powi(-(x.format().fraction_bits() as i32));
+    let (got, _) = [4, 8, 16, 32]
+        .into_iter()
+        .filter(|n| *n <= group)
+        .filter_map(|n| {
+            let name = "fasi-below-one";
+            Some((x.number(name, bits + 1, n)?, x.exact(name, bits + 1, n)?))
+        })
+        .find(|(_, exact)| *exact >= 1.0 + unit)?;
     Some(if got >= 1.0 + unit { "no" } else { "yes" }.into())
 }
 
@@ -284,10 +323,8 @@ fn carries(x: &Answers) -> Option<String> {
     let mut sums = x.all("carries");
     sums.retain(|(n, ..)| group.is_none_or(|group| *n <= group));
     let wrong = |n: i32, code: u64| {
-        let (Some(exact), Some(got)) = (
-            x.exact("carries", n, 0),
-            super::value(x.format(), code),
-        ) else {
+        let (Some(exact), Some(got)) = (x.exact("carries", n, 0), super::value(x.format(), code))
+        else {
             return false;
         };
         // A lost carry changes half of the sum or more, not its last bits.
@@ -295,7 +332,9 @@ fn carries(x: &Answers) -> Option<String> {
     };
     match sums.iter().find(|(n, _, code)| wrong(*n, *code)) {
         Some((n, ..)) => Some(format!("wraps with {n} products and C")),
-        None => sums.last().map(|(n, ..)| format!("enough for {n} products and C")),
+        None => sums
+            .last()
+            .map(|(n, ..)| format!("enough for {n} products and C")),
     }
 }
 
@@ -337,8 +376,11 @@ fn rounding(x: &Answers) -> Option<String> {
 }
 
 fn monotonic(x: &Answers) -> Option<String> {
-    let pairs: Vec<_> = (8..=60)
-        .filter_map(|d| Some((x.number("fasi-below-one", d, 0)?, x.number("fasi-one", d, 0)?)))
+    let below = x.all("fasi-below-one").into_iter();
+    let pairs: Vec<_> = below
+        .filter_map(|(d, n, code)| {
+            Some((super::value(x.format(), code)?, x.number("fasi-one", d, n)?))
+        })
         .collect();
     if pairs.is_empty() {
         return None;

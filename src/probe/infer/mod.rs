@@ -87,12 +87,13 @@ impl Finding {
             }
         }
         integers.sort_unstable();
-        let runs = integers.chunk_by(|x, y| x + 1 == *y).map(|run| {
-            match (run.first(), run.last()) {
-                (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
-                _ => run.first().map_or(String::new(), i64::to_string),
-            }
-        });
+        let runs =
+            integers
+                .chunk_by(|x, y| x + 1 == *y)
+                .map(|run| match (run.first(), run.last()) {
+                    (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+                    _ => run.first().map_or(String::new(), i64::to_string),
+                });
         runs.chain(texts).collect::<Vec<_>>().join(", ")
     }
 }
@@ -117,11 +118,11 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
             suite.cases.len()
         ));
     }
-    if let Some(bad) = answers.iter().position(|&d| d > suite.accumulator.max_code()) {
-        return Err(format!(
-            "answer {bad} is no code of {}",
-            suite.accumulator
-        ));
+    if let Some(bad) = answers
+        .iter()
+        .position(|&d| d > suite.accumulator.max_code())
+    {
+        return Err(format!("answer {bad} is no code of {}", suite.accumulator));
     }
     let evidence = Evidence::new(suite, answers);
     let starts = starts::all(suite, answers, &evidence);
@@ -224,7 +225,11 @@ fn integer(
             }
         }
     }
-    let texts: Vec<_> = values.iter().filter(|v| v.as_i64().is_none()).cloned().collect();
+    let texts: Vec<_> = values
+        .iter()
+        .filter(|v| v.as_i64().is_none())
+        .cloned()
+        .collect();
     each(evidence, step, finding, &texts)
 }
 

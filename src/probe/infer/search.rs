@@ -84,9 +84,8 @@ impl<'a> Evidence<'a> {
     /// A case that refutes a step, if one does.
     pub fn first_miss(&self, step: &Step) -> Option<usize> {
         let mut order = self.order.borrow_mut();
-        let missed = |&case: &usize| {
-            self.cases[case].answer(self.formats, step) != self.answers[case]
-        };
+        let missed =
+            |&case: &usize| self.cases[case].answer(self.formats, step) != self.answers[case];
         let at = order.iter().position(missed)?;
         let case = order[at];
         order.swap(at, at / 2);
@@ -126,13 +125,15 @@ impl<'a> Evidence<'a> {
         const SAMPLE: usize = 240;
         /// Starts of a kind and of all kinds that are worth a descent, and a second one.
         const OF_A_KIND: usize = 3;
-        const FIRST: usize = 8;
+        const FIRST: usize = 10;
         const SECOND: usize = 2;
         let mut ranked: Vec<(usize, usize, &Step)> = Vec::new();
         for (kind, starts) in kinds.iter().enumerate() {
             let mut mine: Vec<(usize, usize, &Step)> = Vec::new();
             for step in starts.iter().filter(|step| self.possible(step)) {
-                let worst = mine.get(OF_A_KIND - 1).map_or(GLANCE, |(misses, ..)| *misses);
+                let worst = mine
+                    .get(OF_A_KIND - 1)
+                    .map_or(GLANCE, |(misses, ..)| *misses);
                 let misses = self.count(step, worst, GLANCE);
                 if misses < worst || mine.len() < OF_A_KIND {
                     mine.push((misses, kind, step));
@@ -145,12 +146,21 @@ impl<'a> Evidence<'a> {
         ranked.sort_by_key(|(misses, kind, _)| (*misses, *kind));
         let n = self.cases.len();
         // A few wrong answers of a machine that is known otherwise need no search.
-        let near = ranked.iter().map(|(.., step)| (self.count(step, n / 50, n), *step));
+        let near = ranked
+            .iter()
+            .map(|(.., step)| (self.count(step, n / 50, n), *step));
         if let Some((misses, step)) = near.min_by_key(|(misses, _)| *misses)
             && misses <= n / 50
         {
             return self.descend(step.clone(), n).1;
         }
+        // The best of each kind, then the others.
+        let mut seen = Vec::new();
+        ranked.sort_by_cached_key(|(misses, kind, _)| {
+            let again = seen.contains(kind);
+            seen.push(*kind);
+            (again, *misses, *kind)
+        });
         let mut found: Vec<(usize, Step)> = Vec::new();
         for (.., start) in ranked.into_iter().take(FIRST) {
             let (_, step) = self.descend(start.clone(), SAMPLE);

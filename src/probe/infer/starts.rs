@@ -57,8 +57,12 @@ impl Reading {
         };
         let mut groups = Vec::new();
         for (i, j) in [(0, 1), (2, 3), (1, 2)] {
-            let unit = suite.find(Tag("swamp", 63, 64)).and_then(|_| smallest(suite));
-            let survivors = answer(Tag("swamp", i, j)).zip(unit).and_then(|(code, unit)| count(acc, code, unit));
+            let unit = suite
+                .find(Tag("swamp", 63, 64))
+                .and_then(|_| smallest(suite));
+            let survivors = answer(Tag("swamp", i, j))
+                .zip(unit)
+                .and_then(|(code, unit)| count(acc, code, unit));
             if let Some(group) = survivors.and_then(|n| K.checked_sub(n)) {
                 groups.push(group);
             }
@@ -78,7 +82,9 @@ impl Reading {
 
         let mut depths: Vec<u32> = Vec::new();
         for name in ["depth", "depth-c"] {
-            let deepest = (1..=70).rev().find(|&d| answer(Tag(name, 1, d)).is_some_and(nonzero));
+            let deepest = (1..=70)
+                .rev()
+                .find(|&d| answer(Tag(name, 1, d)).is_some_and(nonzero));
             depths.extend(deepest.map(|d| d as u32));
             depths.extend(deepest.map(|d| d as u32 - 1));
         }
@@ -233,9 +239,9 @@ fn floor(reading: &Reading, acc: Format, nan: Code) -> Vec<Step> {
     let mut all = Vec::new();
     let least = acc.fraction_bits();
     for &group in &reading.groups {
-        for sums in [1, 2] {
+        for sums in [1, 2, 4] {
             for &fraction_bits in &reading.depths {
-                for addend_window in [None, Some(fraction_bits + 1)] {
+                for addend_window in [None, Some(fraction_bits + 1), Some(fraction_bits + 2)] {
                     all.push(Step::FusedFloor(FusedFloor {
                         group,
                         sums,
@@ -273,11 +279,11 @@ fn sticky(suite: &Suite, reading: &Reading, nan: Code) -> Vec<Step> {
         for &fraction_bits in reading.depths.iter().filter(|&&depth| depth >= 23) {
             for &pair in pairs {
                 for addend in [Addend::Value, Addend::HiddenBit] {
-                    for flags in 0..4 {
+                    for flags in 0..8 {
                         all.push(Step::StickyRne(StickyRne {
                             lanes,
                             group: group(lanes),
-                            width: fraction_bits + 1,
+                            width: fraction_bits + 1 + flags / 4,
                             fraction_bits,
                             zero_exponent: ZERO_LANE,
                             addend,
@@ -293,4 +299,3 @@ fn sticky(suite: &Suite, reading: &Reading, nan: Code) -> Vec<Step> {
     }
     all
 }
-

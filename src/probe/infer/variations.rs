@@ -83,10 +83,15 @@ fn patterns(period: usize) -> Vec<Value> {
         // Each half must get something.
         let subsets = 1..(1u32 << period) - 1;
         let members = |set: u32| (0..period).filter(move |&k| set >> k & 1 == 1);
-        return subsets.map(|set| json!(members(set).collect::<Vec<_>>())).collect();
+        return subsets
+            .map(|set| json!(members(set).collect::<Vec<_>>()))
+            .collect();
     }
     let mut all = Vec::new();
-    for run in (0..).map(|i| 1usize << i).take_while(|run| run * 2 <= period) {
+    for run in (0..)
+        .map(|i| 1usize << i)
+        .take_while(|run| run * 2 <= period)
+    {
         for half in 0..2 {
             let first = (0..period).filter(|k| k / run % 2 == half);
             all.push(json!(first.collect::<Vec<_>>()));
