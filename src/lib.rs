@@ -11,6 +11,7 @@
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: `.npy` files in and out, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`cli`]: the commands; nothing there computes.
 //!

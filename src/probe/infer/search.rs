@@ -187,8 +187,11 @@ impl<'a> Evidence<'a> {
                     if misses == 0 {
                         return (0, step);
                     }
-                    // Zeros far below all terms are as good as zeros just below.
-                    if value.as_i64().is_some_and(|n| n < -160) {
+                    // Zeros far below all terms are much alike.
+                    if value
+                        .as_i64()
+                        .is_some_and(|n| n < -160 && (n < -800 || n % 40 != 0))
+                    {
                         continue;
                     }
                     let Some(candidate) = self.with(&step, &constant.name, &value) else {
