@@ -10,3 +10,4 @@ mod corrupted;
 mod features;
 mod machine;
 mod made_up;
+mod suites;

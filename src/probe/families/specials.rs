@@ -156,13 +156,12 @@ pub fn write(bench: &mut Bench) {
                 .tag("inf-inf", i as i32, j as i32)
                 .done();
         }
-        for (index, c) in [infinity(false), infinity(true)].into_iter().enumerate() {
+        for c in [infinity(false), infinity(true)] {
             bench
                 .case("specials", TELLS, "+Inf and an infinite C")
                 .codes(0, plus, ones[1])
                 .c_code(c)
                 .done();
-            let _ = index;
         }
         bench
             .case("specials", TELLS, "Inf times 0")

@@ -208,8 +208,7 @@ fn order(x: &Answers) -> Option<String> {
 fn largest_first(x: &Answers) -> Option<String> {
     let places = |d| (0..5).map(move |place| x.get("fasi-order", d, place));
     let mut depths = (8..=60)
-        .map(|d| places(d).collect::<Option<Vec<_>>>())
-        .filter_map(|all| all)
+        .filter_map(|d| places(d).collect::<Option<Vec<_>>>())
         .peekable();
     depths.peek()?;
     let same = depths.all(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
@@ -291,9 +290,7 @@ fn product_normalised(x: &Answers) -> Option<String> {
             .map(|code| !is_zero(x.format(), code))
     };
     let deepest = (1..=70).filter(|&d| kept(d) == Some(true)).max()?;
-    if kept(deepest + 1).is_none() {
-        return None;
-    }
+    kept(deepest + 1)?;
     // 2.25 has the exponent 1 once normalised, so one bit fewer fits below.
     Some(if deepest >= plain { "no" } else { "yes" }.into())
 }

@@ -20,7 +20,7 @@ struct Reading {
     groups: Vec<usize>,
     /// The deepest term that survived, and one less for roundings that round it up.
     depths: Vec<u32>,
-    /// Bits of C that passed through.
+    /// The format's, and those of narrower results that are known.
     precisions: Vec<u32>,
     zero_exponent: i32,
 }
@@ -56,16 +56,11 @@ impl Reading {
             n.class == Class::Finite && n.significand != 0
         };
         let mut groups = Vec::new();
+        let unit = smallest(suite);
         for (i, j) in [(0, 1), (2, 3), (1, 2)] {
-            let unit = suite
-                .find(Tag("swamp", 63, 64))
-                .and_then(|_| smallest(suite));
-            let survivors = answer(Tag("swamp", i, j))
-                .zip(unit)
-                .and_then(|(code, unit)| count(acc, code, unit));
-            if let Some(group) = survivors.and_then(|n| K.checked_sub(n)) {
-                groups.push(group);
-            }
+            let survivors = answer(Tag("swamp", i, j)).zip(unit);
+            let survivors = survivors.and_then(|(code, unit)| count(acc, code, unit));
+            groups.extend(survivors.and_then(|n| K.checked_sub(n)));
         }
         // The first place whose crumb is not added to that of place 0.
         let kept = |j: i32, d: i32| {
@@ -92,14 +87,8 @@ impl Reading {
         dedup(&mut depths);
 
         let full = acc.fraction_bits() + 1;
-        let mut precisions = vec![full];
-        let below = |name, m| {
-            let tags = (0..70).rev().map(|d| Tag(name, m, d));
-            tags.filter_map(answer).count()
-        };
-        if below("below", 1) > 0 {
-            precisions.extend([14, 11].into_iter().filter(|&p| p < full));
-        }
+        let mut precisions = vec![full, 14, 11];
+        precisions.retain(|&p| p <= full);
         dedup(&mut precisions);
         Reading {
             groups,
