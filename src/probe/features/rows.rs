@@ -190,7 +190,8 @@ fn lost(x: &Answers, i: i32, j: i32) -> Option<usize> {
 fn missing(x: &Answers, name: &'static str, i: i32, j: i32) -> Option<usize> {
     let (got, exact) = (x.number(name, i, j)?, x.exact(name, i, j)?);
     let terms = if name == "swamp" { K - 2 } else { K - 1 } as f64;
-    Some(((exact - got) / exact * terms).round() as usize)
+    // A machine may answer anything.
+    Some(((exact - got) / exact * terms).round().clamp(0.0, terms) as usize)
 }
 
 fn order(x: &Answers) -> Option<String> {

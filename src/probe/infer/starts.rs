@@ -129,8 +129,7 @@ fn count(format: Format, code: u64, unit: i32) -> Option<usize> {
     }
     let shift = n.exponent - format.fraction_bits() as i32 - unit;
     let down = u32::try_from(-shift).ok()?;
-    (down < 64 && n.significand.trailing_zeros() >= down.min(63))
-        .then_some((n.significand >> down) as usize)
+    (down < 64 && n.significand.trailing_zeros() >= down).then(|| (n.significand >> down) as usize)
 }
 
 fn fused(reading: &Reading, nan: Code) -> impl Iterator<Item = Fused> + '_ {
