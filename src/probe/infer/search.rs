@@ -123,6 +123,7 @@ impl<'a> Evidence<'a> {
         /// Cases that rank starts, and those that a first descent goes by.
         const GLANCE: usize = 80;
         const SAMPLE: usize = 240;
+        const MORE: usize = 700;
         /// Starts of a kind and of all kinds that are worth a descent, and a second one.
         const OF_A_KIND: usize = 3;
         const FIRST: usize = 10;
@@ -172,15 +173,24 @@ impl<'a> Evidence<'a> {
         }
         found.sort_by_key(|(misses, _)| *misses);
         found.truncate(SECOND);
-        let again = found.into_iter().map(|(_, step)| self.descend(step, n));
+        let again = found.into_iter().map(|(_, step)| {
+            let (_, step) = self.descend(step, MORE);
+            let misses = self.misses(&step, n);
+            match misses <= n / 50 {
+                true => self.descend(step, n),
+                false => (misses, step),
+            }
+        });
         let best = again.min_by_key(|(misses, _)| *misses);
         best.expect("every kind has starts").1
     }
 
     /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
     fn descend(&self, mut step: Step, cases: usize) -> (usize, Step) {
+        /// More are never needed where constants show on their own.
+        const SWEEPS: usize = 4;
         let mut misses = self.count(&step, usize::MAX - 1, cases);
-        loop {
+        for _ in 0..SWEEPS {
             let before = misses;
             for constant in step.constants() {
                 for value in self.values(&step, &constant.name) {
@@ -207,9 +217,10 @@ impl<'a> Evidence<'a> {
                 }
             }
             if misses == before {
-                return (misses, step);
+                break;
             }
         }
+        (misses, step)
     }
 }
 
