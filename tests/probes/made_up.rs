@@ -54,6 +54,13 @@ fn fused_with_odd_constants() {
             "precision":16,"rounding":"rne","nan":"7fffffff"}"#,
         &FUSED,
     );
+    // Rounded twice to nearest, in two ways: no single constant brings a search here.
+    pinned(
+        [Bf16, Bf16, Fp32],
+        r#"{"kind":"fused","group":14,"fraction_bits":23,"alignment":"rne","zero_exponent":-83,
+            "precision":20,"rounding":"rna","nan":"7fc00000"}"#,
+        &FUSED,
+    );
     pinned(
         [Fp16, Fp16, Fp16],
         r#"{"kind":"fused","group":5,"fraction_bits":14,"alignment":"rz","zero_exponent":-19,

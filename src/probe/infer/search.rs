@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{Mismatch, prepare, variations};
 use crate::emu::Arithmetic;
-use crate::emu::step::{Formats, Step};
+use crate::emu::step::{Formats, Fused, Step};
+use crate::num::Rounding;
 use crate::probe::{Prepared, Suite};
 
 /// Answers, and the cases in the order in which they refute hypotheses fastest.
@@ -164,7 +165,11 @@ impl<'a> Evidence<'a> {
         });
         let mut found: Vec<(usize, Step)> = Vec::new();
         for (.., start) in ranked.into_iter().take(FIRST) {
-            let (_, step) = self.descend(start.clone(), SAMPLE);
+            let (misses, step) = self.descend(start.clone(), SAMPLE);
+            let step = match misses {
+                0 => step,
+                _ => self.descend(self.together(step, SAMPLE), SAMPLE).1,
+            };
             let misses = self.misses(&step, n);
             found.push((misses, step));
             if misses == 0 {
@@ -183,6 +188,47 @@ impl<'a> Evidence<'a> {
         });
         let best = again.min_by_key(|(misses, _)| *misses);
         best.expect("every kind has starts").1
+    }
+
+    /// The best of a fused step's roundings and widths, all combinations of them: they make up for one
+    /// another, so that changing one at a time can end where no single change helps.
+    fn together(&self, step: Step, cases: usize) -> Step {
+        let Step::Fused(start) = &step else {
+            return step;
+        };
+        let modes = [
+            Rounding::TowardZero,
+            Rounding::NearestEven,
+            Rounding::NearestAway,
+            Rounding::Down,
+        ];
+        let full = self.formats.accumulator.fraction_bits() + 1;
+        let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
+        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        let mut best = step.clone();
+        for fraction_bits in depths {
+            for alignment in modes {
+                for rounding in modes {
+                    for precision in 1..=full {
+                        let candidate = Step::Fused(Fused {
+                            fraction_bits,
+                            alignment,
+                            rounding,
+                            precision,
+                            ..start.clone()
+                        });
+                        if misses == 0 || !self.possible(&candidate) {
+                            continue;
+                        }
+                        let count = self.count(&candidate, misses - 1, cases);
+                        if count < misses {
+                            (misses, best) = (count, candidate);
+                        }
+                    }
+                }
+            }
+        }
+        best
     }
 
     /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
