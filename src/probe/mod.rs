@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
-//! * [`suite`]: cases and how they are written down; [`families`] has one file for each question.
+//! * [`suite`]: cases and how they are written down; `families` has one file for each question.
 //! * [`replay`]: what a model answers to a case.
 //! * [`folder`]: a directory of probes, written and read back.
 //! * [`infer`]: from answers to the constants of a step.

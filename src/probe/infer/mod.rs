@@ -1,9 +1,9 @@
 //! From answers to a model: hypotheses are steps of the known kinds, and a hypothesis is refuted by
 //! one answer that it does not give.
 //!
-//! 1. [`starts`]: a few readings of the answers (which terms survive, how deep a term counts) and
+//! 1. `starts`: a few readings of the answers (which terms survive, how deep a term counts) and
 //!    common constants make first hypotheses of every kind.
-//! 2. [`search`]: constants are changed one at a time for as long as fewer answers contradict.
+//! 2. `search`: constants are changed one at a time for as long as fewer answers contradict.
 //! 3. What no answer contradicts is the model. Each constant is then varied on its own: it is
 //!    determined only if every other value is contradicted, and by which case is kept.
 //!
