@@ -13,6 +13,7 @@
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`generate`]: operands that a seed determines.
 //! * [`identify`]: which models of the catalogue give a D.
+//! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`cli`]: the commands; nothing there computes.
 //!
@@ -42,5 +43,6 @@ pub mod generate;
 pub mod identify;
 pub mod io;
 pub mod num;
+pub mod probe;
 pub mod report;
 pub mod tensor;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::model_file;
 use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
 use crate::num::Format;
 
@@ -14,8 +15,12 @@ use crate::num::Format;
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
-    #[arg(long, value_name = "NAME")]
-    pub arch: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "model")]
+    pub arch: Option<String>,
+
+    /// Architecture file, such as 'tcverify infer' writes or you do, in place of the catalogue
+    #[arg(long, value_name = "FILE.json", conflicts_with = "arch")]
+    pub model: Option<PathBuf>,
 
     /// Format of A and B
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
@@ -50,7 +55,11 @@ pub struct ModelArgs {
 impl ModelArgs {
     /// The rule, for operands with or without scales.
     pub fn choose(&self, scaled: bool) -> Result<Choice<'static>> {
-        let architecture = Catalogue::builtin().find(&self.arch)?;
+        let architecture = match (&self.model, &self.arch) {
+            (Some(path), _) => model_file::read(path)?,
+            (None, Some(name)) => Catalogue::builtin().find(name)?,
+            (None, None) => unreachable!("clap asks for one"),
+        };
         if !scaled {
             let given = [
                 ("--scale-dtype", self.scale_dtype.is_some()),
@@ -224,11 +233,11 @@ fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format
     PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
 }
 
-fn operand_format() -> impl TypedValueParser<Value = Format> {
+pub fn operand_format() -> impl TypedValueParser<Value = Format> {
     format_of(&OPERANDS)
 }
 
-fn accumulator_format() -> impl TypedValueParser<Value = Format> {
+pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new([
         PossibleValue::new("f32").aliases(["fp32", "float32"]),
         PossibleValue::new("f16").aliases(["fp16", "float16", "half"]),

@@ -6,9 +6,13 @@ mod bench;
 mod check;
 mod completions;
 mod digest;
+mod features;
 mod generate;
 mod identify;
+mod infer;
 mod inputs;
+mod model_file;
+mod probe;
 mod progress;
 mod replay;
 mod show;
@@ -57,6 +61,9 @@ enum Command {
     Digest(digest::Digest),
     Archs(archs::Archs),
     Bench(bench::Bench),
+    Probe(probe::Probe),
+    Infer(infer::Infer),
+    Features(features::Features),
     Completions(completions::Completions),
 }
 
@@ -95,6 +102,9 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Probe(command) => command.run(),
+        Command::Infer(command) => command.run(),
+        Command::Features(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

@@ -1,0 +1,189 @@
+//! `tcverify features`: the table that papers print, measured.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use super::args::{accumulator_format, operand_format};
+use super::probe::default_accumulator;
+use super::{Ending, show};
+use crate::emu::Catalogue;
+use crate::num::Format;
+use crate::probe::features::{Feature, features};
+use crate::probe::{Suite, folder, replay};
+
+/// Print the table of numerical features that papers print, measured with probes
+///
+/// The probes of 'tcverify probe' are answered by the models named, or by a machine whose answers are
+/// in a file; nothing is read from the models' constants. Rows follow Fasi et al., Numerical Behavior of
+/// NVIDIA Tensor Cores (conclusions 1 to 6), and Table III of the Ten-Four paper.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify features --arch v100 --arch a100 --arch h100 --dtype fp16
+  tcverify features --arch h100 --dtype e4m3 --acc f16 --json
+  tcverify features --arch h100 --answers probes d.npy
+
+Where an architecture has several instructions, 'hopper/mma' names one.")]
+pub struct Features {
+    /// Architecture, compute capability or GPU, perhaps with an instruction: hopper/mma; repeat for
+    /// more columns
+    #[arg(long, value_name = "NAME")]
+    arch: Vec<String>,
+
+    /// Probes and a machine's answers to them: one more column
+    #[arg(long, num_args = 2, value_names = ["DIR", "D.npy"])]
+    answers: Option<Vec<PathBuf>>,
+
+    /// Format of A and B; that of the probes with --answers
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        ignore_case = true,
+        value_parser = operand_format(),
+        required_unless_present = "answers"
+    )]
+    dtype: Option<Format>,
+
+    /// Format of B, where it differs from A's
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
+    dtype_b: Option<Format>,
+
+    /// Format of C and D: f32 (default; f64 for FP64 operands), f16 or f64
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
+    acc: Option<Format>,
+
+    /// Print the table as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is measured, and what it showed.
+struct Column {
+    name: String,
+    features: Vec<Feature>,
+}
+
+impl Features {
+    pub fn run(self) -> Result<Ending> {
+        let mut columns = Vec::new();
+        let suite = match &self.answers {
+            Some(paths) => {
+                let suite = folder::read(&paths[0])?;
+                let asked = [(self.dtype, suite.a), (self.dtype_b, suite.b)];
+                let asked = asked.into_iter().chain([(self.acc, suite.accumulator)]);
+                for (asked, probed) in asked {
+                    if asked.is_some_and(|asked| asked != probed) {
+                        bail!(
+                            "{}: holds probes for {}*{} -> {}, and other formats were asked for",
+                            paths[0].display(),
+                            suite.a,
+                            suite.b,
+                            suite.accumulator
+                        );
+                    }
+                }
+                let answers = folder::read_answers(&suite, &paths[1])?;
+                columns.push(Column {
+                    name: paths[1].display().to_string(),
+                    features: features(&suite, &answers),
+                });
+                suite
+            }
+            None => {
+                let Some(a) = self.dtype else {
+                    bail!("--dtype is missing")
+                };
+                if self.arch.is_empty() {
+                    bail!("name what to measure: --arch NAME, or --answers DIR D.npy");
+                }
+                let b = self.dtype_b.unwrap_or(a);
+                let accumulator = default_accumulator(a, self.acc);
+                Suite::new(a, b, accumulator).map_err(anyhow::Error::msg)?
+            }
+        };
+        for name in &self.arch {
+            let (arch, instruction) = match name.split_once('/') {
+                Some((arch, instruction)) => (arch, Some(instruction)),
+                None => (name.as_str(), None),
+            };
+            let architecture = Catalogue::builtin().find(arch)?;
+            let operands = [suite.a, suite.b];
+            let choice = architecture.select(instruction, operands, Some(suite.accumulator))?;
+            let answers = replay::answers(&choice.arithmetic, &suite.cases);
+            columns.push(Column {
+                name: format!("{} {}", choice.architecture.name, choice.instruction.name),
+                features: features(&suite, &answers),
+            });
+        }
+        match self.json {
+            true => print_json(&suite, &columns)?,
+            false => print_text(&suite, &columns)?,
+        }
+        Ok(Ending::Done)
+    }
+}
+
+fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
+    let width = |column: &Column| {
+        let cells = column.features.iter().map(|f| f.value.chars().count());
+        cells
+            .chain([column.name.chars().count()])
+            .max()
+            .unwrap_or(0)
+    };
+    show::print(|out| {
+        write!(
+            out,
+            "{:<28}",
+            format!("{}*{} -> {}", suite.a, suite.b, suite.accumulator)
+        )?;
+        for column in columns {
+            write!(out, "  {:<1$}", column.name, width(column))?;
+        }
+        writeln!(out)?;
+        for (row, feature) in columns[0].features.iter().enumerate() {
+            write!(out, "{:<28}", feature.title)?;
+            for column in columns {
+                write!(out, "  {:<1$}", column.features[row].value, width(column))?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(
+            out,
+            "\nMeasured with {} probes; '-' is what these formats cannot show.",
+            suite.cases.len()
+        )
+    })
+}
+
+fn print_json(suite: &Suite, columns: &[Column]) -> Result<()> {
+    let machines: Vec<_> = columns
+        .iter()
+        .map(|column| {
+            let cells = column.features.iter().map(|f| {
+                let value = match f.value.as_str() {
+                    "-" => serde_json::Value::Null,
+                    text => text.into(),
+                };
+                (f.key.to_owned(), value)
+            });
+            serde_json::json!({
+                "name": column.name,
+                "features": cells.collect::<serde_json::Map<_, _>>(),
+            })
+        })
+        .collect();
+    let report = serde_json::json!({
+        "schema": "tcverify.features/1",
+        "a": suite.a,
+        "b": suite.b,
+        "accumulator": suite.accumulator,
+        "machines": machines,
+    });
+    show::print(|out| {
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)
+    })
+}

@@ -1,0 +1,366 @@
+//! `tcverify infer`: the arithmetic behind a machine's answers.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use serde::Serialize;
+
+use super::check::same_file;
+use super::{Ending, show};
+use crate::emu::Architecture;
+use crate::io::npy::NpyFile;
+use crate::io::{Output, file_sha256};
+use crate::num::decimal;
+use crate::probe::infer::{
+    Contradicted, Describe, Explained, Known, Verdict, architecture, infer, known, text,
+};
+use crate::probe::{Suite, folder};
+
+/// Find the arithmetic that explains a machine's answers to probes
+///
+/// Hypotheses are the kinds of arithmetic that 'tcverify archs' lists. One that gives every answer bit
+/// for bit is the result, an architecture file whose every constant says which cases it rests on. A
+/// constant counts as determined only if every other plausible value fails a case; the others are
+/// listed with all values that would do. If nothing gives every answer, the best hypothesis and the
+/// answers that contradict it are shown, and the exit code is 1.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify probe --dtype fp16 -o probes
+  (compute D on the machine from probes/a.npy, b.npy and c.npy)
+  tcverify infer probes d.npy
+  tcverify infer probes d.npy --name my-gpu -o my-gpu.json
+
+Exit codes: 0 explained, 1 nothing known explains the answers, 2 anything else.")]
+pub struct Infer {
+    /// What 'tcverify probe' wrote
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// The machine's answers, of C's shape, as .npy
+    #[arg(value_name = "D.npy")]
+    answers: PathBuf,
+
+    /// Write the model as an architecture file; "-" is standard output, instead of the text
+    #[arg(long, short, value_name = "MODEL.json")]
+    output: Option<PathBuf>,
+
+    /// Name of the architecture in that file
+    #[arg(long, default_value = "inferred", value_name = "NAME")]
+    name: String,
+
+    /// Write what was found, or what contradicts, as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+
+    /// How many contradicting answers to list
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    max_mismatches: usize,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Infer {
+    pub fn run(self) -> Result<Ending> {
+        ensure!(
+            !self.name.trim().is_empty() && self.name.chars().all(|c| !c.is_control()),
+            "--name must be a printable name"
+        );
+        let suite = folder::read(&self.folder)?;
+        let answers = folder::read_answers(&suite, &self.answers)?;
+        let digest = file_sha256(NpyFile::open(&self.answers)?.file());
+        let model = self.prepare(self.output.as_ref())?;
+        let json = self.prepare(self.json.as_ref())?;
+        let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
+        if dash(&self.output) && dash(&self.json) {
+            bail!("--output and --json cannot both be standard output");
+        }
+        let silent = self.quiet || dash(&self.output) || dash(&self.json);
+
+        let verdict = infer(&suite, &answers).map_err(anyhow::Error::msg);
+        let verdict = verdict.with_context(|| self.answers.display().to_string())?;
+        match verdict {
+            Verdict::Explained(found) => {
+                let describe = Describe {
+                    name: self.name.clone(),
+                    answers: format!(
+                        "Answers to the {} probes of tcverify {} for {}*{} -> {}, SHA-256 of the \
+                         file {digest}",
+                        suite.cases.len(),
+                        env!("CARGO_PKG_VERSION"),
+                        suite.a,
+                        suite.b,
+                        suite.accumulator
+                    ),
+                };
+                let file = architecture(&suite, &found, &describe);
+                // Whatever is written must be what the program reads.
+                let rendered = serde_json::to_string_pretty(&file)?;
+                Architecture::from_json(&rendered)
+                    .map_err(anyhow::Error::msg)
+                    .context("the inferred model does not pass the check of models")?;
+                let known = known(&suite, &answers, &found.arithmetic);
+                if let Some(output) = model {
+                    output.commit(|out| writeln!(out, "{rendered}"))?;
+                }
+                if let Some(json) = json {
+                    let report = explained_json(&suite, &found, &known);
+                    json.commit(|out| pretty(&report, out))?;
+                }
+                if !silent {
+                    show::print(|out| explained_text(&suite, &found, &known, out))?;
+                }
+                Ok(Ending::Done)
+            }
+            Verdict::Contradicted(best) => {
+                if let Some(json) = json {
+                    let report = contradicted_json(&suite, &best);
+                    json.commit(|out| pretty(&report, out))?;
+                }
+                if !silent {
+                    show::print(|out| contradicted_text(&suite, &best, self.max_mismatches, out))?;
+                }
+                Ok(Ending::Different)
+            }
+        }
+    }
+
+    /// Opened before the search, so that an unwritable place does not cost one.
+    fn prepare(&self, path: Option<&PathBuf>) -> Result<Option<Output>> {
+        let Some(path) = path else { return Ok(None) };
+        let names = ["a.npy", "b.npy", "c.npy", "manifest.json"];
+        let inputs = names.iter().map(|name| self.folder.join(name));
+        for input in inputs.chain([self.answers.clone()]) {
+            ensure!(
+                !same_file(path, &input),
+                "{}: is an input, which would be overwritten",
+                path.display()
+            );
+        }
+        Output::prepare(path).map(Some)
+    }
+}
+
+fn pretty(value: &serde_json::Value, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+fn explained_text(
+    suite: &Suite,
+    found: &Explained,
+    known: &[Known],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let step = &found.arithmetic.step;
+    writeln!(
+        out,
+        "EXPLAINED  one model gives all {} answers, bit for bit\n",
+        suite.cases.len()
+    )?;
+    writeln!(
+        out,
+        "  model     {}*{} -> {}",
+        suite.a, suite.b, suite.accumulator
+    )?;
+    writeln!(out, "            {}", step.summary())?;
+    writeln!(out, "  SHA-256   {}", found.arithmetic.sha256())?;
+    for finding in &found.constants {
+        let value = text(&finding.value);
+        let how = if finding.determined() {
+            "determined"
+        } else {
+            "NOT DETERMINED"
+        };
+        writeln!(out, "\n  {:<22} {value:<12} {how}", finding.name)?;
+        writeln!(out, "    {}", finding.rests_on(suite))?;
+    }
+    for step in &found.also {
+        writeln!(out, "\n  also gives all answers: {}", step.summary())?;
+    }
+    let names = |same: bool| {
+        let rules = known.iter().filter(|k| k.same == same);
+        let names: Vec<_> = rules
+            .map(|k| format!("{} {}", k.architecture, k.instruction))
+            .collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        }
+    };
+    writeln!(
+        out,
+        "\n  catalogue, every constant the same:  {}",
+        names(true)
+    )?;
+    writeln!(
+        out,
+        "  catalogue, every answer the same:    {}",
+        names(false)
+    )?;
+    writeln!(
+        out,
+        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found."
+    )
+}
+
+fn contradicted_text(
+    suite: &Suite,
+    best: &Contradicted,
+    most: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (n, failed) = (suite.cases.len(), best.cases.len());
+    writeln!(
+        out,
+        "UNEXPLAINED  no hypothesis of a known kind gives all {n} answers\n"
+    )?;
+    writeln!(out, "  best      {}", best.arithmetic.step.summary())?;
+    writeln!(
+        out,
+        "            gives {} of {n} answers, not {failed}",
+        n - failed
+    )?;
+    let json = serde_json::to_string(&best.arithmetic.step)?;
+    writeln!(out, "            {json}")?;
+    let families = |list: &mut Vec<(&'static str, usize)>| {
+        for mismatch in &best.cases {
+            let family = suite.cases[mismatch.case].family;
+            match list.iter_mut().find(|(name, _)| *name == family) {
+                Some((_, n)) => *n += 1,
+                None => list.push((family, 1)),
+            }
+        }
+    };
+    let mut list = Vec::new();
+    families(&mut list);
+    let list: Vec<_> = list.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    writeln!(out, "  families  {}\n", list.join(", "))?;
+    let format = suite.accumulator;
+    let digits = 2 * format.bytes();
+    for mismatch in best.cases.iter().take(most) {
+        let case = &suite.cases[mismatch.case];
+        writeln!(
+            out,
+            "  case {}, {}: {}",
+            mismatch.case, case.family, case.purpose
+        )?;
+        let used = case.a.iter().zip(&case.b).enumerate();
+        let used: Vec<_> = used.filter(|(_, (a, b))| **a != 0 || **b != 0).collect();
+        let terms: Vec<_> = used
+            .iter()
+            .take(4)
+            .map(|(k, (a, b))| {
+                format!(
+                    "k {k}: {} * {}",
+                    decimal(suite.a, **a),
+                    decimal(suite.b, **b)
+                )
+            })
+            .collect();
+        let more = match used.len() > 4 {
+            true => format!(", and {} more", used.len() - 4),
+            false => String::new(),
+        };
+        writeln!(
+            out,
+            "    C = {}  {}{more}",
+            decimal(format, case.c),
+            terms.join(", ")
+        )?;
+        for (what, code) in [
+            ("expected", mismatch.expected),
+            ("answered", mismatch.answered),
+        ] {
+            writeln!(
+                out,
+                "    {what}  0x{code:0digits$x}  {}",
+                decimal(format, code)
+            )?;
+        }
+    }
+    if failed > most {
+        writeln!(out, "  ... and {} more", failed - most)?;
+    }
+    writeln!(
+        out,
+        "\nIf few cases of unrelated families fail, suspect the capture; if whole families do, the unit\n\
+         is of a kind that is not known here. The search is no proof that no known kind would fit."
+    )
+}
+
+fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> serde_json::Value {
+    #[derive(Serialize)]
+    struct Constant<'a> {
+        name: &'a str,
+        value: &'a serde_json::Value,
+        determined: bool,
+        /// Every value that gives all answers, runs as "first to last".
+        allowed: String,
+        refuted: Vec<serde_json::Value>,
+    }
+    let constants: Vec<_> = found
+        .constants
+        .iter()
+        .map(|finding| Constant {
+            name: &finding.name,
+            value: &finding.value,
+            determined: finding.determined(),
+            allowed: finding.allowed(),
+            refuted: finding
+                .refuted
+                .iter()
+                .map(|(value, case)| serde_json::json!({"value": value, "case": case}))
+                .collect(),
+        })
+        .collect();
+    let rules: Vec<_> = known
+        .iter()
+        .map(|k| {
+            serde_json::json!({
+                "architecture": k.architecture,
+                "instruction": k.instruction,
+                "same_constants": k.same,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "schema": "tcverify.inference/1",
+        "verdict": "explained",
+        "cases": suite.cases.len(),
+        "arithmetic": found.arithmetic,
+        "model_sha256": found.arithmetic.sha256(),
+        "constants": constants,
+        "also": found.also,
+        "catalogue": rules,
+    })
+}
+
+fn contradicted_json(suite: &Suite, best: &Contradicted) -> serde_json::Value {
+    let hex = |code: u64| format!("{code:x}");
+    let mismatches: Vec<_> = best
+        .cases
+        .iter()
+        .map(|m| {
+            let case = &suite.cases[m.case];
+            serde_json::json!({
+                "case": m.case,
+                "family": case.family,
+                "purpose": case.purpose,
+                "expected": hex(m.expected),
+                "answered": hex(m.answered),
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "schema": "tcverify.inference/1",
+        "verdict": "unexplained",
+        "cases": suite.cases.len(),
+        "best": best.arithmetic,
+        "mismatches": mismatches,
+    })
+}

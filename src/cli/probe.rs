@@ -1,0 +1,95 @@
+//! `tcverify probe`: questions for a machine.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::args::{accumulator_format, operand_format};
+use super::{Ending, show};
+use crate::num::Format;
+use crate::probe::{Suite, folder};
+
+/// Write directed products that show how a machine computes
+///
+/// The directory holds a.npy (n,1,K), b.npy (n,K,1) and c.npy (n,1,1), n independent dot products of
+/// one K, and manifest.json, which says of each what it is for. Compute D = A*B + C with the machine in
+/// question, one chain over K through the instruction in question, keep D as (n,1,1), and let
+/// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  FP16 operands, FP32 results:
+    tcverify probe --dtype fp16 -o probes
+
+  E5M2 times E4M3 with FP16 accumulation:
+    tcverify probe --dtype e5m2 --dtype-b e4m3 --acc f16 -o probes
+
+  A model as the machine, to see what the answers look like:
+    tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
+    tcverify infer probes d.npy
+
+Narrow formats are raw codes, one a byte; BF16 is '<V2', TF32 an FP32 register. The directory appears
+whole or not at all. docs/probing.md says what each family of cases asks.")]
+pub struct Probe {
+    /// Format of A and B
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
+    dtype: Format,
+
+    /// Format of B, where it differs from A's
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
+    dtype_b: Option<Format>,
+
+    /// Format of C and D: f32 (default; f64 for FP64 operands), f16 or f64
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
+    acc: Option<Format>,
+
+    /// The directory to make
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Do not say what was written
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// The accumulator that is meant if none is named.
+pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
+    acc.unwrap_or(match a {
+        Format::Fp64 => Format::Fp64,
+        _ => Format::Fp32,
+    })
+}
+
+impl Probe {
+    pub fn run(self) -> Result<Ending> {
+        let b = self.dtype_b.unwrap_or(self.dtype);
+        let accumulator = default_accumulator(self.dtype, self.acc);
+        let suite = Suite::new(self.dtype, b, accumulator).map_err(anyhow::Error::msg)?;
+        folder::write(&suite, &self.output)?;
+        if !self.quiet {
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "{} cases for {}*{b} -> {accumulator}, K = {}  {}\n",
+                    suite.cases.len(),
+                    self.dtype,
+                    crate::probe::suite::K,
+                    self.output.display()
+                )?;
+                let mut families: Vec<(&str, usize, &str)> = Vec::new();
+                for case in &suite.cases {
+                    match families.last_mut() {
+                        Some((family, n, _)) if *family == case.family => *n += 1,
+                        _ => families.push((case.family, 1, case.tells)),
+                    }
+                }
+                for (family, n, tells) in families {
+                    writeln!(out, "  {family:<12} {n:>5}  {tells}")?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Ending::Done)
+    }
+}

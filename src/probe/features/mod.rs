@@ -1,0 +1,93 @@
+//! The table of features that papers print, read off the answers to probes: nothing here looks at a
+//! model's constants.
+//!
+//! Rows follow the conclusions of Fasi et al. (MIMS EPrint 2020.10, section 4) and Table III of the
+//! Ten-Four paper, then what those leave out. A cell is `-` where the formats cannot show it.
+
+mod rows;
+
+use serde::Serialize;
+
+use super::Suite;
+use super::suite::Tag;
+use crate::num::{Class, Format};
+
+/// One row for one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Feature {
+    /// A short name that stays the same.
+    pub key: &'static str,
+    /// What the row is called.
+    pub title: &'static str,
+    pub value: String,
+}
+
+/// The features of whatever gave these answers to the suite's cases.
+///
+/// # Panics
+/// If there is not one answer to each case.
+pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
+    assert_eq!(suite.cases.len(), answers.len());
+    rows::all(&Answers { suite, answers })
+}
+
+/// Answers by tag.
+struct Answers<'a> {
+    suite: &'a Suite,
+    answers: &'a [u64],
+}
+
+impl Answers<'_> {
+    fn format(&self) -> Format {
+        self.suite.accumulator
+    }
+
+    fn get(&self, name: &'static str, x: i32, y: i32) -> Option<u64> {
+        let case = self.suite.find(Tag(name, x, y))?;
+        Some(self.answers[case])
+    }
+
+    /// The answer as a number, if it is finite and FP64 holds it.
+    fn number(&self, name: &'static str, x: i32, y: i32) -> Option<f64> {
+        value(self.format(), self.get(name, x, y)?)
+    }
+
+    /// All answers of a name, with the two numbers of their tags.
+    fn all(&self, name: &'static str) -> Vec<(i32, i32, u64)> {
+        let cases = self.suite.cases.iter().zip(self.answers);
+        let tagged = cases.filter(|(case, _)| case.tag.0 == name);
+        tagged
+            .map(|(case, d)| (case.tag.1, case.tag.2, *d))
+            .collect()
+    }
+
+    /// The exact sum of a tagged case, as near as FP64 gets.
+    fn exact(&self, name: &'static str, x: i32, y: i32) -> Option<f64> {
+        let case = &self.suite.cases[self.suite.find(Tag(name, x, y))?];
+        // Neumaier's sum: what a large term swallows is kept beside.
+        let (mut sum, mut lost) = (value(self.format(), case.c)?, 0.0);
+        for (a, b) in case.a.iter().zip(&case.b) {
+            let term = value(self.suite.a, *a)? * value(self.suite.b, *b)?;
+            let next = sum + term;
+            let (large, small) = match sum.abs() >= term.abs() {
+                true => (sum, term),
+                false => (term, sum),
+            };
+            lost += large - next + small;
+            sum = next;
+        }
+        Some(sum + lost)
+    }
+}
+
+fn value(format: Format, code: u64) -> Option<f64> {
+    let n = format.unpack(code);
+    if n.class != Class::Finite {
+        return None;
+    }
+    let exponent = n.exponent - format.fraction_bits() as i32;
+    // Two factors, for one alone may leave FP64's range.
+    let scaled =
+        n.significand as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+    Some(if n.negative { -scaled } else { scaled })
+}

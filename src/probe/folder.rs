@@ -1,0 +1,236 @@
+//! A directory of probes: operands as `.npy`, and a manifest that says what each case is for.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::Suite;
+use super::suite::K;
+use crate::emu::shape_text;
+use crate::io::npy::{NpyFile, write_npy};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Value of the manifest's `schema` field.
+pub const SCHEMA: &str = "tcverify.probes/1";
+
+/// `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub version: String,
+    pub a: Format,
+    pub b: Format,
+    pub accumulator: Format,
+    pub k: usize,
+    pub cases: Vec<Entry>,
+}
+
+/// What one case is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    pub index: usize,
+    pub family: String,
+    pub purpose: String,
+    /// What its answer tells apart.
+    pub tells: String,
+}
+
+impl Manifest {
+    pub fn of(suite: &Suite) -> Manifest {
+        let entry = |(index, case): (usize, &super::Case)| Entry {
+            index,
+            family: case.family.to_owned(),
+            purpose: case.purpose.clone(),
+            tells: case.tells.to_owned(),
+        };
+        Manifest {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            a: suite.a,
+            b: suite.b,
+            accumulator: suite.accumulator,
+            k: K,
+            cases: suite.cases.iter().enumerate().map(entry).collect(),
+        }
+    }
+}
+
+/// A, B and C of a suite: n independent dot products, as (n,1,K), (n,K,1) and (n,1,1).
+pub fn operands(suite: &Suite) -> [Tensor; 3] {
+    let n = suite.cases.len();
+    let all = |codes: fn(&super::Case) -> &[u64]| -> Vec<u64> {
+        suite.cases.iter().flat_map(codes).copied().collect()
+    };
+    [
+        Tensor::from_codes(suite.a, vec![n, 1, K], &all(|case| &case.a)),
+        Tensor::from_codes(suite.b, vec![n, K, 1], &all(|case| &case.b)),
+        Tensor::from_codes(
+            suite.accumulator,
+            vec![n, 1, 1],
+            &all(|case| std::slice::from_ref(&case.c)),
+        ),
+    ]
+}
+
+const NAMES: [&str; 3] = ["a.npy", "b.npy", "c.npy"];
+
+/// Writes a suite as a directory that appears whole or not at all.
+///
+/// # Errors
+/// If there is something at that place already, or nothing can be written there.
+pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
+    let name = || folder.display().to_string();
+    match fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(name),
+        Ok(there) if !there.is_dir() => bail!("{}: exists and is no directory", name()),
+        Ok(_) => {
+            let mut entries = fs::read_dir(folder).with_context(name)?;
+            ensure!(
+                entries.next().is_none(),
+                "{}: is not empty; name a new directory, nothing is overwritten",
+                name()
+            );
+        }
+    }
+    let parent = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    ensure!(
+        parent.is_dir(),
+        "{}: cannot be written: there is no directory {}",
+        name(),
+        parent.display()
+    );
+    let failed = || format!("{}: cannot be written", name());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tcverify-");
+    #[cfg(unix)]
+    {
+        // As for any new directory: everyone's permissions less the umask.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    // The whole error would name the temporary directory, which means nothing to anyone.
+    let beside = builder
+        .tempdir_in(parent)
+        .map_err(|e| io::Error::from(e.kind()));
+    let beside = beside.with_context(failed)?;
+    fill(suite, beside.path()).with_context(failed)?;
+    fs::rename(beside.path(), folder).with_context(failed)?;
+    // What it would remove has moved.
+    let _ = beside.keep();
+    Ok(())
+}
+
+fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
+    let save = |name: &str, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        let mut out = io::BufWriter::new(fs::File::create(folder.join(name))?);
+        content(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()
+    };
+    for (name, tensor) in NAMES.into_iter().zip(operands(suite)) {
+        save(name, &|out| write_npy(&tensor, out))?;
+    }
+    let manifest = Manifest::of(suite);
+    save("manifest.json", &|out| {
+        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        writeln!(out)
+    })
+}
+
+/// The suite of a directory that [`write`](self::write()) made.
+///
+/// # Errors
+/// If the directory holds anything else: the operands must be this version's for their formats, for
+/// what is concluded from an answer depends on the question.
+pub fn read(folder: &Path) -> Result<Suite> {
+    /// Larger than any manifest.
+    const LARGEST: u64 = 16 << 20;
+    let path = folder.join("manifest.json");
+    let name = || path.display().to_string();
+    let length = fs::metadata(&path).with_context(name)?.len();
+    ensure!(
+        length <= LARGEST,
+        "{}: has {length} bytes; no manifest of probes is that large",
+        name()
+    );
+    let text = fs::read_to_string(&path).with_context(name)?;
+    let manifest: Manifest = serde_json::from_str(&text)
+        .with_context(|| format!("{}: is not a manifest of probes", name()))?;
+    ensure!(
+        manifest.schema == SCHEMA,
+        "{}: its schema is {:?}, not {SCHEMA:?}",
+        name(),
+        manifest.schema
+    );
+    let suite = Suite::new(manifest.a, manifest.b, manifest.accumulator);
+    let suite = suite.map_err(anyhow::Error::msg).with_context(name)?;
+    let again = "write the probes again with this version, and have them answered again";
+    ensure!(
+        Manifest::of(&suite).cases == manifest.cases && manifest.k == K,
+        "{}: lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {again}",
+        name(),
+        env!("CARGO_PKG_VERSION"),
+        suite.a,
+        suite.b,
+        suite.accumulator,
+        manifest.version
+    );
+    for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
+        let path = folder.join(file);
+        let found = codes(&path, expected.format(), expected.shape())?;
+        ensure!(
+            found == all_codes(&expected),
+            "{}: does not hold the operands that the manifest promises; {again}",
+            path.display()
+        );
+    }
+    Ok(suite)
+}
+
+/// The answers of a machine to a suite, one code each.
+///
+/// # Errors
+/// If the file does not hold one number of the accumulator's format for each case.
+pub fn read_answers(suite: &Suite, path: &Path) -> Result<Vec<u64>> {
+    codes(path, suite.accumulator, &[suite.cases.len(), 1, 1])
+}
+
+fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>> {
+    let file = NpyFile::open(path)?;
+    ensure!(
+        file.header().shape == shape,
+        "{}: is {}; {} is expected, in the order of the manifest",
+        path.display(),
+        shape_text(&file.header().shape),
+        shape_text(shape)
+    );
+    let tensor = file.tensor(format)?;
+    let codes = all_codes(&tensor);
+    file.file().confirm_unchanged()?;
+    Ok(codes)
+}
+
+/// Codes in C order.
+fn all_codes(tensor: &Tensor) -> Vec<u64> {
+    let planes = tensor.planes();
+    let (rows, columns) = (planes.rows(), planes.columns());
+    let mut codes = Vec::with_capacity(tensor.len());
+    for batch in 0..planes.batches() {
+        let plane = planes.plane(batch);
+        for row in 0..rows {
+            codes.extend((0..columns).map(|column| plane.code(row, column)));
+        }
+    }
+    codes
+}

@@ -1,0 +1,306 @@
+//! From answers to a model: hypotheses are steps of the known kinds, and a hypothesis is refuted by
+//! one answer that it does not give.
+//!
+//! 1. `starts`: a few readings of the answers (which terms survive, how deep a term counts) and
+//!    common constants make first hypotheses of every kind.
+//! 2. `search`: constants are changed one at a time for as long as fewer answers contradict.
+//! 3. What no answer contradicts is the model. Each constant is then varied on its own: it is
+//!    determined only if every other value is contradicted, and by which case is kept.
+//!
+//! What the search does not find is not thereby impossible: "no known kind explains this" means
+//! that no hypothesis tried does.
+
+mod architecture;
+mod search;
+mod starts;
+mod variations;
+
+use serde_json::Value;
+
+use super::{Prepared, Suite};
+use crate::emu::step::{Formats, Step};
+use crate::emu::{Arithmetic, Catalogue};
+
+pub use architecture::{Describe, architecture};
+use search::Evidence;
+
+/// What the answers say.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    Explained(Box<Explained>),
+    Contradicted(Box<Contradicted>),
+}
+
+/// A model that gives every answer.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    pub arithmetic: Arithmetic,
+    pub constants: Vec<Finding>,
+    /// Steps of other kinds that give every answer too.
+    pub also: Vec<Step>,
+}
+
+/// What is known of one constant, the others being as they were found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub name: String,
+    pub value: Value,
+    /// Other values that give every answer too; none if the constant is determined.
+    pub others: Vec<Value>,
+    /// Values that an answer contradicts, and the first such case.
+    pub refuted: Vec<(Value, usize)>,
+}
+
+/// The best of the hypotheses, and the answers that it does not give.
+#[derive(Clone, Debug)]
+pub struct Contradicted {
+    pub arithmetic: Arithmetic,
+    /// Case, what the hypothesis expects, what was answered.
+    pub cases: Vec<Mismatch>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    pub case: usize,
+    pub expected: u64,
+    pub answered: u64,
+}
+
+impl Finding {
+    pub fn determined(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// Whether the answers allow this value.
+    pub fn allows(&self, value: &Value) -> bool {
+        self.value == *value || self.others.contains(value)
+    }
+
+    /// The value and all others that the answers allow, runs of integers as `-300 to -126`.
+    pub fn allowed(&self) -> String {
+        let mut integers: Vec<i64> = Vec::new();
+        let mut texts = Vec::new();
+        for value in self.others.iter().chain([&self.value]) {
+            match value.as_i64() {
+                Some(integer) => integers.push(integer),
+                None => texts.push(text(value)),
+            }
+        }
+        integers.sort_unstable();
+        let runs =
+            integers
+                .chunk_by(|x, y| x + 1 == *y)
+                .map(|run| match (run.first(), run.last()) {
+                    (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+                    _ => run.first().map_or(String::new(), i64::to_string),
+                });
+        runs.chain(texts).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A constant's value without the quotes of JSON.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The model behind these answers to the suite's cases, one each.
+///
+/// # Errors
+/// If an answer is no code of the accumulator's format, or their number is not the suite's.
+pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
+    if answers.len() != suite.cases.len() {
+        return Err(format!(
+            "{} answers to {} cases",
+            answers.len(),
+            suite.cases.len()
+        ));
+    }
+    if let Some(bad) = answers
+        .iter()
+        .position(|&d| d > suite.accumulator.max_code())
+    {
+        return Err(format!("answer {bad} is no code of {}", suite.accumulator));
+    }
+    let evidence = Evidence::new(suite, answers);
+    let starts = starts::all(suite, answers, &evidence);
+    let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
+    let mut exact: Vec<Step> = kinds.collect();
+    if exact.is_empty() {
+        let best = evidence.best(&starts);
+        if evidence.misses(&best, 0) != 0 {
+            return Ok(Verdict::Contradicted(Box::new(Contradicted {
+                cases: evidence.mismatches(&best),
+                arithmetic: arithmetic(suite, best),
+            })));
+        }
+        exact.push(best);
+    }
+    let step = exact.remove(0);
+    Ok(Verdict::Explained(Box::new(Explained {
+        constants: findings(&evidence, &step),
+        arithmetic: arithmetic(suite, step),
+        also: exact,
+    })))
+}
+
+fn arithmetic(suite: &Suite, step: Step) -> Arithmetic {
+    Arithmetic::plain([suite.a, suite.b], suite.accumulator, step)
+}
+
+fn findings(evidence: &Evidence, step: &Step) -> Vec<Finding> {
+    let constants = step.constants();
+    constants
+        .into_iter()
+        .map(|constant| {
+            let values = evidence.values(step, &constant.name);
+            let finding = Finding {
+                name: constant.name,
+                value: constant.value,
+                others: Vec::new(),
+                refuted: Vec::new(),
+            };
+            match finding.value.as_i64() {
+                Some(value) => integer(evidence, step, finding, value, &values),
+                None => each(evidence, step, finding, &values),
+            }
+        })
+        .collect()
+}
+
+/// Tries every value.
+fn each(evidence: &Evidence, step: &Step, mut finding: Finding, values: &[Value]) -> Finding {
+    for value in values.iter().filter(|&value| *value != finding.value) {
+        let Some(candidate) = evidence.with(step, &finding.name, value) else {
+            continue;
+        };
+        match evidence.first_miss(&candidate) {
+            None => finding.others.push(value.clone()),
+            Some(case) => finding.refuted.push((value.clone(), case)),
+        }
+    }
+    finding
+}
+
+/// Integers that give all answers are taken to lie in one run about the value found, whose ends are
+/// searched for by halving; values outside are tried too, near the run all and further away some.
+fn integer(
+    evidence: &Evidence,
+    step: &Step,
+    mut finding: Finding,
+    value: i64,
+    values: &[Value],
+) -> Finding {
+    let name = finding.name.clone();
+    let with = |n: i64| evidence.with(step, &name, &Value::from(n));
+    let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
+    possible.push(value);
+    possible.sort_unstable();
+    possible.dedup();
+    if possible.len() < 1000 {
+        possible.retain(|&n| n == value || with(n).is_some());
+    }
+    let holds = |n: i64| with(n).is_some_and(|step| evidence.first_miss(&step).is_none());
+    let at = possible.partition_point(|&n| n < value);
+    let first = end(|back| holds(possible[at - back]), at);
+    let last = end(|on| holds(possible[at + on]), possible.len() - 1 - at);
+    let run = at - first..=at + last;
+    for (i, &n) in possible.iter().enumerate() {
+        let distance = i.abs_diff(*run.start()).min(i.abs_diff(*run.end()));
+        if n == value {
+        } else if run.contains(&i) {
+            finding.others.push(Value::from(n));
+        } else if distance <= 40 || distance % 61 == 0 {
+            let Some(candidate) = with(n) else { continue };
+            match evidence.first_miss(&candidate) {
+                None => finding.others.push(Value::from(n)),
+                Some(case) => finding.refuted.push((Value::from(n), case)),
+            }
+        }
+    }
+    let texts: Vec<_> = values
+        .iter()
+        .filter(|v| v.as_i64().is_none())
+        .cloned()
+        .collect();
+    each(evidence, step, finding, &texts)
+}
+
+/// The largest step up to `most` for which `holds`, if it holds for a first run of steps only.
+fn end(holds: impl Fn(usize) -> bool, most: usize) -> usize {
+    if most == 0 || holds(most) {
+        return most;
+    }
+    // The next value usually decides.
+    let (mut good, mut bad) = (0, most);
+    let mut stride = 1;
+    while good + stride < bad {
+        if holds(good + stride) {
+            good += stride;
+            stride *= 2;
+        } else {
+            bad = good + stride;
+        }
+        if bad - good <= stride {
+            break;
+        }
+    }
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if holds(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// A rule of the catalogue beside what was found.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub architecture: String,
+    pub instruction: String,
+    /// Whether every constant is the same; otherwise they differ only in what no case shows.
+    pub same: bool,
+}
+
+/// The rules of the catalogue for these formats that give every answer.
+pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
+    let evidence = Evidence::new(suite, answers);
+    let mut all = Vec::new();
+    for architecture in Catalogue::builtin().architectures() {
+        for instruction in &architecture.instructions {
+            let rules = instruction.rules.iter().filter(|rule| {
+                // Probes have no scales, and a C of D's format.
+                let plain = rule.scale.is_none() && rule.addend.is_none();
+                plain
+                    && rule.accumulator == suite.accumulator
+                    && rule.operands.contains(&[suite.a, suite.b])
+                    && evidence.misses(&rule.step, 0) == 0
+            });
+            all.extend(rules.map(|rule| Known {
+                architecture: architecture.name.clone(),
+                instruction: instruction.name.clone(),
+                same: rule.step == found.step,
+            }));
+        }
+    }
+    all
+}
+
+/// The cases of a suite, ready to be replayed.
+fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
+    let formats = Formats {
+        a: suite.a,
+        b: suite.b,
+        accumulator: suite.accumulator,
+        addend: suite.accumulator,
+        scale: None,
+    };
+    let cases = suite.cases.iter();
+    let prepared = cases.map(|case| Prepared::new(suite.a, suite.b, case));
+    (formats, prepared.collect())
+}

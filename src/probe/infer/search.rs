@@ -1,0 +1,270 @@
+//! Hypotheses against answers.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::{Mismatch, prepare, variations};
+use crate::emu::Arithmetic;
+use crate::emu::step::{Formats, Fused, Step};
+use crate::num::Rounding;
+use crate::probe::{Prepared, Suite};
+
+/// Answers, and the cases in the order in which they refute hypotheses fastest.
+pub struct Evidence<'a> {
+    pub formats: Formats,
+    answers: &'a [u64],
+    cases: Vec<Prepared>,
+    /// Cases that have refuted something move forward.
+    order: RefCell<Vec<usize>>,
+    /// Codes of NaN among the answers.
+    pub nans: Vec<u64>,
+}
+
+impl<'a> Evidence<'a> {
+    pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
+        let (formats, cases) = prepare(suite);
+        let n = cases.len();
+        // Far apart in the suite: neighbours ask the same question.
+        let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
+        let order = (0..n).map(|i| i * stride % n).collect();
+        let mut nans: Vec<u64> = answers
+            .iter()
+            .copied()
+            .filter(|&code| formats.accumulator.unpack(code).is_nan())
+            .collect();
+        nans.sort_unstable();
+        nans.dedup();
+        Evidence {
+            formats,
+            answers,
+            cases,
+            order: RefCell::new(order),
+            nans,
+        }
+    }
+
+    /// Whether the engine can run this step.
+    fn possible(&self, step: &Step) -> bool {
+        let Formats {
+            a, b, accumulator, ..
+        } = self.formats;
+        let arithmetic = Arithmetic::plain([a, b], accumulator, step.clone());
+        arithmetic.check().is_ok()
+    }
+
+    /// The number of answers that a step does not give, counted no further than one above `limit`.
+    pub fn misses(&self, step: &Step, limit: usize) -> usize {
+        self.count(step, limit, self.cases.len())
+    }
+
+    fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
+        let mut order = self.order.borrow_mut();
+        let mut misses = 0;
+        for i in 0..cases.min(order.len()) {
+            let case = order[i];
+            if self.cases[case].answer(self.formats, step) != self.answers[case] {
+                misses += 1;
+                // Counts over a part of the cases must be over the same part each time.
+                if limit == 0 {
+                    order.swap(i, i / 2);
+                }
+                if misses > limit {
+                    break;
+                }
+            }
+        }
+        misses
+    }
+
+    /// A case that refutes a step, if one does.
+    pub fn first_miss(&self, step: &Step) -> Option<usize> {
+        let mut order = self.order.borrow_mut();
+        let missed =
+            |&case: &usize| self.cases[case].answer(self.formats, step) != self.answers[case];
+        let at = order.iter().position(missed)?;
+        let case = order[at];
+        order.swap(at, at / 2);
+        Some(case)
+    }
+
+    /// All answers that a step does not give.
+    pub fn mismatches(&self, step: &Step) -> Vec<Mismatch> {
+        let all = (0..self.cases.len()).map(|case| Mismatch {
+            case,
+            expected: self.cases[case].answer(self.formats, step),
+            answered: self.answers[case],
+        });
+        all.filter(|m| m.expected != m.answered).collect()
+    }
+
+    /// The first of some steps that gives every answer.
+    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
+        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
+        steps.iter().find(exact).cloned()
+    }
+
+    /// The plausible values of a constant other than its own.
+    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
+        variations::values(name, step, self.formats, &self.nans)
+    }
+
+    /// A step with another value of a constant, if the engine can run it.
+    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
+        variations::with(step, name, value).filter(|step| self.possible(step))
+    }
+
+    /// The step that misses fewest answers, from the most promising starts of every kind.
+    pub fn best(&self, kinds: &[Vec<Step>]) -> Step {
+        /// Cases that rank starts, and those that a first descent goes by.
+        const GLANCE: usize = 80;
+        const SAMPLE: usize = 240;
+        const MORE: usize = 700;
+        /// Starts of a kind and of all kinds that are worth a descent, and a second one.
+        const OF_A_KIND: usize = 3;
+        const FIRST: usize = 10;
+        const SECOND: usize = 2;
+        let mut ranked: Vec<(usize, usize, &Step)> = Vec::new();
+        for (kind, starts) in kinds.iter().enumerate() {
+            let mut mine: Vec<(usize, usize, &Step)> = Vec::new();
+            for step in starts.iter().filter(|step| self.possible(step)) {
+                let worst = mine
+                    .get(OF_A_KIND - 1)
+                    .map_or(GLANCE, |(misses, ..)| *misses);
+                let misses = self.count(step, worst, GLANCE);
+                if misses < worst || mine.len() < OF_A_KIND {
+                    mine.push((misses, kind, step));
+                    mine.sort_by_key(|(misses, ..)| *misses);
+                    mine.truncate(OF_A_KIND);
+                }
+            }
+            ranked.extend(mine);
+        }
+        ranked.sort_by_key(|(misses, kind, _)| (*misses, *kind));
+        let n = self.cases.len();
+        // A few wrong answers of a machine that is known otherwise need no search.
+        let near = ranked
+            .iter()
+            .map(|(.., step)| (self.count(step, n / 50, n), *step));
+        if let Some((misses, step)) = near.min_by_key(|(misses, _)| *misses)
+            && misses <= n / 50
+        {
+            return self.descend(step.clone(), n).1;
+        }
+        // The best of each kind, then the others.
+        let mut seen = Vec::new();
+        ranked.sort_by_cached_key(|(misses, kind, _)| {
+            let again = seen.contains(kind);
+            seen.push(*kind);
+            (again, *misses, *kind)
+        });
+        let mut found: Vec<(usize, Step)> = Vec::new();
+        for (.., start) in ranked.into_iter().take(FIRST) {
+            let (misses, step) = self.descend(start.clone(), SAMPLE);
+            let step = match misses {
+                0 => step,
+                _ => self.descend(self.together(step, SAMPLE), SAMPLE).1,
+            };
+            let misses = self.misses(&step, n);
+            found.push((misses, step));
+            if misses == 0 {
+                break;
+            }
+        }
+        found.sort_by_key(|(misses, _)| *misses);
+        found.truncate(SECOND);
+        let again = found.into_iter().map(|(_, step)| {
+            let (_, step) = self.descend(step, MORE);
+            let misses = self.misses(&step, n);
+            match misses <= n / 50 {
+                true => self.descend(step, n),
+                false => (misses, step),
+            }
+        });
+        let best = again.min_by_key(|(misses, _)| *misses);
+        best.expect("every kind has starts").1
+    }
+
+    /// The best of a fused step's roundings and widths, all combinations of them: they make up for one
+    /// another, so that changing one at a time can end where no single change helps.
+    fn together(&self, step: Step, cases: usize) -> Step {
+        let Step::Fused(start) = &step else {
+            return step;
+        };
+        let modes = [
+            Rounding::TowardZero,
+            Rounding::NearestEven,
+            Rounding::NearestAway,
+            Rounding::Down,
+        ];
+        let full = self.formats.accumulator.fraction_bits() + 1;
+        let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
+        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        let mut best = step.clone();
+        for fraction_bits in depths {
+            for alignment in modes {
+                for rounding in modes {
+                    for precision in 1..=full {
+                        let candidate = Step::Fused(Fused {
+                            fraction_bits,
+                            alignment,
+                            rounding,
+                            precision,
+                            ..start.clone()
+                        });
+                        if misses == 0 || !self.possible(&candidate) {
+                            continue;
+                        }
+                        let count = self.count(&candidate, misses - 1, cases);
+                        if count < misses {
+                            (misses, best) = (count, candidate);
+                        }
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
+    fn descend(&self, mut step: Step, cases: usize) -> (usize, Step) {
+        /// More are never needed where constants show on their own.
+        const SWEEPS: usize = 4;
+        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        for _ in 0..SWEEPS {
+            let before = misses;
+            for constant in step.constants() {
+                for value in self.values(&step, &constant.name) {
+                    if misses == 0 {
+                        return (0, step);
+                    }
+                    // Zeros far below all terms are much alike.
+                    if value
+                        .as_i64()
+                        .is_some_and(|n| n < -160 && (n < -800 || n % 40 != 0))
+                    {
+                        continue;
+                    }
+                    let Some(candidate) = self.with(&step, &constant.name, &value) else {
+                        continue;
+                    };
+                    if candidate == step {
+                        continue;
+                    }
+                    let count = self.count(&candidate, misses - 1, cases);
+                    if count < misses {
+                        (misses, step) = (count, candidate);
+                    }
+                }
+            }
+            if misses == before {
+                break;
+            }
+        }
+        (misses, step)
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

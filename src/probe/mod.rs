@@ -1,0 +1,26 @@
+//! Finding out how a machine computes: directed probes, the models that explain its answers, and
+//! the table of features that the literature prints.
+//!
+//! ```text
+//! formats -> suite (families of cases) -> files -> a machine -> answers -> infer / features
+//! ```
+//!
+//! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
+//! * [`suite`]: cases and how they are written down; `families` has one file for each question.
+//! * [`replay`]: what a model answers to a case.
+//! * [`folder`]: a directory of probes, written and read back.
+//! * [`infer`]: from answers to the constants of a step.
+//! * [`features`]: from answers to a table.
+//!
+//! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
+
+mod families;
+pub mod features;
+pub mod folder;
+pub mod infer;
+pub mod number;
+pub mod replay;
+pub mod suite;
+
+pub use replay::Prepared;
+pub use suite::{Case, Suite};
