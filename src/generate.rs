@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use crate::num::{Class as Number, Format, Kind};
+use crate::random::{GOLDEN, mix};
 use crate::tensor::Tensor;
 
 /// What a path begins with that names a generated operand instead of a file.
@@ -44,15 +45,6 @@ pub struct Spec {
 
 /// The most elements: what a path says must not allocate more than a machine has.
 const MOST: usize = 1 << 32;
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// SplitMix64's output function (Steele, Lea, Flood 2014).
-fn mix(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 impl Class {
     pub const ALL: [Class; 5] = [

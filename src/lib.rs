@@ -15,6 +15,7 @@
 //! * [`identify`]: which models of the catalogue give a D.
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
+//! * [`sample`]: random subsets of D, and what they prove.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -44,5 +45,7 @@ pub mod identify;
 pub mod io;
 pub mod num;
 pub mod probe;
+mod random;
 pub mod report;
+pub mod sample;
 pub mod tensor;

@@ -13,6 +13,7 @@ use super::{Ending, show};
 use crate::emu::step::Step;
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Plan, Platform, Problem, Replay};
 use crate::num::Format;
+use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
 /// Measure how fast products are replayed here
@@ -161,7 +162,7 @@ impl Bench {
             Engine::Exact => self.size.min(192),
             Engine::Fast(_) => self.size,
         };
-        let mut random = Random(n as u64);
+        let mut random = Random(SplitMix64(n as u64));
         let a = random.matrix(arithmetic.a, n);
         let b = random.matrix(arithmetic.b, n);
         let mut problem = Problem::new(a.planes(), b.planes(), None).expect("square matrices");
@@ -268,30 +269,21 @@ impl Gemm {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// Integers, or finite numbers over a few binades below one, as activations and weights are.
     fn matrix(&mut self, format: Format, n: usize) -> Tensor {
         if format.is_integer() {
             let codes: Vec<_> = (0..n * n)
-                .map(|_| self.next() & format.max_code())
+                .map(|_| self.0.word() & format.max_code())
                 .collect();
             return Tensor::from_codes(format, vec![n, n], &codes);
         }
         let bias = format.bias() as u64;
         let codes: Vec<u64> = (0..n * n)
             .map(|_| {
-                let random = self.next();
+                let random = self.0.word();
                 let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
                 let field = bias.saturating_sub(depth + 1);
                 let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);

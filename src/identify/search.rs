@@ -3,6 +3,7 @@
 use super::Candidate;
 use crate::emu::{Element, Engine, Problem, Progress, Replay};
 use crate::num::Format;
+use crate::random::SplitMix64;
 use crate::report::{Differ, Policy};
 use crate::tensor::Tensor;
 
@@ -58,24 +59,14 @@ impl Sample {
         let elements: Vec<_> = if all <= most as u64 {
             (0..all).map(element).collect()
         } else {
-            let mut state = seed;
+            let mut random = SplitMix64(seed);
             let mut seen = std::collections::HashSet::new();
-            let draw = std::iter::from_fn(|| {
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                Some(mix(state) % all)
-            });
+            let draw = std::iter::from_fn(|| Some(random.word() % all));
             let fresh = draw.filter(|position| seen.insert(*position));
             fresh.take(most).map(element).collect()
         };
         Sample { elements, first }
     }
-}
-
-/// SplitMix64's output function (Steele, Lea, Flood 2014).
-fn mix(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Tests every candidate; the best come first, equals in the order given. `given` reads the files in

@@ -3,6 +3,7 @@
 use super::Candidate;
 use crate::emu::{Element, Engine, Problem, Replay};
 use crate::num::{Class, Format};
+use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
 /// A dot product with two results.
@@ -41,7 +42,7 @@ pub fn separate(one: &Candidate, other: &Candidate) -> Option<Separation> {
     let with_c = addend == other.arithmetic.addend();
     let longest = [one, other].map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
     let longest = longest[0].min(longest[1]);
-    let mut random = Random(1);
+    let mut random = Random(SplitMix64(1));
     let rounds = LENGTHS
         .iter()
         .flat_map(|&k| (0..ROUNDS).map(move |round| (k, round)));
@@ -138,15 +139,12 @@ impl Separation {
     }
 }
 
-/// SplitMix64, so that the same models give the same operands.
-struct Random(u64);
+/// Seeded once, so that the same models give the same operands.
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.word()
     }
 
     /// Finite codes: any, near one, near one with short significands, tiny, or huge; now and then

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::emu::Band;
+use crate::emu::{Band, Element};
 use crate::num::{Class, Fields, Format, decimal, ulp_distance};
 use crate::tensor::{Order, Planes, Tensor, unravel};
 
@@ -114,6 +114,7 @@ pub struct Bucket {
 /// The outcome of comparing D with its replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
+    /// Those that were compared.
     pub elements: u64,
     pub mismatches: u64,
     pub mismatch_percent: f64,
@@ -136,6 +137,7 @@ pub struct Differ<'a> {
     policy: Policy,
     keep: usize,
     columns_touched: Vec<AtomicBool>,
+    compared: u64,
     found: Found,
 }
 
@@ -161,6 +163,7 @@ impl<'a> Differ<'a> {
             policy,
             keep,
             columns_touched: (0..columns).map(|_| AtomicBool::new(false)).collect(),
+            compared: 0,
             found: Found::default(),
         }
     }
@@ -196,8 +199,29 @@ impl<'a> Differ<'a> {
             // Neighbours are joined left to right, so that the result does not depend on who
             // computed what.
             .reduce(Found::default, |left, right| left.join(right, this.keep));
+        self.compared += (band.payload.len() / width) as u64;
         let so_far = std::mem::take(&mut self.found);
         self.found = so_far.join(found, self.keep);
+    }
+
+    /// Compares some elements, given in index order, instead of whole rows.
+    pub fn compare_some(&mut self, elements: &[Element], reproduced: &[u64]) {
+        let (m, n) = (self.given.rows(), self.given.columns());
+        let mut found = std::mem::take(&mut self.found);
+        let mut last_row = None;
+        for (at, &reproduced) in elements.iter().zip(reproduced) {
+            let given = self.given.plane(at.batch).code(at.row, at.column);
+            let row = at.batch * m + at.row;
+            if given != reproduced
+                && self.record(&mut found, row * n + at.column, reproduced, given)
+            {
+                self.columns_touched[at.batch * n + at.column].store(true, Ordering::Relaxed);
+                found.rows_touched += u64::from(last_row != Some(row));
+                last_row = Some(row);
+            }
+        }
+        self.compared += elements.len() as u64;
+        self.found = found;
     }
 
     fn format(&self) -> Format {
@@ -234,7 +258,7 @@ impl<'a> Differ<'a> {
         let format = self.format();
         let shape = self.given.tensor().shape();
         let found = self.found;
-        let elements = self.given.tensor().len() as u64;
+        let elements = self.compared;
         let index = |position| unravel(position, shape, Order::C);
         let touched = |flag: &&AtomicBool| flag.load(Ordering::Relaxed);
         Comparison {

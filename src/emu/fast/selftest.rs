@@ -6,6 +6,7 @@ use super::pack::ROWS;
 use super::plan::{Output, Plan};
 use super::platform::Platform;
 use crate::num::Format;
+use crate::random::SplitMix64;
 
 const GROUPS: usize = 4;
 
@@ -54,7 +55,7 @@ fn plan(output: Output, halves: bool) -> Plan {
 fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(bool, Vec<i32>)> {
     let plan = plan(output, halves);
     let positions = GROUPS * plan.group;
-    let mut numbers = Numbers(seed + 1);
+    let mut numbers = Numbers(SplitMix64(seed + 1));
     let a: Vec<_> = (0..positions * ROWS)
         .map(|_| numbers.operand(seed))
         .collect();
@@ -111,16 +112,12 @@ fn regroup(results: Vec<(bool, Vec<i32>)>, wide: usize) -> Vec<(bool, Vec<i32>)>
     vec![(all, if all { rows.concat() } else { Vec::new() })]
 }
 
-/// A small generator (SplitMix64) of FP16 operands: value, exponent field of an A, gap of a B.
-struct Numbers(u64);
+/// A generator of FP16 operands: value, exponent field of an A, gap of a B.
+struct Numbers(SplitMix64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.word()
     }
 
     fn operand(&mut self, seed: u64) -> (f32, u32, u8) {

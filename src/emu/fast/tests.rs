@@ -5,6 +5,7 @@
 use super::{Plan, Platform};
 use crate::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use crate::num::Format;
+use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,15 +20,6 @@ enum Kind {
 }
 
 const KINDS: [Kind; 4] = [Kind::Near, Kind::Any, Kind::Largest, Kind::Turning];
-
-/// SplitMix64.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
     match kind {
@@ -50,13 +42,13 @@ fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
 fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
     // A rest of rows, of columns in strips of every width, and of k.
     let (m, n, k) = (6, 70, 2 * plan.span() + 3);
-    let mut state = seed;
+    let mut random = SplitMix64(seed);
     let mut matrix =
         |format: Format, rows: usize, columns: usize, at_k: fn(usize, usize) -> usize| {
             let codes: Vec<_> = (0..rows * columns)
                 .map(|i| {
                     let second = at_k(i / columns, i % columns) >= k / 2;
-                    code(format, kind, second, next(&mut state))
+                    code(format, kind, second, random.word())
                 })
                 .collect();
             Tensor::from_codes(format, vec![rows, columns], &codes)
