@@ -44,6 +44,11 @@ impl Region {
         }
     }
 
+    /// Every element, in index order.
+    pub fn elements(&self) -> impl Iterator<Item = Element> {
+        (0..self.len()).map(|position| self.element(position))
+    }
+
     /// `count` different elements of the region, every subset of that size as likely as any other (all
     /// of them, if it has no more), in index order.
     ///
@@ -54,7 +59,7 @@ impl Region {
     pub fn sample(&self, count: u64, seed: u64) -> Vec<Element> {
         let all = self.len();
         if count >= all {
-            return (0..all).map(|position| self.element(position)).collect();
+            return self.elements().collect();
         }
         let few = count <= all / 2;
         let drawn = draw(all, if few { count } else { all - count }, seed);

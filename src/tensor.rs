@@ -3,6 +3,7 @@
 //! A [`Tensor`] is a shape, a [`Format`] and bytes it does not interpret until asked: a memory-mapped
 //! file stays mapped, in its own order and byte order, and [`Plane::code`] takes one element out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -351,6 +352,7 @@ impl Tensor {
             rows: axis(2),
             columns: axis(1),
             batch_axes: self.shape.len().saturating_sub(2),
+            offset: 0,
         }
     }
 }
@@ -411,9 +413,35 @@ pub struct Planes<'a> {
     rows: (usize, usize),
     columns: (usize, usize),
     batch_axes: usize,
+    /// Of the first element.
+    offset: usize,
 }
 
 impl<'a> Planes<'a> {
+    /// One matrix alone.
+    pub fn matrix(self, batch: usize) -> Planes<'a> {
+        Planes {
+            offset: self.plane(batch).offset,
+            batch_axes: 0,
+            ..self
+        }
+    }
+
+    /// Some rows and columns of every matrix.
+    ///
+    /// # Panics
+    /// If there are none such.
+    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Planes<'a> {
+        assert!(rows.start <= rows.end && rows.end <= self.rows());
+        assert!(columns.start <= columns.end && columns.end <= self.columns());
+        Planes {
+            rows: (rows.len(), self.rows.1),
+            columns: (columns.len(), self.columns.1),
+            offset: self.offset + rows.start * self.rows.1 + columns.start * self.columns.1,
+            ..self
+        }
+    }
+
     pub fn tensor(&self) -> &'a Tensor {
         self.tensor
     }
@@ -447,14 +475,11 @@ impl<'a> Planes<'a> {
     /// One matrix of the stack; batches count in C order of the leading axes.
     pub fn plane(&self, batch: usize) -> Plane<'a> {
         let index = unravel(batch, self.batch_shape(), Order::C);
-        let offset = index
-            .iter()
-            .zip(&self.tensor.strides)
-            .map(|(i, stride)| i * stride)
-            .sum();
+        let steps = index.iter().zip(&self.tensor.strides);
+        let offset: usize = steps.map(|(i, stride)| i * stride).sum();
         Plane {
             tensor: self.tensor,
-            offset,
+            offset: self.offset + offset,
             rows: self.rows.0,
             row_stride: self.rows.1,
             columns: self.columns.0,

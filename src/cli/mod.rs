@@ -12,6 +12,7 @@ mod identify;
 mod infer;
 mod inputs;
 mod model_file;
+mod part;
 mod probe;
 mod progress;
 mod replay;

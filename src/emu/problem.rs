@@ -1,5 +1,7 @@
 //! Which matrices are multiplied.
 
+use std::ops::Range;
+
 use crate::tensor::Planes;
 
 /// `D = A*B + C` over a batch, its shapes checked. A missing C is +0.
@@ -156,6 +158,41 @@ impl<'a> Problem<'a> {
         }
         let scales = Some(ScalePlanes { a, b, block });
         Ok(Problem { scales, ..self })
+    }
+
+    /// One matrix of the batch.
+    pub fn matrix(&self, batch: usize) -> Problem<'a> {
+        let one = |planes: Planes<'a>| planes.matrix(batch);
+        Problem {
+            a: one(self.a),
+            b: one(self.b),
+            c: self.c.map(one),
+            scales: self.scales.map(|scales| ScalePlanes {
+                a: one(scales.a),
+                b: one(scales.b),
+                ..scales
+            }),
+            ..*self
+        }
+    }
+
+    /// The same product, but only some rows and columns of D.
+    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
+        let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
+        let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
+        Problem {
+            a: across(self.a),
+            b: down(self.b),
+            c: self.c.map(|c| c.part(rows.clone(), columns.clone())),
+            scales: self.scales.map(|scales| ScalePlanes {
+                a: across(scales.a),
+                b: down(scales.b),
+                ..scales
+            }),
+            m: rows.len(),
+            n: columns.len(),
+            k: self.k,
+        }
     }
 
     pub fn batches(&self) -> usize {

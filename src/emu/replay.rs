@@ -1,5 +1,7 @@
 //! A whole (batched) product, on all cores, a band of rows at a time.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::exact::Block;
@@ -130,6 +132,31 @@ impl Replay<'_> {
         });
         let Ok(()) = done;
         Tensor::from_payload(self.format(), self.shape(), all)
+    }
+
+    /// Computes a rectangle of one matrix: codes of D's format, row by row.
+    pub fn part(
+        &self,
+        batch: usize,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        progress: Progress,
+    ) -> Vec<u64> {
+        let count = rows.len() * columns.len();
+        let problem = self.problem.matrix(batch).part(rows, columns);
+        let width = self.format().bytes();
+        let mut codes = Vec::with_capacity(count);
+        let part = Replay { problem, ..*self };
+        let done = part.run(progress, |band| {
+            codes.extend(band.payload.chunks_exact(width).map(|bytes| {
+                let mut code = [0; 8];
+                code[..width].copy_from_slice(bytes);
+                u64::from_le_bytes(code)
+            }));
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        codes
     }
 
     /// # Panics

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Comparison;
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
+use crate::sample::{Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
 pub const SCHEMA: &str = "tcverify.report/1";
@@ -175,8 +176,59 @@ pub struct LowBits {
 pub struct Reproduced {
     pub format: Format,
     pub shape: Vec<usize>,
-    pub payload_sha256: String,
+    /// Absent if only a sample was reproduced.
+    pub payload_sha256: Option<String>,
     pub conversion: Option<Conversion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
+}
+
+/// Which elements were reproduced, where it was not all of them, and what their agreement proves.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sampled {
+    /// First and one past the last, in every matrix of the batch.
+    pub rows: [usize; 2],
+    pub columns: [usize; 2],
+    /// Elements of that part of D.
+    pub population: u64,
+    /// Those that were reproduced and compared.
+    pub elements: u64,
+    /// Of the draw; absent if the whole part was compared.
+    pub seed: Option<u64>,
+    /// SHA-256 of the reproduced elements' codes in index order, little-endian.
+    pub sha256: String,
+    /// How likely the sample misses a tampering of so many elements of the population.
+    pub missed: Vec<Missed>,
+    /// The smallest tampering that it misses with a probability of at most 1 %.
+    pub caught_99_percent: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Missed {
+    pub tampered: u64,
+    pub probability: f64,
+}
+
+impl Sampled {
+    /// Figures for a sample of a region.
+    pub fn of(region: &Region, elements: u64, seed: Option<u64>, sha256: String) -> Sampled {
+        let population = region.len();
+        let sizes = std::iter::successors(Some(1), |&k| (k < population).then_some(k * 10));
+        let missed = sizes.take(7).map(|tampered| Missed {
+            tampered,
+            probability: miss_probability(population, elements, tampered),
+        });
+        Sampled {
+            rows: [region.rows.start, region.rows.end],
+            columns: [region.columns.start, region.columns.end],
+            population,
+            elements,
+            seed,
+            sha256,
+            missed: missed.filter(|m| m.tampered <= population).collect(),
+            caught_99_percent: smallest_caught(population, elements, 0.01),
+        }
+    }
 }
 
 /// A rounding of the finished product from the accumulator's format to D's.

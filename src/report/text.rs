@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Comparison, Exporter, Outcome, Report, Verdict};
+use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 
@@ -35,18 +35,23 @@ fn headline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Verdict::Identical => (GOOD, "IDENTICAL"),
         Verdict::Different => (BAD, "DIFFERENT"),
     };
+    let elements = match &report.reproduced.sample {
+        None => "elements",
+        Some(sample) if sample.seed.is_none() => "chosen elements",
+        Some(_) => "sampled elements",
+    };
     let sentence = match &report.outcome {
         Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
             "the reproduced D has the expected digest".to_owned()
         }
         Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
         Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
-            "all {} elements of D are reproduced{}",
+            "all {} {elements} of D are reproduced{}",
             grouped(comparison.elements),
             accepted(comparison)
         ),
         Outcome::Elements { comparison, .. } => format!(
-            "{} of {} elements of D differ ({} %){}",
+            "{} of {} {elements} of D differ ({} %){}",
             grouped(comparison.mismatches),
             grouped(comparison.elements),
             percent(comparison),
@@ -132,6 +137,9 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     };
     let text = format!("{batch}{}x{} by {}x{}, plus {addend}", p.m, p.k, p.k, p.n);
     row(out, "product", &text)?;
+    if let Some(sample) = &report.reproduced.sample {
+        sampled(sample, out)?;
+    }
     for (name, input) in report.inputs.named() {
         if let Some(bits) = &input.tf32_low_bits
             && bits.elements > 0
@@ -258,13 +266,56 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     {
         row(out, "  wanted", expected_payload_sha256)?;
     }
-    let about = format!(
-        "{}  reproduced D ({}, {})",
-        report.reproduced.payload_sha256,
-        report.reproduced.format,
-        shape_text(&report.reproduced.shape)
-    );
+    let reproduced = &report.reproduced;
+    let about = match (&reproduced.payload_sha256, &reproduced.sample) {
+        (Some(sha256), _) => format!(
+            "{sha256}  reproduced D ({}, {})",
+            reproduced.format,
+            shape_text(&reproduced.shape)
+        ),
+        (None, Some(sample)) => format!(
+            "{}  {} reproduced elements ({})",
+            sample.sha256,
+            grouped(sample.elements),
+            reproduced.format
+        ),
+        (None, None) => return Ok(()),
+    };
     row(out, "  replay", &about)
+}
+
+fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
+    let [rows, columns] = [sample.rows, sample.columns];
+    let seed = sample
+        .seed
+        .map_or(String::new(), |seed| format!(", seed {seed}"));
+    row(
+        out,
+        "sample",
+        &format!(
+            "{CAUTION}{} of {} elements (rows {} to {}, columns {} to {}){seed}{CAUTION:#}",
+            grouped(sample.elements),
+            grouped(sample.population),
+            rows[0],
+            rows[1] - 1,
+            columns[0],
+            columns[1] - 1
+        ),
+    )?;
+    let percent = |probability: f64| format!("{:.4} %", 100.0 * probability);
+    let missed = sample.missed.iter().take_while(|m| m.probability >= 0.01);
+    let missed: Vec<_> = missed
+        .map(|m| format!("{} {}", grouped(m.tampered), percent(m.probability)))
+        .collect();
+    if !missed.is_empty() {
+        let text = format!("misses tampered elements: {}", missed.join(", "));
+        row(out, "", &text)?;
+    }
+    let caught = format!(
+        "catches {} or more tampered elements with 99 % at least",
+        grouped(sample.caught_99_percent)
+    );
+    row(out, "", &caught)
 }
 
 fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {

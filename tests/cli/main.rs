@@ -17,6 +17,7 @@ mod policies;
 mod replay;
 mod report;
 mod results;
+mod sampling;
 mod scales;
 mod tf32;
 mod usage;
