@@ -418,6 +418,20 @@ pub struct Planes<'a> {
 }
 
 impl<'a> Planes<'a> {
+    /// Some rows of the first matrix, side by side in memory.
+    pub fn gather(self, rows: &[usize]) -> Tensor {
+        let plane = self.plane(0);
+        let width = self.tensor.format.bytes();
+        let mut payload = Vec::with_capacity(rows.len() * plane.columns * width);
+        for &row in rows {
+            for column in 0..plane.columns {
+                payload.extend_from_slice(&plane.code(row, column).to_le_bytes()[..width]);
+            }
+        }
+        let shape = vec![rows.len(), plane.columns];
+        Tensor::from_payload(self.tensor.format, shape, payload)
+    }
+
     /// One matrix alone.
     pub fn matrix(self, batch: usize) -> Planes<'a> {
         Planes {

@@ -6,6 +6,7 @@
 mod catalogue;
 mod exact;
 mod fast;
+mod gathered;
 pub mod model;
 mod problem;
 mod replay;
@@ -13,6 +14,7 @@ pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub use fast::{Plan, Platform};
+use gathered::Gathered;
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
 pub use replay::{Band, Element, Engine, Handed, Progress, Replay};

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::exact::Block;
 use super::fast::{Fast, Plan, Platform, integers};
 use super::step::{IntegerSum, Step};
-use super::{Arithmetic, Problem, exact};
+use super::{Arithmetic, Gathered, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
 
@@ -16,6 +16,9 @@ pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Bytes of D that are in memory at a time (one row at the least).
 const BAND: usize = 32 << 20;
+
+/// Neighbouring columns of B that are read together where elements are computed alone.
+const TOGETHER: usize = 32;
 
 /// Who computes. Both give the same bits; the exact engine is the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,29 +175,72 @@ impl Replay<'_> {
         assert!(self.problem.k <= longest, "D of one step is no C");
     }
 
-    /// Computes some elements alone, by the exact engine: codes of D's format.
+    /// Computes some elements alone: codes of D's format, in the order given.
     pub fn elements(&self, at: &[Element]) -> Vec<u64> {
         self.assert_suited();
-        let k = 0..self.problem.k;
-        at.par_iter()
-            .map(|element| {
-                let block = Block {
-                    batch: element.batch,
-                    rows: element.row..element.row + 1,
-                    columns: element.column..element.column + 1,
-                };
-                let mut codes = exact::initial(&self.problem, &block);
-                exact::accumulate(
-                    &self.problem,
-                    self.arithmetic,
-                    &block,
-                    k.clone(),
-                    &mut codes,
-                    |x| x,
-                );
-                self.convert(codes[0])
-            })
-            .collect()
+        let place = |&i: &usize| {
+            let Element { batch, row, column } = at[i];
+            ((batch, column / TOGETHER), row, column)
+        };
+        let mut order: Vec<usize> = (0..at.len()).collect();
+        order.sort_unstable_by_key(place);
+        let neighbours: Vec<_> = order.chunk_by(|x, y| place(x).0 == place(y).0).collect();
+        let computed = neighbours.par_iter().map(|indices| {
+            let elements: Vec<_> = indices.iter().map(|&i| at[i]).collect();
+            self.neighbours(&elements)
+        });
+        let computed: Vec<Vec<u64>> = computed.collect();
+        let mut codes = vec![0; at.len()];
+        for (indices, found) in neighbours.iter().zip(computed) {
+            for (&i, code) in indices.iter().zip(found) {
+                codes[i] = code;
+            }
+        }
+        codes
+    }
+
+    /// Elements of neighbouring columns of one matrix, in the order of their rows.
+    fn neighbours(&self, elements: &[Element]) -> Vec<u64> {
+        let left = elements[0].column / TOGETHER * TOGETHER;
+        let columns = left..self.problem.n.min(left + TOGETHER);
+        let part = self.problem.matrix(elements[0].batch);
+        let part = part.part(0..self.problem.m, columns.clone());
+        let alone = elements.len() <= 4;
+        let mut rows: Vec<usize> = elements.iter().map(|element| element.row).collect();
+        rows.dedup();
+        // Rows and columns that lie far apart are brought together once.
+        let gathered = (!alone).then(|| Gathered::of(&part, &rows));
+        let problem = match &gathered {
+            Some(gathered) => gathered.problem(),
+            None => part,
+        };
+        if gathered.is_some() && !matches!(self.way(), Way::Exact) {
+            // Computing all columns of these rows takes a kernel less time than the exact engine
+            // needs for some of them.
+            let all = Replay { problem, ..*self }.part(0, 0..rows.len(), 0..columns.len(), &|_| {});
+            let code = |element: &Element| {
+                let row = rows.binary_search(&element.row).expect("gathered");
+                all[row * columns.len() + element.column - left]
+            };
+            return elements.iter().map(code).collect();
+        }
+        let code = |element: &Element| {
+            let row = match gathered {
+                Some(_) => rows.binary_search(&element.row).expect("gathered"),
+                None => element.row,
+            };
+            let column = element.column - left;
+            let block = Block {
+                batch: 0,
+                rows: row..row + 1,
+                columns: column..column + 1,
+            };
+            let mut codes = exact::initial(&problem, &block);
+            let k = 0..problem.k;
+            exact::accumulate(&problem, self.arithmetic, &block, k, &mut codes, |x| x);
+            self.convert(codes[0])
+        };
+        elements.iter().map(code).collect()
     }
 
     /// Computes the rows of D from `first_row` on that `payload` has room for. Returns how many

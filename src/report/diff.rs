@@ -138,6 +138,8 @@ pub struct Differ<'a> {
     keep: usize,
     columns_touched: Vec<AtomicBool>,
     compared: u64,
+    /// The last row that [`Differ::compare_some`] counted as touched.
+    last_row: Option<usize>,
     found: Found,
 }
 
@@ -164,6 +166,7 @@ impl<'a> Differ<'a> {
             keep,
             columns_touched: (0..columns).map(|_| AtomicBool::new(false)).collect(),
             compared: 0,
+            last_row: None,
             found: Found::default(),
         }
     }
@@ -208,7 +211,6 @@ impl<'a> Differ<'a> {
     pub fn compare_some(&mut self, elements: &[Element], reproduced: &[u64]) {
         let (m, n) = (self.given.rows(), self.given.columns());
         let mut found = std::mem::take(&mut self.found);
-        let mut last_row = None;
         for (at, &reproduced) in elements.iter().zip(reproduced) {
             let given = self.given.plane(at.batch).code(at.row, at.column);
             let row = at.batch * m + at.row;
@@ -216,8 +218,8 @@ impl<'a> Differ<'a> {
                 && self.record(&mut found, row * n + at.column, reproduced, given)
             {
                 self.columns_touched[at.batch * n + at.column].store(true, Ordering::Relaxed);
-                found.rows_touched += u64::from(last_row != Some(row));
-                last_row = Some(row);
+                found.rows_touched += u64::from(self.last_row != Some(row));
+                self.last_row = Some(row);
             }
         }
         self.compared += elements.len() as u64;
