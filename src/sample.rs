@@ -172,7 +172,7 @@ mod tests {
             // Five standard deviations.
             let spread = 5.0 * (expected * (1.0 - count as f64 / 40.0)).sqrt();
             let far = |&n: &u32| (f64::from(n) - expected).abs() > spread;
-            assert!(!drawn.iter().any(|n| far(n)), "{drawn:?}");
+            assert!(!drawn.iter().any(far), "{drawn:?}");
         }
     }
 
