@@ -15,7 +15,7 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
         typedef MmaStep<NAME> Step;                                                           \
         static const int A_SHIFT = shift_of(A), B_SHIFT = shift_of(B);                        \
         __device__ static bool issue(const Register* a, const Register* b, Register* d) {     \
-            GUARD(REGISTERS(PTX));                                                            \
+            ON_##GUARD(REGISTERS(PTX));                                                            \
         }                                                                                     \
     };
 #define WGMMA_TYPE(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                     \
@@ -23,7 +23,7 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
         typedef LAYOUT_ Layout;                                                               \
         typedef u32 Register;                                                                 \
         typedef WgmmaStep<NAME> Step;                                                         \
-        __device__ static bool issue(u64 a, u64 b, u32* d) { GUARD(REGISTERS(PTX, REST)); }   \
+        __device__ static bool issue(u64 a, u64 b, u32* d) { ON_##GUARD(REGISTERS(PTX, REST)); }   \
     };
 
 MMA_UNITS(MMA_TYPE)

@@ -31,8 +31,8 @@ inline std::string shape_text(const std::vector<size_t>& shape) {
 inline std::string read_whole(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream all;
-    if (in) all << in.rdbuf();
-    if (!in || !all) throw std::runtime_error(path + ": cannot be read");
+    if (in && in.peek() != EOF) all << in.rdbuf();
+    if (!(in || in.eof()) || !all) throw std::runtime_error(path + ": cannot be read");
     return all.str();
 }
 
@@ -103,8 +103,8 @@ inline void write_file(const std::string& path, const std::string& head, const s
 
 inline void write_npy(const std::string& path, const Array& array) {
     std::string shape;
-    for (size_t axis : array.shape) shape += std::to_string(axis) + ", ";
-    if (array.shape.size() > 1) shape.resize(shape.size() - 2);
+    for (size_t axis : array.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(axis);
+    if (array.shape.size() == 1) shape += ",";
     std::string header = "{'descr': '" + array.descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     // Magic, version and length take 10 bytes, a line feed ends it, and the whole is a multiple of 64.
     header.append(63 - (10 + header.size()) % 64, ' ');
