@@ -44,16 +44,18 @@ struct MmaStep {
         typedef typename U::Layout L;
         typedef typename U::Register Register;
         const int bits = 8 * sizeof(Register) / L::PER;
+        // An INT4 -1 may come as ff.
+        const Register mask = ~(Register)0 >> (8 * sizeof(Register) - bits);
         Register a[L::A_ELEMENTS / L::PER] = {}, b[L::B_ELEMENTS / L::PER] = {};
         for (int e = 0; e < L::A_ELEMENTS; e++) {
             Place at = L::a(lane, e);
             Register code = (Register)operands.a_code(row + at.row, k + at.column) << U::A_SHIFT;
-            a[e / L::PER] |= code << e % L::PER * bits;
+            a[e / L::PER] |= (code & mask) << e % L::PER * bits;
         }
         for (int e = 0; e < L::B_ELEMENTS; e++) {
             Place at = L::b(lane, e);
             Register code = (Register)operands.b_code(k + at.row, column + at.column) << U::B_SHIFT;
-            b[e / L::PER] |= code << e % L::PER * bits;
+            b[e / L::PER] |= (code & mask) << e % L::PER * bits;
         }
         return U::issue(a, b, d);
     }
