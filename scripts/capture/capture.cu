@@ -35,8 +35,16 @@ static FormatName accumulator_of(const std::string& word, FormatName operand) {
     return format_of(operand).integer() ? INT32 : operand == FP64 ? FP64 : FP32;
 }
 
+static void refuse_to_replace(const Options& options) {
+    const std::string path = options.get("-o", "");
+    if (path.empty() || options.has("--force")) return;
+    for (const std::string& one : {path, path + ".json"})
+        if (std::ifstream(one).good()) throw std::runtime_error(one + ": is there already; --force replaces it");
+}
+
 /// Chooses GPU and unit, rehearses, and begins the provenance.
 static Job begin(const Options& options) {
+    refuse_to_replace(options);
     FormatName a = FormatName(find(FORMAT_NAMES, options.need("--dtype"), "format"));
     FormatName b = FormatName(find(FORMAT_NAMES, options.get("--dtype-b", FORMAT_NAMES[a]), "format"));
     FormatName accumulator = accumulator_of(options.get("--acc", ""), a);
@@ -67,22 +75,13 @@ static std::string descr_of(FormatName accumulator) {
     return accumulator == FP16 ? "<f2" : accumulator == FP64 ? "<f8" : accumulator == INT32 ? "<i4" : "<f4";
 }
 
-static void refuse_to_replace(const std::string& path, bool force) {
-    if (!force && std::ifstream(path).good())
-        throw std::runtime_error(path + ": is there already; --force replaces it");
-}
-
 /// Writes D, or its digest alone, and the provenance.
 static void finish(Job& job, const Options& options, const Array& d) {
     std::string path = options.get("-o", ""), digest = sha256(d.bytes.data(), d.bytes.size());
     job.json.text("d_shape", shape_text(d.shape));
     job.json.text("d_sha256", digest);
     if (!path.empty()) {
-        refuse_to_replace(path + ".json", options.has("--force"));
-        if (!options.has("--digest")) {
-            refuse_to_replace(path, options.has("--force"));
-            write_npy(path, d);
-        }
+        if (!options.has("--digest")) write_npy(path, d);
         write_file(path + ".json", job.json.whole(), {});
     }
     std::cout << digest << "  D, " << shape_text(d.shape) << "\n";
