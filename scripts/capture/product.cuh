@@ -9,11 +9,6 @@ struct Operands {
     u64 batch, m, n, k;
     int a_bytes, b_bytes, d_bytes;
 
-    BOTH static u64 get(const u8* at, int bytes) {
-        u64 code = 0;
-        for (int i = 0; i < bytes; i++) code |= (u64)at[i] << 8 * i;
-        return code;
-    }
     BOTH static u64 load(const u8* base, u64 index, int bytes) {
         const u8* at = base + index * bytes;
         // Wide loads where elements have them; arrays begin aligned.
