@@ -1,0 +1,30 @@
+// All device code: the units of units.h as types that product.cuh runs. No host headers: NVRTC takes it.
+#pragma once
+#include "product.cuh"
+#include "mma.cuh"
+#include "wgmma.cuh"
+#include "units.h"
+
+/// kind::f8f6f4 wants E2M1 in bits 2 to 5 of its byte (PTX ISA, "Packing format used in MMA").
+BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
+
+#define MMA_TYPE(NAME, A, B, ACC, LAYOUT_, REGISTER, REGISTERS, GUARD, PTX)                   \
+    struct NAME {                                                                             \
+        typedef LAYOUT_ Layout;                                                               \
+        typedef REGISTER Register;                                                            \
+        typedef MmaStep<NAME> Step;                                                           \
+        static const int A_SHIFT = shift_of(A), B_SHIFT = shift_of(B);                        \
+        __device__ static bool issue(const Register* a, const Register* b, Register* d) {     \
+            ON_##GUARD(REGISTERS(PTX));                                                            \
+        }                                                                                     \
+    };
+#define WGMMA_TYPE(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                     \
+    struct NAME {                                                                             \
+        typedef LAYOUT_ Layout;                                                               \
+        typedef u32 Register;                                                                 \
+        typedef WgmmaStep<NAME> Step;                                                         \
+        __device__ static bool issue(u64 a, u64 b, u32* d) { ON_##GUARD(REGISTERS(PTX, REST)); }   \
+    };
+
+MMA_UNITS(MMA_TYPE)
+WGMMA_UNITS(WGMMA_TYPE)

@@ -1,0 +1,73 @@
+// Which element of a tile each lane holds (PTX ISA, "Matrix Fragments for mma.*" and "wgmma: Register
+// Fragments"), as functions of lane and element number; an element's register is element / elements a
+// register. Used by the kernels, and by selfcheck.cpp, which puts tiles together on the host.
+#pragma once
+#include "portable.h"
+
+/// mma of 8 or 16 rows and 8 columns, from m8n8k4 (FP64) to m16n8k64. Registers of A and B hold
+/// `REGISTER` bits (64 for FP64, else 32), elements `BITS`.
+template <int ROWS_, int K_, int BITS, int ACC_BITS, int REGISTER = 32>
+struct Rows {
+    static const int LANES = 32, ROWS = ROWS_, COLUMNS = 8, K = K_;
+    static const int PER = REGISTER / BITS;
+    static const int A_ELEMENTS = ROWS * K / 32, B_ELEMENTS = COLUMNS * K / 32, D_ELEMENTS = ROWS * 8 / 32;
+    static const int D_PER = REGISTER / ACC_BITS;
+    /// How many lanes hold the same element of B.
+    static const int B_COPIES = 1;
+
+    BOTH static Place a(int lane, int element) {
+        int part = element % PER, index = element / PER;
+        const int groups = ROWS / 8;
+        return {lane / 4 + 8 * (index % groups), lane % 4 * PER + part + 4 * PER * (index / groups)};
+    }
+    /// Row: k.
+    BOTH static Place b(int lane, int element) {
+        int part = element % PER, index = element / PER;
+        return {lane % 4 * PER + part + 4 * PER * index, lane / 4};
+    }
+    BOTH static Place d(int lane, int element) {
+        return {lane / 4 + 8 * (element / 2), lane % 4 * 2 + element % 2};
+    }
+};
+
+/// Volta's m8n8k4: four quad pairs multiply 8x8 tiles of their own. Here quad pair p has rows 8p to
+/// 8p+7 of one 32x8 tile, and all have the same B.
+template <int ACC_BITS>
+struct QuadPairs {
+    static const int LANES = 32, ROWS = 32, COLUMNS = 8, K = 4;
+    static const int PER = 2, A_ELEMENTS = 4, B_ELEMENTS = 4, D_ELEMENTS = 8, D_PER = 32 / ACC_BITS;
+    static const int B_COPIES = 4;
+
+    BOTH static int pair(int lane) { return lane % 16 / 4; }
+    /// Lanes 0-15 have the first four rows (or columns), lanes 16-31 the others.
+    BOTH static int within(int lane) { return lane % 4 + lane / 16 * 4; }
+
+    BOTH static Place a(int lane, int element) { return {8 * pair(lane) + within(lane), element}; }
+    BOTH static Place b(int lane, int element) { return {element, within(lane)}; }
+    BOTH static Place d(int lane, int element) {
+        if (ACC_BITS == 16) return {8 * pair(lane) + within(lane), element};
+        int row = (lane & 1) + (element & 2) + lane / 16 * 4;
+        return {8 * pair(lane) + row, (element & 4) + (lane & 2) + (element & 1)};
+    }
+};
+
+/// wgmma of 64 rows and 8 columns; A and B lie in shared memory, 32 bytes of k a row.
+template <int K_, int ACC_BITS>
+struct WarpGroup {
+    static const int LANES = 128, ROWS = 64, COLUMNS = 8, K = K_;
+    static const int D_ELEMENTS = 4, D_PER = 32 / ACC_BITS;
+
+    BOTH static Place d(int lane, int element) {
+        int warp = lane / 32, in_warp = lane % 32;
+        return {16 * warp + in_warp / 4 + 8 * (element / 2), in_warp % 4 * 2 + element % 2};
+    }
+
+    // No swizzle, K-major: core matrices of 8 rows of 16 bytes, each contiguous (PTX ISA, "Shared Memory
+    // Matrix Layout"). Here the two along k are neighbours, and pairs follow each other down the rows.
+    static const int CORE = 128, ALONG_K = CORE, ALONG_ROWS = 2 * CORE;
+
+    /// Where a byte lies: `byte` 0 to 31 of a row of A, or of a column of B.
+    BOTH static int shared(int row, int byte) {
+        return row / 8 * ALONG_ROWS + byte / 16 * ALONG_K + row % 8 * 16 + byte % 16;
+    }
+};

@@ -1,0 +1,48 @@
+// Which instructions the target being compiled has. PTX outside it would not assemble, so it is left out
+// and the kernel says so (see product.cuh).
+#pragma once
+
+#ifdef __CUDA_ARCH__
+#define ARCH __CUDA_ARCH__
+#else
+#define ARCH 0
+#endif
+
+#define LEFT_OUT(...) return false
+
+#if ARCH >= 700
+#define ON_SM70(...) __VA_ARGS__; return true
+#else
+#define ON_SM70 LEFT_OUT
+#endif
+#if ARCH >= 750
+#define ON_SM75(...) __VA_ARGS__; return true
+#else
+#define ON_SM75 LEFT_OUT
+#endif
+#if ARCH >= 800
+#define ON_SM80(...) __VA_ARGS__; return true
+#else
+#define ON_SM80 LEFT_OUT
+#endif
+#if ARCH >= 890
+#define ON_SM89(...) __VA_ARGS__; return true
+#else
+#define ON_SM89 LEFT_OUT
+#endif
+// FP8 with FP16 accumulators came with PTX ISA 8.7, CUDA 12.8.
+#if ARCH >= 890 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8)
+#define ON_SM89_PTX87(...) __VA_ARGS__; return true
+#else
+#define ON_SM89_PTX87 LEFT_OUT
+#endif
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define ON_SM90A(...) __VA_ARGS__; return true
+#else
+#define ON_SM90A LEFT_OUT
+#endif
+#if defined(__CUDA_ARCH_FEAT_SM120_ALL) || defined(__CUDA_ARCH_FEAT_SM121_ALL)
+#define ON_SM120A(...) __VA_ARGS__; return true
+#else
+#define ON_SM120A LEFT_OUT
+#endif

@@ -1,0 +1,172 @@
+// The host's half of capture.cu, checked without a GPU: g++ -std=c++17 -O1 selfcheck.cpp -o selfcheck
+//   selfcheck layouts                                 every fragment layout covers its tile
+//   selfcheck generate SEED CLASS SHAPE ROLE FORMAT OUT.npy    as tcgenerate.py does
+//   selfcheck all SEED ROWSxCOLUMNS FOLDER            the same for all formats, classes and roles
+//   selfcheck sha256 FILE
+//   selfcheck npy IN.npy WIDTH OUT.npy                reads and writes again
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+
+#include "fragments.h"
+#include "generate.cuh"
+#include "names.h"
+#include "npy.h"
+#include "sha256.h"
+
+/// Tiles put together from fragments: every element must come up `copies` times, and none beyond the tile.
+static void covers(const std::string& what, int lanes, int elements, int rows, int columns, int copies,
+                   const std::function<Place(int, int)>& place) {
+    std::map<std::pair<int, int>, int> seen;
+    for (int lane = 0; lane < lanes; lane++)
+        for (int e = 0; e < elements; e++) {
+            Place at = place(lane, e);
+            if (at.row < 0 || at.row >= rows || at.column < 0 || at.column >= columns)
+                throw std::runtime_error(what + ": lane " + std::to_string(lane) + " lies outside the tile");
+            seen[{at.row, at.column}]++;
+        }
+    if (seen.size() != size_t(rows * columns)) throw std::runtime_error(what + ": elements are missing");
+    for (auto& one : seen)
+        if (one.second != copies) throw std::runtime_error(what + ": elements repeat");
+}
+
+/// Multiplies as the hardware does (each lane's registers say which elements it holds), in integers.
+template <class L>
+static void multiplies(const std::string& what) {
+    std::vector<int> a(L::ROWS * L::K), b(L::K * L::COLUMNS), d(L::ROWS * L::COLUMNS, 0);
+    for (size_t i = 0; i < a.size(); i++) a[i] = int(mix(i) % 7) - 3;
+    for (size_t i = 0; i < b.size(); i++) b[i] = int(mix(1000 + i) % 7) - 3;
+    std::vector<int> a_tile(a.size()), b_tile(b.size());
+    for (int lane = 0; lane < L::LANES; lane++) {
+        for (int e = 0; e < L::A_ELEMENTS; e++) {
+            Place at = L::a(lane, e);
+            a_tile[at.row * L::K + at.column] = a[at.row * L::K + at.column];
+        }
+        for (int e = 0; e < L::B_ELEMENTS; e++) {
+            Place at = L::b(lane, e);
+            b_tile[at.row * L::COLUMNS + at.column] = b[at.row * L::COLUMNS + at.column];
+        }
+    }
+    if (a_tile != a || b_tile != b) throw std::runtime_error(what + ": a tile is not its fragments");
+    for (int lane = 0; lane < L::LANES; lane++)
+        for (int e = 0; e < L::D_ELEMENTS; e++) {
+            Place at = L::d(lane, e);
+            for (int k = 0; k < L::K; k++)
+                d[at.row * L::COLUMNS + at.column] +=
+                    a_tile[at.row * L::K + k] * b_tile[k * L::COLUMNS + at.column];
+        }
+    for (int row = 0; row < L::ROWS; row++)
+        for (int column = 0; column < L::COLUMNS; column++) {
+            int sum = 0;
+            for (int k = 0; k < L::K; k++) sum += a[row * L::K + k] * b[k * L::COLUMNS + column];
+            if (d[row * L::COLUMNS + column] != sum) throw std::runtime_error(what + ": wrong product");
+        }
+}
+
+template <class L>
+static void mma_layout(const std::string& what) {
+    covers(what + " A", L::LANES, L::A_ELEMENTS, L::ROWS, L::K, 1, L::a);
+    covers(what + " B", L::LANES, L::B_ELEMENTS, L::K, L::COLUMNS, L::B_COPIES, L::b);
+    covers(what + " D", L::LANES, L::D_ELEMENTS, L::ROWS, L::COLUMNS, 1, L::d);
+    multiplies<L>(what);
+}
+
+template <class L>
+static void wgmma_layout(const std::string& what) {
+    covers(what + " D", L::LANES, L::D_ELEMENTS, L::ROWS, L::COLUMNS, 1, L::d);
+    // Bytes of A in shared memory: a permutation of 64 rows of 32 bytes.
+    covers(what + " A", 64, 32, 64 * 32, 1, 1, [](int row, int byte) { return Place{L::shared(row, byte), 0}; });
+    covers(what + " B", 8, 32, 8 * 32, 1, 1, [](int row, int byte) { return Place{L::shared(row, byte), 0}; });
+}
+
+/// Some lanes and registers as the figures of the PTX ISA give them.
+static void figures() {
+    auto is = [](const char* what, Place at, int row, int column) {
+        if (at.row != row || at.column != column) throw std::runtime_error(std::string(what) + ": not the figure's");
+    };
+    is("m16n8k16 a7", Rows<16, 16, 16, 32>::a(31, 7), 15, 15);
+    is("m16n8k16 a2", Rows<16, 16, 16, 32>::a(5, 2), 9, 2);
+    is("m16n8k16 a4", Rows<16, 16, 16, 32>::a(5, 4), 1, 10);
+    is("m16n8k16 b3", Rows<16, 16, 16, 32>::b(6, 3), 13, 1);
+    is("m16n8k16 c2", Rows<16, 16, 16, 32>::d(7, 2), 9, 6);
+    is("m16n8k8 tf32 a1", Rows<16, 8, 32, 32>::a(6, 1), 9, 2);
+    is("m16n8k8 tf32 a2", Rows<16, 8, 32, 32>::a(6, 2), 1, 6);
+    is("m16n8k32 a4", Rows<16, 32, 8, 32>::a(1, 4), 8, 4);
+    is("m16n8k32 a9", Rows<16, 32, 8, 32>::a(1, 9), 0, 21);
+    is("m16n8k32 b4", Rows<16, 32, 8, 32>::b(2, 4), 24, 0);
+    is("m16n8k64 a8", Rows<16, 64, 4, 32>::a(3, 8), 8, 24);
+    is("m8n8k4 f64 b", Rows<8, 4, 64, 64, 64>::b(6, 0), 2, 1);
+    is("m8n8k4 a", QuadPairs<32>::a(17, 3), 5, 3);
+    is("m8n8k4 c3", QuadPairs<32>::d(2, 3), 2, 3);
+    is("m8n8k4 c5", QuadPairs<32>::d(19, 5), 5, 7);
+    is("wgmma d2", WarpGroup<16, 32>::d(37, 2), 25, 2);
+}
+
+static void layouts() {
+    mma_layout<QuadPairs<32>>("m8n8k4 f32");
+    mma_layout<QuadPairs<16>>("m8n8k4 f16");
+    mma_layout<Rows<16, 8, 16, 32>>("m16n8k8 f32");
+    mma_layout<Rows<16, 8, 16, 16>>("m16n8k8 f16");
+    mma_layout<Rows<16, 16, 16, 32>>("m16n8k16 f32");
+    mma_layout<Rows<16, 16, 16, 16>>("m16n8k16 f16");
+    mma_layout<Rows<16, 4, 32, 32>>("m16n8k4 tf32");
+    mma_layout<Rows<16, 8, 32, 32>>("m16n8k8 tf32");
+    mma_layout<Rows<16, 32, 8, 32>>("m16n8k32");
+    mma_layout<Rows<16, 32, 8, 16>>("m16n8k32 f16");
+    mma_layout<Rows<8, 16, 8, 32>>("m8n8k16");
+    mma_layout<Rows<8, 32, 4, 32>>("m8n8k32");
+    mma_layout<Rows<16, 64, 4, 32>>("m16n8k64");
+    mma_layout<Rows<8, 4, 64, 64, 64>>("m8n8k4 f64");
+    wgmma_layout<WarpGroup<16, 32>>("wgmma f32");
+    wgmma_layout<WarpGroup<32, 16>>("wgmma f16");
+    figures();
+    std::cout << "layouts: every element once\n";
+}
+
+static std::vector<size_t> shape_of(const std::string& text) {
+    std::vector<size_t> shape;
+    std::istringstream axes(text);
+    for (std::string axis; std::getline(axes, axis, 'x');) shape.push_back(std::stoull(axis));
+    return shape;
+}
+
+static Array operand(u64 seed, Class kind, const std::vector<size_t>& shape, Role role, FormatName name) {
+    Format f = format_of(name);
+    Array array{std::string(f.bytes == 1 ? "|u" : "<u") + std::to_string(f.bytes), shape, {}};
+    u64 columns = shape.back(), elements = array.elements();
+    array.bytes.resize(elements * f.bytes);
+    for (u64 i = 0; i < elements; i++) {
+        u64 code = generated(f, seed, kind, role, i / columns, i % columns, columns);
+        put(&array.bytes[i * f.bytes], code, f.bytes);
+    }
+    return array;
+}
+
+int main(int count, char** words) try {
+    std::vector<std::string> arg(words + 1, words + count);
+    if (arg.size() == 1 && arg[0] == "layouts") {
+        layouts();
+    } else if (arg.size() == 7 && arg[0] == "generate") {
+        write_npy(arg[6], operand(std::stoull(arg[1]), Class(find(CLASS_NAMES, arg[2], "class")), shape_of(arg[3]),
+                                  Role(find(ROLE_NAMES, arg[4], "role")),
+                                  FormatName(find(FORMAT_NAMES, arg[5], "format"))));
+    } else if (arg.size() == 4 && arg[0] == "all") {
+        for (int f = 0; f < FORMATS; f++)
+            for (int c = 0; c < CLASSES; c++)
+                for (int r = 0; r < ROLES; r++)
+                    write_npy(arg[3] + "/" + FORMAT_NAMES[f] + "." + CLASS_NAMES[c] + "." + ROLE_NAMES[r] + ".npy",
+                              operand(std::stoull(arg[1]), Class(c), shape_of(arg[2]), Role(r), FormatName(f)));
+    } else if (arg.size() == 2 && arg[0] == "sha256") {
+        std::string file = read_whole(arg[1]);
+        std::cout << sha256(file.data(), file.size()) << "\n";
+    } else if (arg.size() == 4 && arg[0] == "npy") {
+        write_npy(arg[3], read_npy(arg[1], std::stoull(arg[2])));
+    } else {
+        throw std::runtime_error("see the head of selfcheck.cpp");
+    }
+    return 0;
+} catch (const std::exception& error) {
+    std::cerr << "selfcheck: " << error.what() << "\n";
+    return 2;
+}

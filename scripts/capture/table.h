@@ -1,0 +1,82 @@
+// The units as data for the host: which there are, what they need, and how to launch each.
+#pragma once
+#include "device.cuh"
+#include "gpu.h"
+#include "names.h"
+
+struct Unit {
+    std::string instruction;  // mma, mma-satfinite, wgmma, wgmma-satfinite
+    std::string shape;        // m16n8k16
+    FormatName a, b, accumulator;
+    int rows, columns, k;
+    Needs needs;
+    std::string ptx;
+    void (*launch)(const Operands&, int* left_out);
+
+    bool on(int capability) const {
+        // sm_121a has sm_120a's.
+        if (needs.exact) return capability == needs.capability || (needs.capability == 120 && capability == 121);
+        return capability >= needs.capability;
+    }
+};
+
+template <class U>
+void launch(const Operands& operands, int* left_out) {
+    typedef typename U::Layout L;
+    u64 columns = (operands.n + L::COLUMNS - 1) / L::COLUMNS, rows = (operands.m + L::ROWS - 1) / L::ROWS;
+    u64 tiles = operands.batch * columns * rows;
+    if (tiles == 0) return;
+    if (tiles > 0x7fffffff) throw std::runtime_error("The product has more tiles than a launch can have");
+    product<U><<<unsigned(tiles), L::LANES>>>(operands, left_out);
+}
+
+inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int columns, int k, Needs needs,
+                    const std::string& ptx, void (*launch)(const Operands&, int*)) {
+    std::string name = ptx.compare(0, 5, "wgmma") == 0 ? "wgmma" : "mma";
+    if (ptx.find(".satfinite") != std::string::npos) name += "-satfinite";
+    // The shape is the word that begins with m and a digit.
+    size_t at = ptx.find(".m");
+    while (at != std::string::npos && !(ptx[at + 2] >= '0' && ptx[at + 2] <= '9')) at = ptx.find(".m", at + 1);
+    std::string shape = ptx.substr(at + 1, ptx.find('.', at + 1) - at - 1);
+    return {name, shape, a, b, acc, rows, columns, k, needs, ptx, launch};
+}
+
+#define MMA_ROW(NAME, A, B, ACC, LAYOUT_, REGISTER, REGISTERS, GUARD, PTX)                        \
+    unit_of(A, B, ACC, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, \
+            PTX, launch<NAME>),
+#define WGMMA_ROW(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                          \
+    unit_of(A, B, ACC, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, \
+            PTX, launch<NAME>),
+
+inline const std::vector<Unit>& units() {
+    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) WGMMA_UNITS(WGMMA_ROW)};
+    return all;
+}
+
+/// The unit that was asked for: of several shapes, the last (largest) that the GPU has.
+inline const Unit& choose(const std::string& instruction, const std::string& shape, FormatName a, FormatName b,
+                          FormatName accumulator, int capability) {
+    const Unit* best = nullptr;
+    bool known = false;
+    for (const Unit& unit : units()) {
+        bool fits = unit.instruction == instruction && unit.a == a && unit.b == b &&
+                    unit.accumulator == accumulator && (shape.empty() || unit.shape == shape);
+        known |= fits;
+        if (fits && unit.on(capability)) best = &unit;
+    }
+    std::string what = instruction + (shape.empty() ? "" : " " + shape) + ", " + FORMAT_NAMES[a] + "*" +
+                       FORMAT_NAMES[b] + " -> " + FORMAT_NAMES[accumulator];
+    if (!known) throw std::runtime_error(what + ": this program has no such instruction; 'capture units' lists them");
+    if (!best) throw std::runtime_error(what + ": this GPU (sm_" + std::to_string(capability) + ") has none");
+    return *best;
+}
+
+inline void run(const Unit& unit, const Operands& operands) {
+    DeviceBytes left_out(std::vector<u8>(4, 0));
+    unit.launch(operands, reinterpret_cast<int*>(left_out.at()));
+    checked(cudaGetLastError(), "Starting " + unit.ptx + " failed");
+    checked(cudaDeviceSynchronize(), "Running " + unit.ptx + " failed");
+    if (left_out.bytes()[0] != 0)
+        throw std::runtime_error("This program was compiled without " + unit.ptx +
+                                 ": compile it for this GPU (nvcc -arch=native; for wgmma -arch=sm_90a)");
+}

@@ -1,0 +1,124 @@
+// Every instruction that can be captured, one line each. UNITS(MMA, WGMMA) expands
+//   MMA(name, A, B, accumulator, layout, register, registers, guard, text)
+//   WGMMA(name, A, B, accumulator, layout, registers, guard, text, what follows the predicate)
+// Where several lines fit a request, the last that the GPU has is taken, unless --shape names one.
+#pragma once
+
+// A type's word in PTX, and in this program.
+#define PTX_FP16 "f16"
+#define PTX_BF16 "bf16"
+#define PTX_TF32 "tf32"
+#define PTX_E4M3 "e4m3"
+#define PTX_E5M2 "e5m2"
+#define PTX_E3M2 "e3m2"
+#define PTX_E2M3 "e2m3"
+#define PTX_E2M1 "e2m1"
+#define PTX_INT8 "s8"
+#define PTX_UINT8 "u8"
+#define PTX_INT4 "s4"
+#define PTX_UINT4 "u4"
+#define TYPES(D, A, B) "." D "." PTX_##A "." PTX_##B
+#define ROW_COL ".row.col"
+// A comma inside one macro argument.
+#define LAYOUT(...) __VA_ARGS__
+
+#define FLOAT_UNITS(X)                                                                                     \
+    X(fp16_32_884, FP16, FP16, FP32, LAYOUT(QuadPairs<32>), u32, MMA_2_2_8, SM70,                         \
+      "mma.sync.aligned.m8n8k4" ROW_COL TYPES("f32", FP16, FP16) ".f32")                                   \
+    X(fp16_16_884, FP16, FP16, FP16, LAYOUT(QuadPairs<16>), u32, MMA_2_2_4, SM70,                         \
+      "mma.sync.aligned.m8n8k4" ROW_COL TYPES("f16", FP16, FP16) ".f16")                                   \
+    X(fp16_32_1688, FP16, FP16, FP32, LAYOUT(Rows<16, 8, 16, 32>), u32, MMA_2_1_4, SM75,                  \
+      "mma.sync.aligned.m16n8k8" ROW_COL TYPES("f32", FP16, FP16) ".f32")                                  \
+    X(fp16_16_1688, FP16, FP16, FP16, LAYOUT(Rows<16, 8, 16, 16>), u32, MMA_2_1_2, SM75,                  \
+      "mma.sync.aligned.m16n8k8" ROW_COL TYPES("f16", FP16, FP16) ".f16")                                  \
+    X(fp16_32_16816, FP16, FP16, FP32, LAYOUT(Rows<16, 16, 16, 32>), u32, MMA_4_2_4, SM80,                \
+      "mma.sync.aligned.m16n8k16" ROW_COL TYPES("f32", FP16, FP16) ".f32")                                 \
+    X(fp16_16_16816, FP16, FP16, FP16, LAYOUT(Rows<16, 16, 16, 16>), u32, MMA_4_2_2, SM80,                \
+      "mma.sync.aligned.m16n8k16" ROW_COL TYPES("f16", FP16, FP16) ".f16")                                 \
+    X(bf16_32_1688, BF16, BF16, FP32, LAYOUT(Rows<16, 8, 16, 32>), u32, MMA_2_1_4, SM80,                  \
+      "mma.sync.aligned.m16n8k8" ROW_COL TYPES("f32", BF16, BF16) ".f32")                                  \
+    X(bf16_32_16816, BF16, BF16, FP32, LAYOUT(Rows<16, 16, 16, 32>), u32, MMA_4_2_4, SM80,                \
+      "mma.sync.aligned.m16n8k16" ROW_COL TYPES("f32", BF16, BF16) ".f32")                                 \
+    X(tf32_32_1684, TF32, TF32, FP32, LAYOUT(Rows<16, 4, 32, 32>), u32, MMA_2_1_4, SM80,                  \
+      "mma.sync.aligned.m16n8k4" ROW_COL TYPES("f32", TF32, TF32) ".f32")                                  \
+    X(tf32_32_1688, TF32, TF32, FP32, LAYOUT(Rows<16, 8, 32, 32>), u32, MMA_4_2_4, SM80,                  \
+      "mma.sync.aligned.m16n8k8" ROW_COL TYPES("f32", TF32, TF32) ".f32")                                  \
+    X(fp64_64_884, FP64, FP64, FP64, LAYOUT(Rows<8, 4, 64, 64, 64>), u64, MMA_1_1_2_WIDE, SM80,           \
+      "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64")
+
+// FP8, and on sm_120a the formats of kind::f8f6f4.
+#define BYTES_FLOAT(X, A, B, GUARD, GUARD16, KIND)                                                         \
+    X(A##_##B##_32, A, B, FP32, LAYOUT(Rows<16, 32, 8, 32>), u32, MMA_4_2_4, GUARD,                        \
+      "mma.sync.aligned" KIND ".m16n8k32" ROW_COL TYPES("f32", A, B) ".f32")                               \
+    X(A##_##B##_16, A, B, FP16, LAYOUT(Rows<16, 32, 8, 16>), u32, MMA_4_2_2, GUARD16,                      \
+      "mma.sync.aligned" KIND ".m16n8k32" ROW_COL TYPES("f16", A, B) ".f16")
+#define FP8(X, A, B) BYTES_FLOAT(X, A, B, SM89, SM89_PTX87, "")
+#define F8F6F4(X, A, B) BYTES_FLOAT(X, A, B, SM120A, SM120A, ".kind::f8f6f4")
+#define FP8_UNITS(X) FP8(X, E4M3, E4M3) FP8(X, E4M3, E5M2) FP8(X, E5M2, E4M3) FP8(X, E5M2, E5M2)
+#define SMALL_UNITS(X)                                                                                     \
+    F8F6F4(X, E4M3, E3M2) F8F6F4(X, E4M3, E2M3) F8F6F4(X, E4M3, E2M1)                                      \
+    F8F6F4(X, E5M2, E3M2) F8F6F4(X, E5M2, E2M3) F8F6F4(X, E5M2, E2M1)                                      \
+    F8F6F4(X, E3M2, E4M3) F8F6F4(X, E3M2, E5M2) F8F6F4(X, E3M2, E3M2) F8F6F4(X, E3M2, E2M3)                \
+    F8F6F4(X, E3M2, E2M1) F8F6F4(X, E2M3, E4M3) F8F6F4(X, E2M3, E5M2) F8F6F4(X, E2M3, E3M2)                \
+    F8F6F4(X, E2M3, E2M3) F8F6F4(X, E2M3, E2M1) F8F6F4(X, E2M1, E4M3) F8F6F4(X, E2M1, E5M2)                \
+    F8F6F4(X, E2M1, E3M2) F8F6F4(X, E2M1, E2M3) F8F6F4(X, E2M1, E2M1)
+
+#define INTEGERS(X, A, B, SAT, NAME)                                                                       \
+    X(A##_##B##_small##NAME, A, B, INT32, LAYOUT(Rows<8, 128 / BITS_##A, BITS_##A, 32>), u32, MMA_1_1_2,   \
+      SM75, "mma.sync.aligned.m8n8k" K_SMALL_##A ROW_COL SAT TYPES("s32", A, B) ".s32")                   \
+    X(A##_##B##_large##NAME, A, B, INT32, LAYOUT(Rows<16, 256 / BITS_##A, BITS_##A, 32>), u32, MMA_4_2_4,  \
+      SM80, "mma.sync.aligned.m16n8k" K_LARGE_##A ROW_COL SAT TYPES("s32", A, B) ".s32")
+#define BITS_INT8 8
+#define BITS_UINT8 8
+#define BITS_INT4 4
+#define BITS_UINT4 4
+#define K_SMALL_INT8 "16"
+#define K_SMALL_UINT8 "16"
+#define K_SMALL_INT4 "32"
+#define K_SMALL_UINT4 "32"
+#define K_LARGE_INT8 "32"
+#define K_LARGE_UINT8 "32"
+#define K_LARGE_INT4 "64"
+#define K_LARGE_UINT4 "64"
+#define BOTH_WAYS(X, A, B) INTEGERS(X, A, B, "", _wraps) INTEGERS(X, A, B, ".satfinite", _clamps)
+#define INTEGER_UNITS(X)                                                                                   \
+    BOTH_WAYS(X, INT8, INT8) BOTH_WAYS(X, INT8, UINT8) BOTH_WAYS(X, UINT8, INT8) BOTH_WAYS(X, UINT8, UINT8) \
+    BOTH_WAYS(X, INT4, INT4) BOTH_WAYS(X, INT4, UINT4) BOTH_WAYS(X, UINT4, INT4) BOTH_WAYS(X, UINT4, UINT4)
+
+#define MMA_UNITS(X) FLOAT_UNITS(X) FP8_UNITS(X) SMALL_UNITS(X) INTEGER_UNITS(X)
+
+#define WGMMA_FP8(X, A, B)                                                                                 \
+    X(wg_##A##_##B##_32, A, B, FP32, LAYOUT(WarpGroup<32, 32>), WGMMA_4, SM90A,                           \
+      "wgmma.mma_async.sync.aligned.m64n8k32" TYPES("f32", A, B), ", 1, 1")                                \
+    X(wg_##A##_##B##_16, A, B, FP16, LAYOUT(WarpGroup<32, 16>), WGMMA_2, SM90A,                           \
+      "wgmma.mma_async.sync.aligned.m64n8k32" TYPES("f16", A, B), ", 1, 1")
+#define WGMMA_INTEGER(X, A, B)                                                                             \
+    X(wg_##A##_##B##_wraps, A, B, INT32, LAYOUT(WarpGroup<32, 32>), WGMMA_4, SM90A,                       \
+      "wgmma.mma_async.sync.aligned.m64n8k32" TYPES("s32", A, B), "")                                      \
+    X(wg_##A##_##B##_clamps, A, B, INT32, LAYOUT(WarpGroup<32, 32>), WGMMA_4, SM90A,                      \
+      "wgmma.mma_async.sync.aligned.m64n8k32.satfinite" TYPES("s32", A, B), "")
+#define WGMMA_UNITS(X)                                                                                     \
+    X(wg_fp16_32, FP16, FP16, FP32, LAYOUT(WarpGroup<16, 32>), WGMMA_4, SM90A,                            \
+      "wgmma.mma_async.sync.aligned.m64n8k16" TYPES("f32", FP16, FP16), ", 1, 1, 0, 0")                    \
+    X(wg_fp16_16, FP16, FP16, FP16, LAYOUT(WarpGroup<16, 16>), WGMMA_2, SM90A,                            \
+      "wgmma.mma_async.sync.aligned.m64n8k16" TYPES("f16", FP16, FP16), ", 1, 1, 0, 0")                    \
+    X(wg_bf16_32, BF16, BF16, FP32, LAYOUT(WarpGroup<16, 32>), WGMMA_4, SM90A,                            \
+      "wgmma.mma_async.sync.aligned.m64n8k16" TYPES("f32", BF16, BF16), ", 1, 1, 0, 0")                    \
+    X(wg_tf32_32, TF32, TF32, FP32, LAYOUT(WarpGroup<8, 32>), WGMMA_4, SM90A,                             \
+      "wgmma.mma_async.sync.aligned.m64n8k8" TYPES("f32", TF32, TF32), ", 1, 1")                           \
+    WGMMA_FP8(X, E4M3, E4M3) WGMMA_FP8(X, E4M3, E5M2) WGMMA_FP8(X, E5M2, E4M3) WGMMA_FP8(X, E5M2, E5M2)    \
+    WGMMA_INTEGER(X, INT8, INT8) WGMMA_INTEGER(X, INT8, UINT8)                                             \
+    WGMMA_INTEGER(X, UINT8, INT8) WGMMA_INTEGER(X, UINT8, UINT8)
+
+/// The compute capability a guard asks for; with `exact`, no later one will do.
+struct Needs {
+    int capability;
+    bool exact;
+};
+#define NEEDS_SM70 {70, false}
+#define NEEDS_SM75 {75, false}
+#define NEEDS_SM80 {80, false}
+#define NEEDS_SM89 {89, false}
+#define NEEDS_SM89_PTX87 {89, false}
+#define NEEDS_SM90A {90, true}
+#define NEEDS_SM120A {120, true}
