@@ -12,6 +12,7 @@
 //! * [`io`]: `.npy` files in and out, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`report`]: what differs, classified, and its exporters.
+//! * [`explain`]: one element in full, step by step.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -36,6 +37,7 @@
 
 pub mod cli;
 pub mod emu;
+pub mod explain;
 pub mod io;
 pub mod num;
 pub mod report;

@@ -4,8 +4,10 @@ mod archs;
 mod args;
 mod bench;
 mod check;
+mod command_line;
 mod completions;
 mod digest;
+mod explain;
 mod inputs;
 mod progress;
 mod replay;
@@ -49,6 +51,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Explain(explain::Explain),
     Replay(replay::Replay),
     Digest(digest::Digest),
     Archs(archs::Archs),
@@ -85,6 +88,7 @@ fn run(cli: Cli) -> Result<Ending> {
         .context("worker threads cannot be started")?;
     match cli.command {
         Command::Check(command) => command.run(),
+        Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),

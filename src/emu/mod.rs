@@ -12,6 +12,7 @@ mod replay;
 pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
+pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
