@@ -178,8 +178,10 @@ fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
     }
     if folded.inexact_steps > 0 {
         what.push(format!(
-            "{} inexact, by {} at most",
-            folded.inexact_steps, folded.largest_loss
+            "{} step{} inexact, by {} at most",
+            folded.inexact_steps,
+            if folded.inexact_steps == 1 { "" } else { "s" },
+            folded.largest_loss
         ));
     }
     if what.is_empty() {
