@@ -16,6 +16,7 @@
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
+//! * [`explain`]: one element in full, step by step.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -40,6 +41,7 @@
 
 pub mod cli;
 pub mod emu;
+pub mod explain;
 pub mod generate;
 pub mod identify;
 pub mod io;

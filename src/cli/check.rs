@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use sha2::Digest;
 
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
-use super::inputs::{Operand, Operands};
+use super::command_line::quoted_path;
+use super::inputs::{Operand, Operands, read_d};
 use super::part::PartArgs;
 use super::progress::Meter;
 use super::{Ending, show};
-use crate::emu::{Problem, Replay, shape_text};
-use crate::io::npy::{Descr, NpyFile};
+use crate::emu::Replay;
 use crate::io::{Output, hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
@@ -136,7 +136,9 @@ impl Check {
         let accumulator = choice.arithmetic.accumulator;
         let operands = Operands::read(&self.operands, &choice.arithmetic)?;
         let problem = operands.problem()?;
-        let d = self.d(&problem, accumulator)?;
+        let d = self.d.as_deref();
+        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator));
+        let d = d.transpose()?;
         let format = match &d {
             Some(d) => d.tensor.format(),
             None => self.d_dtype.unwrap_or(accumulator),
@@ -250,29 +252,6 @@ impl Check {
         })
     }
 
-    /// D, if it is a file, with the format it has or is said to have.
-    fn d(&self, problem: &Problem, accumulator: Format) -> Result<Option<Operand>> {
-        let Some(path) = &self.d else {
-            return Ok(None);
-        };
-        let file = NpyFile::open(path)?;
-        let format = match self.d_dtype {
-            Some(format) => format,
-            None => d_format(&file.header().descr, accumulator)
-                .with_context(|| path.display().to_string())?,
-        };
-        check_conversion(accumulator, format).with_context(|| path.display().to_string())?;
-        let (want, have) = (problem.d_shape(), &file.header().shape);
-        ensure!(
-            want == *have,
-            "{}: D is {} here, but A*B is {}",
-            path.display(),
-            shape_text(have),
-            shape_text(&want)
-        );
-        Operand::read(file, format).map(Some)
-    }
-
     /// Opened before the replay, so that an unwritable place does not cost one.
     fn prepare_json(&self, operands: &Operands, d: Option<&Operand>) -> Result<Option<Output>> {
         let Some(path) = &self.json else {
@@ -290,6 +269,24 @@ impl Check {
         Output::prepare(path).map(Some)
     }
 
+    /// The command that explains the first mismatch.
+    fn explain(&self, report: &Report) -> Option<String> {
+        let Outcome::Elements { comparison, .. } = &report.outcome else {
+            return None;
+        };
+        let first = comparison.first.first()?;
+        let mut words = vec!["tcverify explain".to_owned()];
+        words.extend(self.model.words());
+        if let Some(format) = self.d_dtype {
+            words.extend(["--d-dtype".to_owned(), format.to_string()]);
+        }
+        words.extend(self.operands.words());
+        words.extend(self.d.as_deref().map(quoted_path));
+        let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
+        words.extend(["--at".to_owned(), index.join(",")]);
+        Some(words.join(" "))
+    }
+
     fn publish(&self, report: &Report, json: Option<Output>) -> Result<()> {
         let to_stdout = self
             .json
@@ -299,30 +296,18 @@ impl Check {
             json.commit(|out| Json.export(report, out))?;
         }
         if !self.quiet && !to_stdout {
-            show::print(|out| Text.export(report, out))?;
+            let explain = self.explain(report);
+            show::print(|out| {
+                Text.export(report, out)?;
+                match explain {
+                    Some(command) => {
+                        writeln!(out, "\n  the first mismatch, step by step:\n  {command}")
+                    }
+                    None => Ok(()),
+                }
+            })?;
         }
         Ok(())
-    }
-}
-
-/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
-/// as wide as the accumulator are its.
-fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
-    match descr.own_format() {
-        // FP32 holding values of an FP16 accumulator is taken if every element is one.
-        Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
-        Some(own) => Ok(own),
-        None if accumulator.is_integer() => Ok(accumulator),
-        None if descr.width() == accumulator.bytes() => Ok(accumulator),
-        None if descr.width() == 2 && accumulator == Format::Fp32 => bail!(
-            "its descr {:?} does not say whether it holds fp16 or bf16; pass --d-dtype",
-            descr.text()
-        ),
-        None => bail!(
-            "its elements are {} bytes wide (descr {:?}); results are {accumulator}",
-            descr.width(),
-            descr.text()
-        ),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use super::args::{OperandArgs, Tf32Input};
-use crate::emu::{Arithmetic, Problem};
+use super::args::{OperandArgs, Tf32Input, check_conversion};
+use crate::emu::{Arithmetic, Problem, shape_text};
 use crate::generate::{Role, Spec};
-use crate::io::npy::NpyFile;
+use crate::io::npy::{Descr, NpyFile};
 use crate::io::{file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits, Product};
@@ -204,5 +204,51 @@ impl<'a> Operands<'a> {
     pub fn all(&self) -> impl Iterator<Item = &Operand> {
         let scales = self.scales.iter().flatten();
         [&self.a, &self.b].into_iter().chain(&self.c).chain(scales)
+    }
+}
+
+/// D from its file, with the format it has or is said to have.
+pub fn read_d(
+    path: &Path,
+    format: Option<Format>,
+    problem: &Problem,
+    accumulator: Format,
+) -> Result<Operand> {
+    let file = NpyFile::open(path)?;
+    let format = match format {
+        Some(format) => format,
+        None => d_format(&file.header().descr, accumulator)
+            .with_context(|| path.display().to_string())?,
+    };
+    check_conversion(accumulator, format).with_context(|| path.display().to_string())?;
+    let (want, have) = (problem.d_shape(), &file.header().shape);
+    ensure!(
+        want == *have,
+        "{}: D is {} here, but A*B is {}",
+        path.display(),
+        shape_text(have),
+        shape_text(&want)
+    );
+    Operand::read(file, format)
+}
+
+/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
+/// as wide as the accumulator are its.
+fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
+    match descr.own_format() {
+        // FP32 holding values of an FP16 accumulator is taken if every element is one.
+        Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
+        Some(own) => Ok(own),
+        None if accumulator.is_integer() => Ok(accumulator),
+        None if descr.width() == accumulator.bytes() => Ok(accumulator),
+        None if descr.width() == 2 && accumulator == Format::Fp32 => bail!(
+            "its descr {:?} does not say whether it holds fp16 or bf16; pass --d-dtype",
+            descr.text()
+        ),
+        None => bail!(
+            "its elements are {} bytes wide (descr {:?}); results are {accumulator}",
+            descr.width(),
+            descr.text()
+        ),
     }
 }

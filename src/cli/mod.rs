@@ -4,8 +4,10 @@ mod archs;
 mod args;
 mod bench;
 mod check;
+mod command_line;
 mod completions;
 mod digest;
+mod explain;
 mod features;
 mod generate;
 mod identify;
@@ -57,6 +59,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Identify(identify::Identify),
+    Explain(explain::Explain),
     Replay(replay::Replay),
     Generate(generate::Generate),
     Digest(digest::Digest),
@@ -98,6 +101,7 @@ fn run(cli: Cli) -> Result<Ending> {
     match cli.command {
         Command::Check(command) => command.run(),
         Command::Identify(command) => command.run(),
+        Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),

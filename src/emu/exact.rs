@@ -77,23 +77,11 @@ pub fn accumulate(
     let start = accumulators.iter().map(|&c| step.start(formats, c));
     let mut carried: Vec<_> = start.collect();
     let columns = block.columns.len();
-    let a = problem.a.plane(block.batch);
-    let b = problem.b.transposed().plane(block.batch);
     let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
         let k = start..k.end.min(start + panel);
-        let mut a = unpack(arithmetic.a, a, block.rows.clone(), k.clone(), &adjust);
-        let mut b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
-        let scales = scales(problem, block, k.clone());
-        let scales = match (scales, arithmetic.scale) {
-            (Some([of_a, of_b]), Some(scale)) if step.scales_operands() => {
-                multiply(&mut a, &of_a, scale.format, &adjust);
-                multiply(&mut b, &of_b, scale.format, &adjust);
-                None
-            }
-            (scales, _) => scales,
-        };
+        let Gathered { a, b, scales } = gather(problem, arithmetic, block, k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {
             for (column, b) in b.chunks(k.len()).enumerate() {
                 let carried = &mut carried[row * columns + column];
@@ -113,6 +101,40 @@ pub fn accumulate(
     }
 }
 
+/// Operands as a step takes them.
+pub struct Gathered {
+    /// Row by row, the elements of each.
+    pub a: Vec<Unpacked>,
+    /// Column by column.
+    pub b: Vec<Unpacked>,
+    /// Codes, one an operand; none where scales have moved the operands' exponents already.
+    pub scales: Option<[Vec<u8>; 2]>,
+}
+
+/// The operands of a block, the elements `k` of each row and column, passed through `adjust`.
+pub fn gather(
+    problem: &Problem,
+    arithmetic: &Arithmetic,
+    block: &Block,
+    k: Range<usize>,
+    adjust: impl Fn(Unpacked) -> Unpacked,
+) -> Gathered {
+    let a = problem.a.plane(block.batch);
+    let b = problem.b.transposed().plane(block.batch);
+    let mut a = unpack(arithmetic.a, a, block.rows.clone(), k.clone(), &adjust);
+    let mut b = unpack(arithmetic.b, b, block.columns.clone(), k.clone(), &adjust);
+    let scales = scales(problem, block, k);
+    let scales = match (scales, arithmetic.scale) {
+        (Some([of_a, of_b]), Some(scale)) if arithmetic.step.scales_operands() => {
+            multiply(&mut a, &of_a, scale.format, &adjust);
+            multiply(&mut b, &of_b, scale.format, &adjust);
+            None
+        }
+        (scales, _) => scales,
+    };
+    Gathered { a, b, scales }
+}
+
 /// Rows of a matrix, the elements `k` of each, taken apart.
 fn unpack(
     format: Format,
@@ -130,7 +152,7 @@ fn unpack(
 }
 
 /// The codes of the scales of rows of A and of columns of B, one for every element of `k`.
-fn scales(problem: &Problem, block: &Block, k: Range<usize>) -> Option<[Vec<u8>; 2]> {
+pub fn scales(problem: &Problem, block: &Block, k: Range<usize>) -> Option<[Vec<u8>; 2]> {
     let scales = problem.scales?;
     let codes = |plane: Plane, rows: Range<usize>| -> Vec<u8> {
         let of_row = |row| {

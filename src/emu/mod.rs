@@ -6,15 +6,16 @@
 mod catalogue;
 mod exact;
 mod fast;
-mod gathered;
 pub mod model;
+mod picked;
 mod problem;
 mod replay;
 pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
+pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
-use gathered::Gathered;
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
+use picked::Picked;
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
 pub use replay::{Band, Element, Engine, Handed, Progress, Replay};

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::exact::Block;
 use super::fast::{Fast, Plan, Platform, integers};
 use super::step::{IntegerSum, Step};
-use super::{Arithmetic, Gathered, Problem, exact};
+use super::{Arithmetic, Picked, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
 
@@ -209,7 +209,7 @@ impl Replay<'_> {
         let mut rows: Vec<usize> = elements.iter().map(|element| element.row).collect();
         rows.dedup();
         // Rows and columns that lie far apart are brought together once.
-        let gathered = (!alone).then(|| Gathered::of(&part, &rows));
+        let gathered = (!alone).then(|| Picked::of(&part, &rows));
         let problem = match &gathered {
             Some(gathered) => gathered.problem(),
             None => part,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fused::{Term, align};
 use super::special::{Special, special};
+use super::watch::{Source, Watch};
 use super::{Code, Formats, Scales, check_accumulator, check_group, check_nan};
 use crate::num::{Overflow, Rounding, Target, Unpacked};
 
@@ -47,6 +48,18 @@ impl BlockDot {
         b: &[Unpacked],
         scales: Scales,
         c: u64,
+    ) -> u64 {
+        self.run_watched(formats, a, b, scales, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        c: u64,
+        watch: &mut impl Watch,
     ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let accumulator = formats.accumulator;
@@ -108,6 +121,22 @@ impl BlockDot {
         let grid = largest - self.fraction_bits as i32;
         let aligned = terms.iter().map(|&term| align(term, grid, self.alignment));
         let sum: i128 = aligned.sum();
+        watch.aligned(largest, grid);
+        for (i, term) in terms.iter().enumerate() {
+            let first = i * self.part;
+            let source = match first < a.len() {
+                true => Source::Products {
+                    first,
+                    count: self.part.min(a.len() - first),
+                },
+                false => Source::Addend,
+            };
+            watch.term(|| term.seen(source, grid, self.alignment));
+        }
+        if terms.len() - 1 < self.group / self.part {
+            watch.term(|| Term::missing(self.zero_exponent, grid));
+        }
+        watch.sum(sum, grid, false);
         let target = Target {
             format: accumulator,
             precision: self.precision,

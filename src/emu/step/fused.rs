@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::special::{Special, special};
+use super::watch::{Seen, Source, Watch};
 use super::{Code, Formats, check_accumulator, check_group, check_nan};
 use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 
@@ -47,9 +48,46 @@ pub(super) struct Term {
     pub exponent: i32,
 }
 
+impl Term {
+    pub(super) fn seen(self, source: Source, grid: i32, alignment: Rounding) -> Seen {
+        Seen {
+            source,
+            negative: self.negative,
+            magnitude: self.magnitude,
+            lsb: self.lsb,
+            exponent: self.exponent,
+            kept: align(self, grid, alignment),
+            kept_lsb: grid,
+        }
+    }
+
+    pub(super) fn missing(zero_exponent: i32, grid: i32) -> Seen {
+        Seen {
+            source: Source::Missing,
+            negative: false,
+            magnitude: 0,
+            lsb: 0,
+            exponent: zero_exponent,
+            kept: 0,
+            kept_lsb: grid,
+        }
+    }
+}
+
 impl Fused {
     /// Adds at most `group` products to `c`.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        self.run_watched(formats, a, b, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
         match special(a, b, c, |_, _| false) {
@@ -78,6 +116,15 @@ impl Fused {
         let grid = largest - self.fraction_bits as i32;
         let align = |term| align(term, grid, self.alignment);
         let sum = terms().fold(align(c), |sum, t| sum + align(t));
+        watch.aligned(largest, grid);
+        for (i, term) in terms().enumerate() {
+            watch.term(|| term.seen(Source::Product(i), grid, self.alignment));
+        }
+        watch.term(|| c.seen(Source::Addend, grid, self.alignment));
+        if a.len() < self.group {
+            watch.term(|| Term::missing(self.zero_exponent, grid));
+        }
+        watch.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
         if result == formats.accumulator.zero(true) {

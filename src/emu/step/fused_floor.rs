@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::special::{Special, special};
+use super::watch::{Seen, Source, Watch};
 use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
 use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
 
@@ -57,9 +58,34 @@ struct Sum {
     exponent: i32,
 }
 
+impl Sum {
+    fn seen(self, source: Source, lsb: i32, kept: i128, kept_lsb: i32) -> Seen {
+        Seen {
+            source,
+            negative: self.value < 0,
+            magnitude: self.value.unsigned_abs(),
+            lsb,
+            exponent: self.exponent,
+            kept,
+            kept_lsb,
+        }
+    }
+}
+
 impl FusedFloor {
     /// Adds at most `group` products to `c`; missing ones are zero products.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        self.run_watched(formats, a, b, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.accumulator;
         let c = format.unpack(c);
@@ -77,18 +103,23 @@ impl FusedFloor {
             true => self.zero_exponent,
             false => c.exponent,
         };
-        let products = self.products(formats, a, b);
+        let products = self.products(formats, a, b, watch);
         let exponent = products.map_or(c_exponent, |sum| sum.exponent.max(c_exponent));
 
         // In units of 2^grid.
         let grid = exponent - self.sum_fraction_bits as i32;
+        watch.stage("the products' sum and C", Vec::new);
+        watch.aligned(exponent, grid);
         let products = products.map_or(0, |sum| {
             let lsb = sum.exponent - self.fraction_bits as i32;
-            floor_to(sum.value, lsb, grid)
+            let kept = floor_to(sum.value, lsb, grid);
+            watch.term(|| sum.seen(Source::AllProducts, lsb, kept, grid));
+            kept
         });
         let reached = self
             .addend_window
             .is_none_or(|window| c_exponent >= exponent - window as i32);
+        let addend = c;
         let c = match reached && !c.is_zero() {
             true => {
                 let lsb = c.exponent - format.fraction_bits() as i32;
@@ -97,14 +128,32 @@ impl FusedFloor {
             }
             false => 0,
         };
+        watch.term(|| Seen {
+            source: Source::Addend,
+            negative: addend.negative,
+            magnitude: addend.significand.into(),
+            lsb: addend.exponent - format.fraction_bits() as i32,
+            exponent: c_exponent,
+            kept: c,
+            kept_lsb: grid,
+        });
+        watch.sum(products + c, grid, false);
         self.round(format, products + c, grid)
     }
 
     /// Steps 2 and 3; none if all products are zero.
-    fn products(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked]) -> Option<Sum> {
+    fn products(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        watch: &mut impl Watch,
+    ) -> Option<Sum> {
         let turns = (0..self.sums).filter_map(|turn| {
             let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
-            self.truncated_sum(formats, mine)
+            let positions = (0..a.len()).skip(turn).step_by(self.sums);
+            watch.stage("products", || positions.collect());
+            self.truncated_sum(formats, mine, watch)
         });
         let sums: Vec<_> = turns.collect();
         let exponent = sums.iter().map(|sum| sum.exponent).max()?;
@@ -122,25 +171,40 @@ impl FusedFloor {
         &self,
         formats: Formats,
         products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
+        watch: &mut impl Watch,
     ) -> Option<Sum> {
-        let nonzero = products.filter(|(a, b)| !a.is_zero() && !b.is_zero());
-        let exponents = nonzero.clone().map(|(a, b)| a.exponent + b.exponent);
+        let nonzero = products
+            .enumerate()
+            .filter(|(_, (a, b))| !a.is_zero() && !b.is_zero());
+        let exponents = nonzero.clone().map(|(_, (a, b))| a.exponent + b.exponent);
         let exponent = exponents.max()?;
+        let grid = exponent - self.fraction_bits as i32;
+        watch.aligned(exponent, grid);
         let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
-        let value = nonzero.map(|(a, b)| {
+        let value = nonzero.map(|(i, (a, b))| {
             let magnitude = u128::from(a.significand) * u128::from(b.significand);
             let lsb = a.exponent + b.exponent - fraction_bits as i32;
-            let shift = exponent - self.fraction_bits as i32 - lsb;
+            let shift = grid - lsb;
             let kept = match u32::try_from(shift) {
                 Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
                 Err(_) => magnitude << -shift,
             };
-            signed(a.negative != b.negative, kept)
+            let negative = a.negative != b.negative;
+            let kept = signed(negative, kept);
+            watch.term(|| Seen {
+                source: Source::Product(i),
+                negative,
+                magnitude,
+                lsb,
+                exponent: a.exponent + b.exponent,
+                kept,
+                kept_lsb: grid,
+            });
+            kept
         });
-        Some(Sum {
-            value: value.sum(),
-            exponent,
-        })
+        let value = value.sum();
+        watch.sum(value, grid, false);
+        Some(Sum { value, exponent })
     }
 
     /// Step 5.

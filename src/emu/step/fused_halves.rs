@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::watch::Watch;
 use super::{Formats, Fused, check_rounding};
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
@@ -32,15 +33,41 @@ pub struct FusedHalves {
 impl FusedHalves {
     /// Adds at most `span` products to `c`; missing ones are zero products.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        self.run_watched(formats, a, b, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
+        let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
+        let positions = |first: bool| -> Vec<usize> {
+            let all = 0..a.len();
+            all.filter(|&k| belongs(k, first)).collect()
+        };
         let take = |first: bool, operands: &[Unpacked]| -> Vec<Unpacked> {
-            let belongs = |k: usize| self.first.contains(&(k % self.period)) == first;
             let all = operands.iter().enumerate();
-            all.filter(|(k, _)| belongs(*k)).map(|(_, x)| *x).collect()
+            let mine = all.filter(|(k, _)| belongs(*k, first));
+            mine.map(|(_, x)| *x).collect()
         };
         let zero = formats.accumulator.zero(false);
-        let r1 = self.half.run(formats, &take(true, a), &take(true, b), zero);
-        let r2 = self.half.run(formats, &take(false, a), &take(false, b), r1);
-        self.close(formats.accumulator, r2, c)
+        let mut half = |name, first: bool, c| {
+            watch.stage(name, || positions(first));
+            let (a, b) = (take(first, a), take(first, b));
+            let result = self.half.run_watched(formats, &a, &b, c, watch);
+            watch.result(formats.accumulator, result);
+            result
+        };
+        let r1 = half("first half, from zero", true, zero);
+        let r2 = half("second half, from the first", false, r1);
+        watch.stage("C added", Vec::new);
+        let result = self.close(formats.accumulator, r2, c);
+        watch.result(formats.accumulator, result);
+        result
     }
 
     /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.

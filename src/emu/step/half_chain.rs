@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::watch::Watch;
 use super::{Formats, check_group};
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
@@ -32,18 +33,37 @@ const QUIET: u64 = 0x0040_0000;
 impl HalfChain {
     /// One instruction on at most `span` products; missing ones are +0 times +0.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        self.run_watched(formats, a, b, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let zero = Format::Fp16.unpack(0);
         let mut d = 0; // FP16
         for k in 0..self.span {
-            let [a, b] = [a, b].map(|x| x.get(k).copied().unwrap_or(zero));
-            d = cut(multiply_add(a, b, widen(d)));
+            let [x, y] = [a, b].map(|x| x.get(k).copied().unwrap_or(zero));
+            let sum = multiply_add(x, y, widen(d));
+            d = cut(sum);
+            if k < a.len() {
+                watch.stage("product added", || vec![k]);
+                watch.result(Format::Fp32, sum);
+                watch.result(Format::Fp16, d);
+            }
         }
         let c = match formats.addend {
             Format::Fp16 => widen(c),
             _ => c,
         };
         let sum = add(widen(d), c);
+        watch.stage("C added", Vec::new);
+        watch.result(Format::Fp32, sum);
         match (formats.addend, formats.accumulator) {
             (Format::Fp32, Format::Fp32) => sum,
             (_, Format::Fp32) => widen(cut(sum)),

@@ -15,6 +15,7 @@ mod pairwise_flush;
 mod quad;
 mod special;
 mod sticky_rne;
+mod watch;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,7 @@ pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
+pub use watch::{Seen, Source, Watch};
 
 use super::model::Scale;
 use crate::num::{self, Class, Format, Kind, Rounding, Unpacked};
@@ -135,16 +137,43 @@ impl Step {
         scales: Scales,
         carried: &mut Carried,
     ) {
+        self.run_watched(formats, a, b, scales, carried, &mut ());
+    }
+
+    /// As [`Step::run_scaled`], telling `watch` what happens.
+    pub fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        carried: &mut Carried,
+        watch: &mut impl Watch,
+    ) {
         match (self, carried) {
-            (Step::Fused(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::FusedHalves(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::Fused(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, *c, watch)
+            }
+            (Step::FusedHalves(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, *c, watch)
+            }
             (Step::FmaChain(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
             (Step::ExactSum(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::PairwiseFlush(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::FusedFloor(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::StickyRne(step), Carried::Code(c)) => *c = step.run(formats, a, b, scales, *c),
-            (Step::BlockDot(step), Carried::Code(c)) => *c = step.run(formats, a, b, scales, *c),
-            (Step::HalfChain(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
+            (Step::PairwiseFlush(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, *c, watch)
+            }
+            (Step::FusedFloor(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, *c, watch)
+            }
+            (Step::StickyRne(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, scales, *c, watch)
+            }
+            (Step::BlockDot(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, scales, *c, watch)
+            }
+            (Step::HalfChain(step), Carried::Code(c)) => {
+                *c = step.run_watched(formats, a, b, *c, watch)
+            }
             (Step::IntegerSum(step), Carried::Code(c)) => *c = step.run(a, b, *c),
             (Step::ExactDot(step), Carried::Exact(sum)) => step.run(formats, a, b, sum),
             (Step::ExactDot(_), Carried::Code(_)) | (_, Carried::Exact(_)) => {

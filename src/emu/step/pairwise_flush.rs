@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::watch::Watch;
 use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
@@ -30,6 +31,17 @@ pub struct PairwiseFlush {
 impl PairwiseFlush {
     /// Adds at most `span` products to `c`.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+        self.run_watched(formats, a, b, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
         let c = match subnormal(format, &format.unpack(c)) {
@@ -41,14 +53,25 @@ impl PairwiseFlush {
             .zip(b)
             .map(|(a, b)| self.product(formats, a, b))
             .collect();
+        watch.stage("C, flushed", Vec::new);
+        watch.result(format, c);
+        for (k, &product) in products.iter().enumerate() {
+            watch.stage("product", || vec![k]);
+            watch.result(format, product);
+        }
         products.chunks(self.group).fold(c, |c, group| {
             let mut sums = group.to_vec();
             sums.resize(self.group, format.zero(false));
             while sums.len() > 1 {
                 let pairs = sums.chunks(2);
                 sums = pairs.map(|p| self.add(format, p[0], p[1])).collect();
+                watch.stage("added in pairs", Vec::new);
+                sums.iter().for_each(|&sum| watch.result(format, sum));
             }
-            self.add(format, c, sums[0])
+            let sum = self.add(format, c, sums[0]);
+            watch.stage("added to C", Vec::new);
+            watch.result(format, sum);
+            sum
         })
     }
 

@@ -7,6 +7,7 @@ use super::pair::{self, PairRule};
 use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
+use super::watch::{Seen, Source, Watch};
 use super::{Code, Formats, Scales, check_nan};
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
@@ -95,6 +96,18 @@ impl StickyRne {
         scales: Scales,
         c: u64,
     ) -> u64 {
+        self.run_watched(formats, a, b, scales, c, &mut ())
+    }
+
+    pub(super) fn run_watched(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        c: u64,
+        watch: &mut impl Watch,
+    ) -> u64 {
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.a;
         let mut x = [format.unpack(0); PRODUCTS];
@@ -113,7 +126,45 @@ impl StickyRne {
         self.products(format, &x, &y, scales, &mut lanes);
         lanes[LANES] = self.addend(c);
         let (terms, exponent, sticky) = self.align(lanes);
-        self.finish(self.accumulate(terms), exponent, sticky)
+        let sum = self.accumulate(terms);
+        self.show(&lanes, &terms, exponent, a.len(), watch);
+        watch.sum(sum, exponent - self.fraction_bits as i32, sticky);
+        self.finish(sum, exponent, sticky)
+    }
+
+    /// Tells of the lanes of `count` products, and of C's.
+    fn show(
+        &self,
+        lanes: &[Lane; LANES + 1],
+        terms: &[i128; LANES + 1],
+        exponent: i32,
+        count: usize,
+        watch: &mut impl Watch,
+    ) {
+        let below = |exponent: i32| exponent - self.fraction_bits as i32;
+        watch.aligned(exponent, below(exponent));
+        let together = self.group.div_ceil(self.lanes);
+        for (i, (lane, &kept)) in lanes.iter().zip(terms).enumerate() {
+            let first = i * together;
+            let source = match (i == LANES, first < count) {
+                (true, _) => Source::Addend,
+                (false, true) if together == 1 => Source::Product(i),
+                (false, true) => Source::Products {
+                    first,
+                    count: together.min(count - first),
+                },
+                (false, false) => continue,
+            };
+            watch.term(|| Seen {
+                source,
+                negative: lane.negative,
+                magnitude: lane.magnitude,
+                lsb: below(lane.exponent),
+                exponent: lane.exponent,
+                kept,
+                kept_lsb: below(exponent),
+            });
+        }
     }
 
     /// The operands of a product as the unit sees them.

@@ -4,19 +4,19 @@ use super::Problem;
 use crate::tensor::Tensor;
 
 /// The operands of some rows of D.
-pub struct Gathered {
+pub struct Picked {
     a: Tensor,
     b: Tensor,
     c: Option<Tensor>,
     scales: Option<([Tensor; 2], usize)>,
 }
 
-impl Gathered {
+impl Picked {
     /// Copies these rows of A and C, and all of B, of a single matrix.
-    pub fn of(problem: &Problem, rows: &[usize]) -> Gathered {
+    pub fn of(problem: &Problem, rows: &[usize]) -> Picked {
         let all: Vec<usize> = (0..problem.k).collect();
         let blocks = |count: usize| (0..count).collect::<Vec<_>>();
-        Gathered {
+        Picked {
             a: problem.a.gather(rows),
             b: problem.b.gather(&all),
             c: problem.c.map(|c| c.gather(rows)),

@@ -1,0 +1,105 @@
+//! Arguments as the words of a command line again.
+
+use std::path::Path;
+
+use super::args::{ModelArgs, OperandArgs, Tf32Input};
+
+impl ModelArgs {
+    /// The options that choose this model.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Some(name) = &self.arch {
+            words.extend(["--arch".to_owned(), quoted(name)]);
+        }
+        if let Some(path) = &self.model {
+            words.extend(["--model".to_owned(), quoted_path(path)]);
+        }
+        words.extend(["--dtype".to_owned(), self.dtype.to_string()]);
+        let formats = [
+            ("--dtype-b", self.dtype_b),
+            ("--acc", self.acc),
+            ("--c-dtype", self.c_dtype),
+            ("--scale-dtype", self.scale_dtype),
+        ];
+        for (option, format) in formats {
+            if let Some(format) = format {
+                words.extend([option.to_owned(), format.to_string()]);
+            }
+        }
+        if let Some(instruction) = &self.instruction {
+            words.extend(["--instruction".to_owned(), quoted(instruction)]);
+        }
+        if let Some(block) = self.scale_block {
+            words.extend(["--scale-block".to_owned(), block.to_string()]);
+        }
+        words
+    }
+}
+
+impl OperandArgs {
+    /// The options and files of the operands. Who computes makes no difference to the bits.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let files = [
+            ("--c", &self.c),
+            ("--scale-a", &self.scale_a),
+            ("--scale-b", &self.scale_b),
+        ];
+        for (option, path) in files {
+            if let Some(path) = path {
+                words.extend([option.to_owned(), quoted_path(path)]);
+            }
+        }
+        for (option, given) in [
+            ("--transpose-a", self.transpose_a),
+            ("--transpose-b", self.transpose_b),
+        ] {
+            words.extend(given.then(|| option.to_owned()));
+        }
+        if self.tf32_input != Tf32Input::Truncate {
+            words.extend(["--tf32-input".to_owned(), self.tf32_input.name().to_owned()]);
+        }
+        for path in [&self.a, &self.b] {
+            words.push(quoted_path(path));
+        }
+        words
+    }
+}
+
+/// A path as one word of a POSIX shell. One that begins with a dash is no option then, either.
+pub fn quoted_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.starts_with('-') {
+        true => quoted(&format!("./{text}")),
+        false => quoted(&text),
+    }
+}
+
+/// One word of a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_a_shell_would_split_are_quoted() {
+        for (path, word) in [
+            ("a.npy", "a.npy"),
+            ("out dir/a.npy", "'out dir/a.npy'"),
+            ("it's", r"'it'\''s'"),
+            ("-a.npy", "./-a.npy"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(quoted_path(Path::new(path)), word);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The explanation as data. `docs/explaining.md` is its contract.
+
+use serde::Serialize;
+
+use super::chain::{Entry, Wish, chain};
+use super::element::Element;
+use super::search::{Case, Search};
+use super::{Number, Value};
+use crate::emu::{Choice, Problem};
+use crate::num::{Format, Rounding, Target, round_code, ulp_distance};
+use crate::report::{Model, Product, Tool};
+
+/// Value of the `schema` field.
+pub const SCHEMA: &str = "tcverify.explanation/1";
+
+/// How one element of D comes about. Holds nothing that differs between two runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    pub schema: &'static str,
+    pub tool: Tool,
+    pub model: Model,
+    pub product: Product,
+    pub index: Vec<usize>,
+    /// What the chain starts with.
+    pub c: Number,
+    pub computed: Number,
+    /// The same in D's format, where that is another.
+    pub converted: Option<Number>,
+    pub given: Option<Given>,
+    /// A chain of IEEE fused multiply-adds over the same operands; integers have none.
+    pub ieee_chain: Option<Number>,
+    pub exact: Exact,
+    pub steps: usize,
+    pub chain: Vec<Entry>,
+    /// Where a different D may come from.
+    pub search: Option<Search>,
+}
+
+/// D's element as the file has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Given {
+    #[serde(flatten)]
+    pub number: Number,
+    pub same: bool,
+    /// Representable numbers from the computed one to the given one; none for NaN.
+    pub ulp: Option<i128>,
+}
+
+/// The element without any rounding.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exact {
+    pub value: Value,
+    /// Rounded once, to nearest even; none of an integer beyond the range.
+    pub rounded: Option<Number>,
+}
+
+/// What is to be explained.
+pub struct Question<'a> {
+    pub choice: &'a Choice<'a>,
+    pub problem: &'a Problem<'a>,
+    pub product: Product,
+    /// In D's shape, inside it.
+    pub index: Vec<usize>,
+    /// D's format, where it is known.
+    pub format: Format,
+    /// D's element.
+    pub given: Option<u64>,
+    pub wish: Wish,
+}
+
+impl Question<'_> {
+    /// Steps of the chain.
+    pub fn steps(&self) -> usize {
+        self.element().steps()
+    }
+
+    fn element(&self) -> Element {
+        let position = position(self.problem, &self.index);
+        Element::new(self.problem, &self.choice.arithmetic, position)
+    }
+
+    /// Computes and watches the element.
+    ///
+    /// # Panics
+    /// If the index is not one of D's.
+    pub fn answer(self) -> Explanation {
+        let arithmetic = &self.choice.arithmetic;
+        let position = position(self.problem, &self.index);
+        let element = self.element();
+        let accumulators = element.accumulators();
+        let accumulator = arithmetic.accumulator;
+        let code = *accumulators.last().expect("there is C");
+        let computed = Number::new(accumulator, code);
+        let converted = (self.format != accumulator).then(|| {
+            let to = self.format;
+            // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
+            let nan = to.sign_mask() - 1;
+            Number::new(
+                to,
+                round_code(accumulator, code, to, Rounding::NearestEven, nan),
+            )
+        });
+        let reproduced = converted.unwrap_or(computed);
+        let given = self.given.map(|code| Given {
+            number: Number::new(self.format, code),
+            same: code == reproduced.code,
+            ulp: ulp_distance(self.format, reproduced.code, code),
+        });
+        let search = given.as_ref().filter(|given| !given.same).map(|given| {
+            let case = Case {
+                problem: self.problem,
+                position,
+                element: &element,
+                accumulators: &accumulators,
+                reproduced,
+                given: given.number,
+            };
+            case.search()
+        });
+        let value = element.exact();
+        let target = Target::full(accumulator, Rounding::NearestEven);
+        let rounded = value.round(target);
+        Explanation {
+            schema: SCHEMA,
+            tool: Tool::default(),
+            model: Model::of(self.choice),
+            product: self.product,
+            index: self.index,
+            c: Number::new(arithmetic.addend(), element.c),
+            computed,
+            converted,
+            given,
+            ieee_chain: element.ieee_chain().map(|(f, code)| Number::new(f, code)),
+            exact: Exact {
+                rounded: rounded.map(|code| Number::new(accumulator, code)),
+                value,
+            },
+            steps: element.steps(),
+            chain: chain(&element, &accumulators, &self.wish),
+            search,
+        }
+    }
+}
+
+/// Batch, row and column of an index.
+fn position(problem: &Problem, index: &[usize]) -> (usize, usize, usize) {
+    let shape = problem.d_shape();
+    assert_eq!(index.len(), shape.len(), "an index of D");
+    assert!(index.iter().zip(&shape).all(|(i, n)| i < n), "inside D");
+    let (batch, element) = index.split_at(index.len() - 2);
+    let sizes = batch.iter().zip(&shape);
+    let batch = sizes.fold(0, |at, (i, n)| at * n + i);
+    (batch, element[0], element[1])
+}

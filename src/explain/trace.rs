@@ -1,0 +1,363 @@
+//! One step in full: what the step tells of itself, beside what its terms are exactly.
+
+use serde::Serialize;
+
+use super::element::Element;
+use super::{Dyadic, Number, Value};
+use crate::emu::step::{Seen, Source, Watch};
+use crate::num::Format;
+
+/// A step.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Counted from 1.
+    pub step: usize,
+    /// The first product and the one after the last.
+    pub k: [usize; 2],
+    /// C, or what the step before left.
+    pub before: Number,
+    pub products: Vec<Product>,
+    /// What the unit does with them; empty for a plain exact sum.
+    pub stages: Vec<Stage>,
+    /// `before` and all products, added without any loss.
+    pub exact_sum: Value,
+    pub after: Number,
+    /// `after` less `exact_sum`, where both are finite.
+    pub lost: Option<Dyadic>,
+    pub notes: Vec<String>,
+    /// How many terms lost something to alignment, and the most that one lost.
+    pub cut_terms: usize,
+    pub largest_cut: Dyadic,
+    /// What the last rounding did to the sum, where the step shows one.
+    pub rounded_off: Option<Dyadic>,
+    #[serde(skip)]
+    pub events: Events,
+}
+
+/// What makes a step worth showing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// The accumulator becomes NaN or infinite in this step.
+    pub special: bool,
+    /// How many powers of two the result lies below the largest term.
+    pub cancelled: i32,
+}
+
+/// Terms that are not zero add up to zero.
+const TO_NOTHING: i32 = 10_000;
+
+/// A product.
+#[derive(Clone, Debug, Serialize)]
+pub struct Product {
+    pub k: usize,
+    pub a: Number,
+    pub b: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scales: Option<[Number; 2]>,
+    /// The product with its scales.
+    pub exact: Value,
+}
+
+/// A part of a step; many have only one.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Stage {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<Term>,
+    /// The largest exponent among the terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<i32>,
+    /// Terms are cut to multiples of `2^grid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<i32>,
+    /// The exact sum of what was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum: Option<Dyadic>,
+    /// A bit below the sum remembers that something was lost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sticky: bool,
+    /// Numbers that the stage arrives at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Number>,
+    /// The products of the stage that is one operation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub k: Vec<usize>,
+}
+
+/// A term that is aligned.
+#[derive(Clone, Debug, Serialize)]
+pub struct Term {
+    pub of: Of,
+    pub exact: Dyadic,
+    /// With which it competes.
+    pub exponent: i32,
+    pub kept: Dyadic,
+    /// `exact` less `kept`.
+    pub cut: Dyadic,
+    /// Whether its exponent is the largest.
+    pub sets_exponent: bool,
+}
+
+/// Where a term comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    Product(usize),
+    /// The first and the one after the last.
+    Products([usize; 2]),
+    AllProducts,
+    Addend,
+    Missing,
+}
+
+impl Element {
+    /// Runs a step on the code `before` and takes down what happens.
+    pub fn trace(&self, step: usize, before: u64) -> Step {
+        let formats = self.formats();
+        let range = self.range(step);
+        let mut watcher = Watcher::default();
+        let after = self.advance(range.clone(), before, None, &mut watcher);
+        let format_before = match step {
+            0 => formats.addend,
+            _ => formats.accumulator,
+        };
+        let before = Number::new(format_before, before);
+        let after = Number::new(formats.accumulator, after);
+        let products: Vec<_> = range.clone().map(|k| self.show(k)).collect();
+        let exact_before = Value::of(before.format, before.code);
+        let sum = |sum: Value, product: &Product| sum.plus(&product.exact);
+        let exact_sum = products.iter().fold(exact_before.clone(), sum);
+        let exact_after = Value::of(after.format, after.code);
+        let stages = watcher.stages(range.start);
+
+        let terms = || stages.iter().flat_map(|stage| &stage.terms);
+        let cuts = || terms().filter(|term| !term.cut.is_zero());
+        let zero = Dyadic::zero();
+        let largest_cut =
+            cuts().map(|term| &term.cut).fold(
+                &zero,
+                |most, cut| {
+                    if cut.exceeds(most) { cut } else { most }
+                },
+            );
+        let sums = stages.last().and_then(|stage| stage.sum.as_ref());
+        let rounded_off = sums.and_then(|sum| Some(exact_after.finite()?.minus(sum)));
+        let leading = |value: &Value| value.finite().and_then(Dyadic::leading);
+        let largest = products.iter().map(|product| leading(&product.exact));
+        let largest = largest.chain([leading(&exact_before)]).flatten().max();
+        let cancelled = match (largest, &exact_after) {
+            (Some(largest), Value::Finite(number)) => number
+                .leading()
+                .map_or(TO_NOTHING, |leading| largest - leading),
+            _ => 0,
+        };
+        let events = Events {
+            special: exact_after.finite().is_none() && exact_before.finite().is_some(),
+            cancelled,
+        };
+        Step {
+            step: step + 1,
+            k: [range.start, range.end],
+            notes: notes(&products, &exact_before, &exact_after),
+            cut_terms: cuts().count(),
+            largest_cut: largest_cut.abs(),
+            rounded_off,
+            lost: exact_after.minus(&exact_sum),
+            before,
+            products,
+            exact_sum,
+            after,
+            events,
+            stages,
+        }
+    }
+
+    fn show(&self, k: usize) -> Product {
+        let formats = self.formats();
+        let scales = self.scales.as_ref().zip(formats.scale);
+        Product {
+            k,
+            a: Number::new(formats.a, self.a[k]),
+            b: Number::new(formats.b, self.b[k]),
+            scales: scales.map(|(codes, scale)| {
+                [0, 1].map(|side| Number::new(scale.format, codes[side][k].into()))
+            }),
+            exact: self.product(k),
+        }
+    }
+}
+
+/// Which terms make a result that is no number.
+fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
+    let mut notes = Vec::new();
+    if after.finite().is_some() {
+        return notes;
+    }
+    const MOST: usize = 4;
+    let kinds: [(&str, &dyn Fn(&Value) -> bool); 3] = [
+        ("NaN", &|value| *value == Value::Nan),
+        ("+Inf", &|value| {
+            *value == Value::Infinite { negative: false }
+        }),
+        ("-Inf", &|value| {
+            *value == Value::Infinite { negative: true }
+        }),
+    ];
+    for (name, is) in kinds {
+        let mut of: Vec<String> = Vec::new();
+        if is(before) {
+            of.push("the accumulator".into());
+        }
+        let from = products.iter().filter(|product| is(&product.exact));
+        of.extend(from.map(|product| {
+            let cause = match product.exact {
+                Value::Nan if !product.has_nan() => " (infinity times zero)",
+                _ => "",
+            };
+            format!("k {}{cause}", product.k)
+        }));
+        let more = of.len().saturating_sub(MOST);
+        of.truncate(MOST);
+        if !of.is_empty() {
+            let more = match more {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            notes.push(format!("{name} from {}{more}", of.join(", ")));
+        }
+    }
+    if notes.is_empty() {
+        notes.push(match after {
+            Value::Nan => "the unit reads an operand as infinite or NaN".into(),
+            _ => "overflow: every term is finite".into(),
+        });
+    }
+    notes
+}
+
+impl Product {
+    fn has_nan(&self) -> bool {
+        let scales = self.scales.iter().flatten();
+        [&self.a, &self.b].into_iter().chain(scales).any(|x| {
+            let number = x.format.unpack(x.code);
+            number.is_nan()
+        })
+    }
+}
+
+/// Listens to a step.
+#[derive(Default)]
+struct Watcher {
+    stages: Vec<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    name: Option<&'static str>,
+    k: Vec<usize>,
+    terms: Vec<Seen>,
+    aligned: Option<(i32, i32)>,
+    sum: Option<(i128, i32, bool)>,
+    results: Vec<(Format, u64)>,
+}
+
+impl Watcher {
+    fn last(&mut self) -> &mut Heard {
+        if self.stages.is_empty() {
+            self.stages.push(Heard::default());
+        }
+        self.stages.last_mut().expect("there is one")
+    }
+
+    /// What was heard, with k counted from the beginning of K.
+    fn stages(self, first: usize) -> Vec<Stage> {
+        let heard = self.stages.into_iter().filter(|heard| !heard.silent());
+        heard.map(|heard| heard.stage(first)).collect()
+    }
+}
+
+impl Watch for Watcher {
+    fn stage(&mut self, name: &'static str, k: impl FnOnce() -> Vec<usize>) {
+        self.stages.push(Heard {
+            name: Some(name),
+            k: k(),
+            ..Heard::default()
+        });
+    }
+
+    fn term(&mut self, seen: impl FnOnce() -> Seen) {
+        self.last().terms.push(seen());
+    }
+
+    fn aligned(&mut self, exponent: i32, grid: i32) {
+        self.last().aligned = Some((exponent, grid));
+    }
+
+    fn sum(&mut self, sum: i128, lsb: i32, sticky: bool) {
+        self.last().sum = Some((sum, lsb, sticky));
+    }
+
+    fn result(&mut self, format: Format, code: u64) {
+        self.last().results.push((format, code));
+    }
+}
+
+impl Heard {
+    /// A stage without any product, as of an odd group's second half.
+    fn silent(&self) -> bool {
+        self.terms.is_empty() && self.results.is_empty()
+    }
+
+    fn stage(self, first: usize) -> Stage {
+        let Heard {
+            name,
+            k,
+            terms,
+            aligned,
+            sum,
+            results,
+        } = self;
+        let place = |i: usize| first + k.get(i).copied().unwrap_or(i);
+        let exponent = aligned.map(|(exponent, _)| exponent);
+        let terms: Vec<Term> = terms
+            .iter()
+            .map(|seen| {
+                let exact = Dyadic::new(seen.negative, seen.magnitude, seen.lsb);
+                let kept = Dyadic::from_int(seen.kept, seen.kept_lsb);
+                Term {
+                    of: match seen.source {
+                        Source::Product(i) => Of::Product(place(i)),
+                        Source::Products { first: i, count } => {
+                            Of::Products([place(i), place(i + count - 1) + 1])
+                        }
+                        Source::AllProducts => Of::AllProducts,
+                        Source::Addend => Of::Addend,
+                        Source::Missing => Of::Missing,
+                    },
+                    cut: exact.minus(&kept),
+                    exact,
+                    exponent: seen.exponent,
+                    kept,
+                    sets_exponent: exponent == Some(seen.exponent),
+                }
+            })
+            .collect();
+        let numbers = results.into_iter();
+        Stage {
+            name,
+            k: match terms.is_empty() {
+                true => k.iter().map(|k| first + k).collect(),
+                false => Vec::new(),
+            },
+            terms,
+            exponent,
+            grid: aligned.map(|(_, grid)| grid),
+            sum: sum.map(|(sum, lsb, _)| Dyadic::from_int(sum, lsb)),
+            sticky: sum.is_some_and(|(_, _, sticky)| sticky),
+            results: numbers
+                .map(|(format, code)| Number::new(format, code))
+                .collect(),
+        }
+    }
+}
