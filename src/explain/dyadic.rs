@@ -149,7 +149,7 @@ impl Dyadic {
             let places = -self.exponent as u32;
             let whole = magnitude >> places;
             let fraction = u128::from(magnitude & ((1 << places) - 1));
-            let digits = fraction * 10u128.pow(places) >> places;
+            let digits = (fraction * 10u128.pow(places)) >> places;
             format!("{whole}.{digits:0>width$}", width = places as usize)
         } else {
             return None;

@@ -195,16 +195,13 @@ fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
         return notes;
     }
     const MOST: usize = 4;
-    let kinds: [(&str, &dyn Fn(&Value) -> bool); 3] = [
-        ("NaN", &|value| *value == Value::Nan),
-        ("+Inf", &|value| {
-            *value == Value::Infinite { negative: false }
-        }),
-        ("-Inf", &|value| {
-            *value == Value::Infinite { negative: true }
-        }),
+    let kinds = [
+        ("NaN", Value::Nan),
+        ("+Inf", Value::Infinite { negative: false }),
+        ("-Inf", Value::Infinite { negative: true }),
     ];
-    for (name, is) in kinds {
+    for (name, kind) in kinds {
+        let is = |value: &Value| *value == kind;
         let mut of: Vec<String> = Vec::new();
         if is(before) {
             of.push("the accumulator".into());
