@@ -6,6 +6,7 @@
 mod catalogue;
 mod exact;
 mod fast;
+pub mod layout;
 pub mod model;
 mod picked;
 mod problem;

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::layout::Layout;
 use super::step::{Constant, Formats, Step};
 use crate::num::{Format, Kind};
 
@@ -80,6 +81,9 @@ pub struct Instruction {
     pub name: String,
     /// What it is, in the vendor's words.
     pub about: String,
+    /// Which thread holds an element of D, where that is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
     pub rules: Vec<Rule>,
 }
 
@@ -138,6 +142,13 @@ impl Architecture {
             return Err(format!("schema is {:?}, not {SCHEMA:?}", self.schema));
         }
         for instruction in &self.instructions {
+            let cited = instruction.layout.iter().flat_map(|layout| &layout.source);
+            if let Some(key) = cited
+                .into_iter()
+                .find(|key| !self.sources.contains_key(*key))
+            {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
             for rule in &instruction.rules {
                 let place = format!(
                     "{}, {}, {} with {} accumulator",

@@ -21,6 +21,8 @@ pub struct Explanation {
     pub model: Model,
     pub product: Product,
     pub index: Vec<usize>,
+    /// Tile, thread and register that hold it, if D is tiled plainly; where the layout is known.
+    pub place: Option<String>,
     /// What the chain starts with.
     pub c: Number,
     pub computed: Number,
@@ -125,6 +127,12 @@ impl Question<'_> {
             tool: Tool::default(),
             model: Model::of(self.choice),
             product: self.product,
+            place: self.choice.layout().map(|layout| {
+                let [.., row, column] = self.index[..] else {
+                    unreachable!("an index of D")
+                };
+                layout.describe(accumulator, row, column)
+            }),
             index: self.index,
             c: Number::new(arithmetic.addend(), element.c),
             computed,

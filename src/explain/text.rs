@@ -108,6 +108,9 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         p.k
     );
     row(out, "element", &element)?;
+    if let Some(place) = &e.place {
+        row(out, "", &format!("{place}, if the kernel tiles D plainly"))?;
+    }
     row(out, "C", &shown(&e.c))?;
     row(out, "computed", &exactly(&e.computed))?;
     if let Some(converted) = &e.converted {

@@ -1,11 +1,12 @@
 //! Which elements differ, and how.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
 use crate::num::{Class, Fields, Format, decimal, ulp_distance};
 use crate::tensor::{Order, Planes, Tensor, unravel};
@@ -124,6 +125,8 @@ pub struct Comparison {
     pub rows_touched: u64,
     pub columns: u64,
     pub columns_touched: u64,
+    /// By lane, warp or octet, if D is tiled plainly; where the instruction's layout is known.
+    pub units: Option<Units>,
     pub classes: Classes,
     pub largest: Option<Largest>,
     pub histogram: Vec<Bucket>,
@@ -140,6 +143,7 @@ pub struct Differ<'a> {
     compared: u64,
     /// The last row that [`Differ::compare_some`] counted as touched.
     last_row: Option<usize>,
+    units: Option<(LayoutKind, Vec<AtomicU64>)>,
     found: Found,
 }
 
@@ -167,7 +171,17 @@ impl<'a> Differ<'a> {
             columns_touched: (0..columns).map(|_| AtomicBool::new(false)).collect(),
             compared: 0,
             last_row: None,
+            units: None,
             found: Found::default(),
+        }
+    }
+
+    /// Also counts mismatches by the unit of the instruction that holds them.
+    pub fn counting(self, layout: Option<LayoutKind>) -> Differ<'a> {
+        let counts = |kind: LayoutKind| (0..kind.units()).map(|_| AtomicU64::new(0)).collect();
+        Differ {
+            units: layout.map(|kind| (kind, counts(kind))),
+            ..self
         }
     }
 
@@ -241,6 +255,11 @@ impl<'a> Differ<'a> {
             return false;
         }
         found.mismatches += 1;
+        if let Some((layout, counts)) = &self.units {
+            let (m, n) = (self.given.rows(), self.given.columns());
+            let unit = layout.unit_of(position / n % m, position % n);
+            counts[unit].fetch_add(1, Ordering::Relaxed);
+        }
         found.classes.count(kind);
         if let Some(ulp) = ulp_distance(format, reproduced, given) {
             *found.buckets.entry(bucket(ulp.unsigned_abs())).or_default() += 1;
@@ -272,6 +291,11 @@ impl<'a> Differ<'a> {
             rows_touched: found.rows_touched,
             columns: self.columns_touched.len() as u64,
             columns_touched: self.columns_touched.iter().filter(touched).count() as u64,
+            units: self.units.map(|(layout, counts)| Units {
+                layout,
+                unit: layout.unit(),
+                counts: counts.into_iter().map(AtomicU64::into_inner).collect(),
+            }),
             classes: found.classes,
             largest: found.largest.map(|(ulp, position)| Largest {
                 ulp,

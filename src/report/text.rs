@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
+use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 
@@ -170,6 +171,9 @@ fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Resul
             grouped(c.columns)
         ),
     )?;
+    if let Some(units) = &c.units {
+        row(out, "", &touched(units))?;
+    }
     let classes = [
         (c.classes.zero_sign, "only in the sign of zero"),
         (c.classes.nan_payload, "only in the NaN's bits"),
@@ -282,6 +286,33 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         (None, None) => return Ok(()),
     };
     row(out, "  replay", &about)
+}
+
+/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, if D is tiled plainly.
+fn touched(units: &Units) -> String {
+    const LISTED: usize = 4;
+    let mut touched: Vec<_> = units
+        .counts
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .collect();
+    let (count, all) = (touched.len(), units.counts.len());
+    let [m, n] = units.layout.tile();
+    let unit = units.unit;
+    let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
+    if count < all {
+        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let named = touched.iter().take(LISTED);
+        let named: Vec<_> = named
+            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
+            .collect();
+        text += &format!(", {}", named.join(", "));
+        if count > LISTED {
+            text += ", ...";
+        }
+    }
+    text
 }
 
 fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {

@@ -136,6 +136,7 @@ fn the_outcome_of_a_difference() {
             "accepted": 0,
             "rows": 2,
             "rows_touched": 1,
+            "units": null,
             "columns": 2,
             "columns_touched": 1,
             "classes": {

@@ -210,3 +210,24 @@ fn engines_and_operands_agree_on_samples() {
         assert_eq!(digests[0], digests[2], "{product}");
     }
 }
+
+/// Every element that one lane of `mma` holds is wrong: the report says which.
+#[test]
+fn a_bad_lane_is_no_bad_row() {
+    let product = "--arch a100 --dtype fp16 generate:1:normal:64x32 generate:1:normal:32x32";
+    let (folder, start) = folder(product);
+    for row in (0..64).filter(|row| row % 8 == 1) {
+        for column in (0..32).filter(|column| column % 8 / 2 == 3) {
+            tamper(&folder, start, row * 32 + column);
+        }
+    }
+    let run = folder
+        .tcverify(&format!("check {product} d.npy --json report.json"))
+        .expect(1);
+    let words = "1 of 32 lanes of the instruction (16x8 tiles), lane 7: 64";
+    assert!(run.stdout.contains(words), "{}", run.stdout);
+    let report: Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
+    let units = &report["outcome"]["comparison"]["units"];
+    assert_eq!(units["counts"][7], 64);
+    assert_eq!(units["counts"][6], 0);
+}

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
@@ -163,6 +164,16 @@ impl Wanted<'_> {
                 }
                 _ => false,
             }
+    }
+}
+
+impl Choice<'_> {
+    /// Which thread holds an element of D, where that is known. What is published is of results of up
+    /// to 32 bits.
+    pub fn layout(&self) -> Option<LayoutKind> {
+        let layout = self.instruction.layout.as_ref();
+        let known = self.arithmetic.accumulator.bytes() <= 4;
+        layout.filter(|_| known).map(|layout| layout.kind)
     }
 }
 

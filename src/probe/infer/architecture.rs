@@ -60,6 +60,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         instructions: vec![Instruction {
             name: "inferred".to_owned(),
             about: "whatever answered the probes".to_owned(),
+            layout: None,
             rules: vec![Rule {
                 operands: vec![[arithmetic.a, arithmetic.b]],
                 accumulator: arithmetic.accumulator,
