@@ -7,9 +7,11 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{OperandArgs, Tf32Input, any_format};
+use super::inputs::open;
 use super::progress::Meter;
 use super::{Ending, show};
 use crate::emu::{Catalogue, Problem, Scale, shape_text};
+use crate::generate::{PREFIX, Role};
 use crate::identify::{
     Candidate, Conditions, Given, Outcome, Sample, Tested, candidates, search, separate,
 };
@@ -90,8 +92,19 @@ struct Readings {
 }
 
 impl Readings {
-    fn of(path: &Path, wanted: impl Fn(Format) -> bool, tf32: Tf32Input) -> Result<Readings> {
-        let file = NpyFile::open(path)?;
+    fn of(path: &Path, role: Role, wanted: Option<Format>, tf32: Tf32Input) -> Result<Readings> {
+        let generated = path.to_str().is_some_and(|path| path.starts_with(PREFIX));
+        let file = match (generated, wanted) {
+            // What is generated are numbers of a format, so it has no other.
+            (true, None) => bail!(
+                "{}: a generated operand has the format that it is made for, which only --dtype can say \
+                 (of A and B)",
+                path.display()
+            ),
+            (true, Some(format)) => open(path, format, role)?,
+            (false, _) => NpyFile::open(path)?,
+        };
+        let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
         let mut tensors = BTreeMap::new();
         let mut reason = None;
         // A type of its own says what it holds; only wide floats may be narrow numbers widened.
@@ -246,19 +259,25 @@ impl Identify {
     fn read(&self) -> Result<Files> {
         let args = &self.operands;
         let tf32 = args.tf32_input;
-        let is =
-            |wanted: Option<Format>| move |format| wanted.is_none_or(|wanted| wanted == format);
-        let readings = |path: &Path, wanted: Option<Format>| Readings::of(path, is(wanted), tf32);
+        let readings =
+            |path: &Path, role, wanted: Option<Format>| Readings::of(path, role, wanted, tf32);
         let scales = match (&args.scale_a, &args.scale_b) {
-            (Some(a), Some(b)) => Some([readings(a, None)?, readings(b, None)?]),
+            (Some(a), Some(b)) => Some([
+                readings(a, Role::ScaleA, None)?,
+                readings(b, Role::ScaleB, None)?,
+            ]),
             _ => None,
         };
         Ok(Files {
-            a: readings(&args.a, self.dtype)?,
-            b: readings(&args.b, self.dtype_b.or(self.dtype))?,
-            c: args.c.as_deref().map(|c| readings(c, None)).transpose()?,
+            a: readings(&args.a, Role::A, self.dtype)?,
+            b: readings(&args.b, Role::B, self.dtype_b.or(self.dtype))?,
+            c: args
+                .c
+                .as_deref()
+                .map(|c| readings(c, Role::C, None))
+                .transpose()?,
             scales,
-            d: readings(&self.d, self.d_dtype)?,
+            d: readings(&self.d, Role::C, self.d_dtype)?,
         })
     }
 

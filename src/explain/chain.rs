@@ -87,10 +87,15 @@ pub fn chain(element: &Element, accumulators: &[u64], wish: &Wish) -> Vec<Entry>
     let mut why = vec![Vec::new(); steps];
     if !everything {
         notable(&summaries, &mut why);
-        if let Wish::These(wanted) = wish {
+    }
+    // Also where all steps are shown: a long one is shortened unless it is asked for.
+    match wish {
+        Wish::All => why.iter_mut().for_each(|why| why.push("asked for")),
+        Wish::These(wanted) => {
             let inside = wanted.iter().filter(|&&step| (1..=steps).contains(&step));
             inside.for_each(|step| why[step - 1].push("asked for"));
         }
+        Wish::Notable => {}
     }
 
     let mut entries = Vec::new();

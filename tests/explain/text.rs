@@ -84,3 +84,17 @@ fn a_wrong_d_comes_with_what_would_give_it() {
         "{shown}"
     );
 }
+
+/// A step of thousands of products shows some of them, and all if they are asked for.
+#[test]
+fn long_steps_are_shortened() {
+    let element = Element::halves(&vec![1.5; 4096], &vec![0.75; 4096]);
+    let exact = choice("exact", "dot", Format::Fp16);
+    let shown = text(&element.explain(&exact, None, Wish::default()));
+    assert!(shown.lines().count() < 100, "{shown}");
+    assert!(shown.contains("more products (--steps 1)"), "{shown}");
+    for wish in [Wish::These([1].into()), Wish::All] {
+        let all = text(&element.explain(&exact, None, wish));
+        assert!(all.lines().count() > 4096, "{} lines", all.lines().count());
+    }
+}

@@ -105,3 +105,23 @@ fn what_cannot_be_is_said() {
     );
     refuses("a.npy b.npy d8.npy", &["no model of the catalogue"]);
 }
+
+#[test]
+fn operands_may_be_generated() {
+    let folder = Folder::new();
+    let product = "generate:1:normal:40x64 generate:1:normal:64x40";
+    folder
+        .tcverify(&format!(
+            "replay --arch a100 --dtype bf16 {product} -o d.npy"
+        ))
+        .expect(0);
+    let run = folder
+        .tcverify(&format!("identify --dtype bf16 --json - {product} d.npy"))
+        .expect(0);
+    let report = run.json();
+    assert_eq!(report["fits"].as_array().unwrap().len(), 1);
+    assert_eq!(report["fits"][0]["names"][1]["architecture"], "ada");
+    folder
+        .tcverify(&format!("identify {product} d.npy"))
+        .refuses(&["generate:1:normal:40x64", "--dtype"]);
+}
