@@ -116,6 +116,15 @@ impl<'a> Operands<'a> {
     /// Opens and checks the files: formats first, then shapes, so that a message names the first
     /// thing a person would mend.
     pub fn read(args: &'a OperandArgs, arithmetic: &Arithmetic) -> Result<Operands<'a>> {
+        let ignored = [arithmetic.a, arithmetic.b].map(Format::ignored_bits);
+        if args.tf32_input != Tf32Input::Truncate && ignored == [0, 0] {
+            bail!(
+                "--tf32-input {} is for TF32 and XF32 operands; these are {} and {}",
+                args.tf32_input.name(),
+                arithmetic.a,
+                arithmetic.b
+            );
+        }
         let a = open(&args.a, arithmetic.a, Role::A)?;
         let b = open(&args.b, arithmetic.b, Role::B)?;
         let c = args.c.as_deref();

@@ -95,3 +95,10 @@ fn numbers_of_another_width_have_no_such_bits() {
     let finer = folder(&Npy::new("<f8", &[1, 1], 1.1_f64.to_le_bytes().to_vec()));
     replay(&finer, "").refuses(&["a.npy", "[0, 0]", "1.1", "tf32"]);
 }
+
+#[test]
+fn the_option_is_refused_where_it_means_nothing() {
+    Folder::new()
+        .tcverify("replay --arch a100 --dtype fp16 --tf32-input nearest a.npy b.npy -o d.npy")
+        .refuses(&["--tf32-input nearest", "fp16"]);
+}

@@ -1,11 +1,9 @@
 //! Results of real GPUs.
 
-use serde_json::Value;
-use tcverify::cli;
-
 use crate::common::case::Case;
 use crate::common::vectors::captured;
 use crate::support::Folder;
+use serde_json::Value;
 
 fn identify(case: &Case, options: &str) -> (i32, Value) {
     let path = |file: &str| case.directory.join(file).display().to_string();
@@ -96,10 +94,4 @@ fn a_single_flipped_bit_leaves_none() {
     let nearest = &report["others"][0];
     assert_eq!(nearest["mismatches"], 1, "{nearest}");
     assert_eq!(nearest["names"][0]["architecture"], "hopper");
-}
-
-/// What this program calls itself is the same program.
-#[test]
-fn the_library_has_the_command() {
-    let _: fn() -> std::process::ExitCode = cli::main;
 }
