@@ -180,3 +180,42 @@ fn kernels_agree_with_the_exact_engine() {
         }
     }
 }
+
+/// More k than are packed at a time, groups that do not divide that, and a K that once left no column
+/// to pack.
+#[test]
+fn long_products_agree_too() {
+    let mut random = Random::named("long integers");
+    for (group, k) in [(32, 4096 + 40), (48, 3 * 4096 + 7), (64, 4_300_000)] {
+        let mut arithmetic = arithmetic("ampere", "mma-satfinite", [Int8; 2]);
+        match &mut arithmetic.step {
+            Step::IntegerSum(step) => step.group = group,
+            other => panic!("{other:?}"),
+        }
+        let mut operand = |shape: [usize; 2]| {
+            let code = |_| {
+                if k > 100_000 {
+                    0x7f
+                } else {
+                    random.bits() & 0xff
+                }
+            };
+            let codes: Vec<_> = (0..shape[0] * shape[1]).map(code).collect();
+            Tensor::from_codes(Int8, shape.to_vec(), &codes)
+        };
+        let (a, b) = (operand([2, k]), operand([k, 1]));
+        let d = |engine| {
+            let replay = Replay {
+                problem: Problem::new(a.planes(), b.planes(), None).unwrap(),
+                arithmetic: &arithmetic,
+                convert_to: None,
+                engine,
+            };
+            codes_of(&replay.collect(&|_| {}))
+        };
+        let expected = d(Engine::Exact);
+        for platform in Platform::available() {
+            assert_eq!(d(Engine::Fast(platform)), expected, "{platform:?} {k}");
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Integer products: exact in 32 bits within a group, so that the plain loops of a matrix product do.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::platform::Platform;
@@ -12,8 +14,9 @@ use crate::tensor::Plane;
 pub const ROWS: usize = 4;
 pub const COLUMNS: usize = 16;
 
-/// Bytes of B that are packed at a time.
-const PACKED: usize = 16 << 20;
+/// The k of a panel, at least; columns of B that are packed at a time.
+const DEPTH: usize = 4096;
+const BLOCK_COLUMNS: usize = 1024;
 
 /// As [`crate::emu::exact::fill`], for integer operands.
 pub fn fill(
@@ -26,7 +29,8 @@ pub fn fill(
     progress: Progress,
 ) {
     let Problem { m, n, k, .. } = *problem;
-    let at_a_time = (PACKED / (4 * k)).next_multiple_of(COLUMNS).min(n);
+    // Whole groups, so that a clamped sum is clamped where it should be.
+    let depth = DEPTH.next_multiple_of(step.group);
     let (mut next, mut rest) = (first_row, out);
     while !rest.is_empty() {
         let (batch, row) = (next / m, next % m);
@@ -37,48 +41,58 @@ pub fn fill(
         let a = problem.a.plane(batch);
         let b = problem.b.plane(batch);
         let c = problem.c.map(|c| c.plane(batch));
-        for left in (0..n).step_by(at_a_time) {
-            let width = at_a_time.min(n - left);
-            let strips: Vec<_> = (left..left + width)
-                .into_par_iter()
-                .step_by(COLUMNS)
-                .map(|left| pack_b(arithmetic.b, b, left, COLUMNS.min(n - left)))
-                .collect();
-            mine.par_chunks_mut(ROWS * n)
-                .enumerate()
-                .for_each(|(i, out)| {
-                    let row = row + i * ROWS;
+        mine.par_chunks_mut(n).enumerate().for_each(|(i, out)| {
+            for (column, out) in out.iter_mut().enumerate() {
+                *out = c.map_or(0, |c| c.code(row + i, column));
+            }
+        });
+        for start in (0..k).step_by(depth) {
+            let ks = start..k.min(start + depth);
+            for left in (0..n).step_by(BLOCK_COLUMNS) {
+                let width = BLOCK_COLUMNS.min(n - left);
+                let strips: Vec<_> = (left..left + width)
+                    .into_par_iter()
+                    .step_by(COLUMNS)
+                    .map(|left| pack_b(arithmetic.b, b, &ks, left, COLUMNS.min(n - left)))
+                    .collect();
+                let rows = mine.par_chunks_mut(ROWS * n).enumerate();
+                rows.for_each(|(i, out)| {
                     let rows = out.len() / n;
-                    let a = pack_a(arithmetic.a, a, row, rows);
+                    let a = pack_a(arithmetic.a, a, &ks, row + i * ROWS, rows);
                     for (i, b) in strips.iter().enumerate() {
                         let left = left + i * COLUMNS;
-                        let columns = COLUMNS.min(n - left);
+                        let columns = left..n.min(left + COLUMNS);
                         let mut d = [[0; COLUMNS]; ROWS];
-                        if let Some(c) = c {
-                            for (r, d) in d.iter_mut().enumerate().take(rows) {
-                                for (j, d) in d.iter_mut().enumerate().take(columns) {
-                                    *d = c.code(row + r, left + j) as u32 as i32;
-                                }
+                        for (d, out) in d.iter_mut().zip(out.chunks(n)) {
+                            for (d, &out) in d.iter_mut().zip(&out[columns.clone()]) {
+                                *d = out as u32 as i32;
                             }
                         }
                         platform.integers(step, &a, b, &mut d);
-                        for (out, d) in out.chunks_mut(n).zip(d) {
-                            for (out, d) in out[left..left + columns].iter_mut().zip(d) {
+                        for (d, out) in d.into_iter().zip(out.chunks_mut(n)) {
+                            for (d, out) in d.into_iter().zip(&mut out[columns.clone()]) {
                                 *out = u64::from(d as u32);
                             }
                         }
                     }
-                    progress((rows * width * k) as u64);
+                    progress((rows * width * ks.len()) as u64);
                 });
+            }
         }
     }
 }
 
-fn pack_a(format: Format, plane: Plane, first: usize, rows: usize) -> Vec<[i32; ROWS]> {
-    let mut packed = vec![[0; ROWS]; plane.columns];
-    let mut codes = vec![0; plane.columns];
+fn pack_a(
+    format: Format,
+    plane: Plane,
+    ks: &Range<usize>,
+    first: usize,
+    rows: usize,
+) -> Vec<[i32; ROWS]> {
+    let mut packed = vec![[0; ROWS]; ks.len()];
+    let mut codes = vec![0; ks.len()];
     for r in 0..rows {
-        plane.read_row(first + r, 0, &mut codes);
+        plane.read_row(first + r, ks.start, &mut codes);
         for (packed, &code) in packed.iter_mut().zip(&codes) {
             packed[r] = format.integer(code.into()) as i32;
         }
@@ -86,11 +100,16 @@ fn pack_a(format: Format, plane: Plane, first: usize, rows: usize) -> Vec<[i32; 
     packed
 }
 
-fn pack_b(format: Format, plane: Plane, left: usize, columns: usize) -> Vec<[i32; COLUMNS]> {
-    let k = plane.rows;
-    let mut codes = vec![0; k * columns];
-    plane.read_block(0, k, left, columns, &mut codes);
-    let mut packed = vec![[0; COLUMNS]; k];
+fn pack_b(
+    format: Format,
+    plane: Plane,
+    ks: &Range<usize>,
+    left: usize,
+    columns: usize,
+) -> Vec<[i32; COLUMNS]> {
+    let mut codes = vec![0; ks.len() * columns];
+    plane.read_block(ks.start, ks.len(), left, columns, &mut codes);
+    let mut packed = vec![[0; COLUMNS]; ks.len()];
     for (packed, codes) in packed.iter_mut().zip(codes.chunks(columns)) {
         for (packed, &code) in packed.iter_mut().zip(codes) {
             *packed = format.integer(code.into()) as i32;
