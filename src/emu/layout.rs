@@ -25,7 +25,7 @@ pub enum LayoutKind {
     WgmmaM64,
     /// Volta's `wmma` with D of 16 x 16: octets of two threadgroups make 8 x 8 blocks, the threadgroup
     /// of four threads 4 x 8 of them.
-    VoltaOctets,
+    Octets,
 }
 
 /// Mismatches by the unit that holds them.
@@ -44,7 +44,7 @@ impl LayoutKind {
         match self {
             LayoutKind::MmaM16n8 => [16, 8],
             LayoutKind::WgmmaM64 => [64, 256],
-            LayoutKind::VoltaOctets => [16, 16],
+            LayoutKind::Octets => [16, 16],
         }
     }
 
@@ -52,14 +52,14 @@ impl LayoutKind {
         match self {
             LayoutKind::MmaM16n8 => "lane",
             LayoutKind::WgmmaM64 => "warp",
-            LayoutKind::VoltaOctets => "octet",
+            LayoutKind::Octets => "octet",
         }
     }
 
     pub fn units(self) -> usize {
         match self {
             LayoutKind::MmaM16n8 => 32,
-            LayoutKind::WgmmaM64 | LayoutKind::VoltaOctets => 4,
+            LayoutKind::WgmmaM64 | LayoutKind::Octets => 4,
         }
     }
 
@@ -68,7 +68,7 @@ impl LayoutKind {
         match self {
             LayoutKind::MmaM16n8 => lane(row, column),
             LayoutKind::WgmmaM64 => row % 64 / 16,
-            LayoutKind::VoltaOctets => row % 16 / 8 + 2 * (column % 16 / 8),
+            LayoutKind::Octets => row % 16 / 8 + 2 * (column % 16 / 8),
         }
     }
 
@@ -95,7 +95,7 @@ impl LayoutKind {
                 lane(row, column),
                 register(column % n / 8)
             ),
-            LayoutKind::VoltaOctets => {
+            LayoutKind::Octets => {
                 let octet = self.unit_of(row, column);
                 let group = octet + 4 * (row % 8 / 4);
                 let thread = match pair {
@@ -163,7 +163,7 @@ mod tests {
         for group in 0..8 {
             for (i, j) in [(0, 0), (3, 7), (1, 4)] {
                 let (row, column) = (rows[group] + i, columns[group] + j);
-                let kind = LayoutKind::VoltaOctets;
+                let kind = LayoutKind::Octets;
                 assert_eq!(kind.unit_of(row, column), group % 4);
                 let text = kind.describe(Format::Fp16, row, column);
                 let expected = format!(
