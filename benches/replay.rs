@@ -49,6 +49,7 @@ fn replay(
         arithmetic,
         convert_to: None,
         engine,
+        kernel: None,
     };
     group.throughput(Throughput::Elements(problem.work()));
     group.bench_function(name, |bencher| {

@@ -33,7 +33,7 @@
 //!     .find("a100")?
 //!     .select(None, [Format::Fp16; 2], None)?;
 //! let problem = Problem::new(a.planes(), b.planes(), None)?;
-//! let replay = Replay { problem, arithmetic: &choice.arithmetic, convert_to: None, engine: Engine::Exact };
+//! let replay = Replay { problem, arithmetic: &choice.arithmetic, convert_to: None, engine: Engine::Exact, kernel: None };
 //! let d = replay.collect(&|_| {});
 //! assert_eq!(d.planes().plane(0).code(0, 0), 0x3f80_0000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::num::{Format, Rounding, Target, convert_exact};
+use crate::num::{Format, Rounding, convert_exact, tf32_code};
 
 /// Bytes that outlive everyone who looks at them: a vector, or a mapped file.
 pub type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -143,10 +143,10 @@ impl Tensor {
     /// A tensor that owns these codes, given in C order.
     pub fn from_codes(format: Format, shape: Vec<usize>, codes: &[u64]) -> Tensor {
         let bytes = format.bytes();
-        let payload = codes
-            .iter()
-            .flat_map(|code| code.to_le_bytes()[..bytes].to_vec())
-            .collect();
+        let mut payload = Vec::with_capacity(codes.len() * bytes);
+        for code in codes {
+            payload.extend_from_slice(&code.to_le_bytes()[..bytes]);
+        }
         Tensor::from_payload(format, shape, payload)
     }
 
@@ -205,7 +205,7 @@ impl Tensor {
             Encoding::Integer { .. } => self.stored.integer_code(raw, self.format).unwrap_or(0),
         };
         if self.round_tf32 {
-            nearest_tf32(code)
+            tf32_code(code, Rounding::NearestAway)
         } else {
             code
         }
@@ -361,20 +361,6 @@ impl std::fmt::Debug for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Tensor({} {:?})", self.format, self.shape)
     }
-}
-
-fn nearest_tf32(register: u64) -> u64 {
-    let number = Format::Fp32.unpack(register);
-    if number.is_nan() || number.is_infinite() {
-        return register;
-    }
-    let lsb = number.exponent - Format::Fp32.fraction_bits() as i32;
-    Target::full(Format::Tf32, Rounding::NearestAway).round(
-        number.negative,
-        number.significand.into(),
-        lsb,
-        false,
-    )
 }
 
 fn strides(shape: &[usize], order: Order) -> Vec<usize> {

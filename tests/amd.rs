@@ -37,6 +37,7 @@ fn replay(arithmetic: &Arithmetic, a: &Tensor, b: &Tensor, c: &Tensor) -> Vec<u6
         arithmetic,
         convert_to: None,
         engine: Engine::Exact,
+        kernel: None,
     };
     codes(&replay.collect(&|_| {}))
 }

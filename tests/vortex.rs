@@ -45,6 +45,7 @@ fn replay(problem: Problem, arithmetic: &Arithmetic) -> Tensor {
         arithmetic,
         convert_to: None,
         engine: Engine::Exact,
+        kernel: None,
     };
     replay.collect(&|_| {})
 }

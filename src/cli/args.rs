@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::model_file;
+use super::schedule::Chosen;
 use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
 use crate::num::Format;
 
@@ -39,8 +40,9 @@ pub struct ModelArgs {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     pub acc: Option<Format>,
 
-    /// Format of C, where a unit knows another than D's (gpgpu-sim): f32 or f16
-    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
+    /// Format of C, where it is another than D's (gpgpu-sim; a kernel's epilogue) and the file cannot
+    /// say it
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float())]
     pub c_dtype: Option<Format>,
 
     /// Format of the scales of --scale-a and --scale-b: ue8m0 or ue4m3
@@ -53,8 +55,9 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// The rule, for operands with or without scales.
-    pub fn choose(&self, scaled: bool) -> Result<Choice<'static>> {
+    /// The rule, for operands with or without scales. A schedule may take scales and C for itself.
+    pub fn choose(&self, scaled: bool, schedule: &Chosen) -> Result<Choice<'static>> {
+        let scaled = scaled && !schedule.takes_scales();
         let architecture = match (&self.model, &self.arch) {
             (Some(path), _) => model_file::read(path)?,
             (None, Some(name)) => Catalogue::builtin().find(name)?,
@@ -75,7 +78,7 @@ impl ModelArgs {
             instruction: self.instruction.as_deref(),
             operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
             accumulator: self.acc,
-            addend: self.c_dtype,
+            addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
             scale: scaled.then_some(WantedScale {
                 format: self.scale_dtype,
                 block: self.scale_block,
@@ -260,24 +263,53 @@ pub fn result_format() -> impl TypedValueParser<Value = Format> {
         Format::Fp32,
         Format::Fp16,
         Format::Bf16,
+        Format::E4m3,
+        Format::E5m2,
         Format::Fp64,
         Format::Int32,
     ])
 }
 
-/// The format that a rounded result may have.
+/// A format of numbers that an epilogue reads.
+pub fn any_float() -> impl TypedValueParser<Value = Format> {
+    format_of(&[
+        Format::Fp32,
+        Format::Fp16,
+        Format::Bf16,
+        Format::E4m3,
+        Format::E5m2,
+    ])
+}
+
+/// The format that a rounded result may have: of an instruction's, or of a kernel's epilogue.
 ///
 /// # Errors
 /// If the accumulator is not rounded to it by any conversion.
-pub fn check_conversion(accumulator: Format, result: Format) -> Result<()> {
-    let rounds = accumulator == Format::Fp32 && matches!(result, Format::Fp16 | Format::Bf16);
-    (result == accumulator || rounds)
+pub fn check_conversion(accumulator: Format, result: Format, schedule: &Chosen) -> Result<()> {
+    let (rounded, possible): (&[Format], _) = match (accumulator, schedule.is_plain()) {
+        (Format::Fp32, true) => (
+            &[Format::Fp16, Format::Bf16],
+            "fp32, or fp16 and bf16 by one rounding (fp8 needs a schedule with an epilogue)",
+        ),
+        (Format::Fp32, false) => (
+            &[Format::Fp16, Format::Bf16, Format::E4m3, Format::E5m2],
+            "fp32, fp16, bf16, e4m3 and e5m2",
+        ),
+        (Format::Int32, false) => (
+            &[
+                Format::Fp32,
+                Format::Fp16,
+                Format::Bf16,
+                Format::E4m3,
+                Format::E5m2,
+            ],
+            "int32, fp32, fp16, bf16, e4m3 and e5m2",
+        ),
+        (other, _) => (&[], other.name()),
+    };
+    (result == accumulator || rounded.contains(&result))
         .then_some(())
         .with_context(|| {
-            let possible = match accumulator {
-                Format::Fp32 => "fp32, or fp16 and bf16 by one rounding",
-                other => other.name(),
-            };
             format!("with {accumulator} accumulation D can be {possible}; it is {result} here")
         })
 }

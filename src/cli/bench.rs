@@ -185,6 +185,7 @@ impl Bench {
             arithmetic,
             convert_to: None,
             engine,
+            kernel: None,
         };
         let mut gemm = Gemm::new(n);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());

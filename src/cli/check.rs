@@ -11,13 +11,14 @@ use super::command_line::quoted_path;
 use super::inputs::{Operand, Operands, read_d};
 use super::part::PartArgs;
 use super::progress::Meter;
+use super::schedule::ScheduleArgs;
 use super::{Ending, show};
 use crate::emu::Replay;
 use crate::io::{Output, hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
     Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report, Reproduced,
-    Sampled, Text, Tool, Verdict,
+    Sampled, Scheduled, Text, Tool, Verdict,
 };
 
 /// Replay a product and compare every bit with a captured D
@@ -42,6 +43,12 @@ Examples:
   INT8 on an RTX 3080:
     tcverify check --arch rtx3080 --dtype int8 a.npy b.npy d.npy
 
+  BF16 result of a cuBLAS kernel that splits K into 5 slices through a workspace:
+    tcverify check --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy
+
+  FP8 with scales per block (DeepGEMM), result in BF16:
+    tcverify check --arch h100 --dtype e4m3 --schedule deepgemm-sm90 --scale-a sa.npy --scale-b sb.npy a.npy b.npy d.npy
+
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
 
@@ -63,8 +70,11 @@ pub struct Check {
     #[command(flatten)]
     model: ModelArgs,
 
-    /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even.
-    /// Needed only where the file cannot say it
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+
+    /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a
+    /// schedule's epilogue also has fp8. Needed only where the file cannot say it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
@@ -132,18 +142,27 @@ enum Found {
 
 impl Check {
     pub fn run(self) -> Result<Ending> {
-        let choice = self.model.choose(self.operands.scaled())?;
+        let schedule = self.schedule.choose()?;
+        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
         let accumulator = choice.arithmetic.accumulator;
-        let operands = Operands::read(&self.operands, &choice.arithmetic)?;
+        let operands = Operands::read(
+            &self.operands,
+            &choice.arithmetic,
+            &self.schedule,
+            self.model.c_dtype,
+            &schedule,
+        )?;
         let problem = operands.problem()?;
+        let values = operands.values(&problem)?;
         let d = self.d.as_deref();
-        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator));
+        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator, &schedule));
         let d = d.transpose()?;
         let format = match &d {
             Some(d) => d.tensor.format(),
             None => self.d_dtype.unwrap_or(accumulator),
         };
-        check_conversion(accumulator, format)?;
+        check_conversion(accumulator, format, &schedule)?;
+        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
         let json = self.prepare_json(&operands, d.as_ref())?;
 
         let replay = Replay {
@@ -151,6 +170,7 @@ impl Check {
             arithmetic: &choice.arithmetic,
             convert_to: (format != accumulator).then_some(format),
             engine: self.operands.engine()?,
+            kernel,
         };
         let policy = Policy {
             any_nan: self.nan == Strictness::Any,
@@ -167,7 +187,7 @@ impl Check {
         let part = self.part.part(&problem)?;
         let work = part
             .as_ref()
-            .map_or(problem.work(), |part| part.work(&problem));
+            .map_or(replay.work(), |part| part.work(&problem));
         let meter = Meter::new(work);
         let (found, inputs) = rayon::join(
             || {
@@ -193,6 +213,7 @@ impl Check {
                 c: operands.c.as_ref().map(Operand::describe),
                 scale_a: operands.scales.as_ref().map(|[a, _]| a.describe()),
                 scale_b: operands.scales.as_ref().map(|[_, b]| b.describe()),
+                bias: operands.bias.as_ref().map(Operand::describe),
                 d: d.as_ref().map(Operand::describe),
             },
         );
@@ -234,6 +255,8 @@ impl Check {
                 Verdict::Different
             },
             model: Model::of(&choice),
+            schedule: kernel
+                .map(|kernel| Scheduled::of(&schedule.schedule, &schedule.given, kernel.values)),
             product: operands.product()?,
             inputs,
             reproduced: Reproduced {
@@ -282,6 +305,7 @@ impl Check {
         let first = comparison.first.first()?;
         let mut words = vec!["tcverify explain".to_owned()];
         words.extend(self.model.words());
+        words.extend(self.schedule.words());
         if let Some(format) = self.d_dtype {
             words.extend(["--d-dtype".to_owned(), format.to_string()]);
         }

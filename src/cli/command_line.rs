@@ -76,7 +76,7 @@ pub fn quoted_path(path: &Path) -> String {
 }
 
 /// One word of a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

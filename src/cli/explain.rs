@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::inputs::{Operands, read_d};
+use super::schedule::ScheduleArgs;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::explain::{self, Question, Wish};
@@ -45,6 +46,9 @@ pub struct Explain {
     #[command(flatten)]
     model: ModelArgs,
 
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
@@ -67,18 +71,27 @@ struct Index(Vec<usize>);
 
 impl Explain {
     pub fn run(self) -> Result<Ending> {
-        let choice = self.model.choose(self.operands.scaled())?;
+        let schedule = self.schedule.choose()?;
+        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
         let accumulator = choice.arithmetic.accumulator;
-        let operands = Operands::read(&self.operands, &choice.arithmetic)?;
+        let operands = Operands::read(
+            &self.operands,
+            &choice.arithmetic,
+            &self.schedule,
+            self.model.c_dtype,
+            &schedule,
+        )?;
         let problem = operands.problem()?;
+        let values = operands.values(&problem)?;
         let d = self.d.as_deref();
-        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator));
+        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator, &schedule));
         let d = d.transpose()?;
         let format = match &d {
             Some(d) => d.tensor.format(),
             None => self.d_dtype.unwrap_or(accumulator),
         };
-        check_conversion(accumulator, format)?;
+        check_conversion(accumulator, format, &schedule)?;
+        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
         let index = self.at.0;
         check_index(&index, &problem.d_shape())?;
         let given = d.as_ref().map(|d| d.tensor.planes()).map(|planes| {

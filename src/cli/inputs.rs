@@ -5,7 +5,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::args::{OperandArgs, Tf32Input, check_conversion};
-use crate::emu::{Arithmetic, Problem, shape_text};
+use super::schedule::{Chosen, ScheduleArgs};
+use crate::emu::schedule::Values;
+use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
 use crate::generate::{Role, Spec};
 use crate::io::npy::{Descr, NpyFile};
 use crate::io::{file_sha256, payload_sha256};
@@ -101,21 +103,30 @@ pub fn open(path: &Path, format: Format, role: Role) -> Result<NpyFile> {
     }
 }
 
-/// A, B and perhaps C.
+/// A, B and perhaps C, scales and a bias.
 pub struct Operands<'a> {
     args: &'a OperandArgs,
+    schedule: &'a Chosen,
     pub a: Operand,
     pub b: Operand,
     pub c: Option<Operand>,
-    /// Of A and of B, and the k that share one.
+    /// Of A and of B: the instruction's, or the kernel's.
     pub scales: Option<[Operand; 2]>,
+    pub bias: Option<Operand>,
+    /// The k that share one of the instruction's scales.
     block: usize,
 }
 
 impl<'a> Operands<'a> {
     /// Opens and checks the files: formats first, then shapes, so that a message names the first
     /// thing a person would mend.
-    pub fn read(args: &'a OperandArgs, arithmetic: &Arithmetic) -> Result<Operands<'a>> {
+    pub fn read(
+        args: &'a OperandArgs,
+        arithmetic: &Arithmetic,
+        more: &ScheduleArgs,
+        c_dtype: Option<Format>,
+        schedule: &'a Chosen,
+    ) -> Result<Operands<'a>> {
         let ignored = [arithmetic.a, arithmetic.b].map(Format::ignored_bits);
         if args.tf32_input != Tf32Input::Truncate && ignored == [0, 0] {
             bail!(
@@ -127,29 +138,39 @@ impl<'a> Operands<'a> {
         }
         let a = open(&args.a, arithmetic.a, Role::A)?;
         let b = open(&args.b, arithmetic.b, Role::B)?;
-        let c = args.c.as_deref();
-        let c = c
-            .map(|c| open(c, arithmetic.addend(), Role::C))
-            .transpose()?;
-        let scales = match (
-            arithmetic.scale,
-            args.scale_a.as_deref().zip(args.scale_b.as_deref()),
-        ) {
-            (Some(scale), Some((a, b))) => {
-                let read =
-                    |path, role| Operand::read(open(path, scale.format, role)?, scale.format);
+        let c = match &args.c {
+            Some(path) if schedule.addend_is_late() => {
+                Some(read_float(path, c_dtype, "--c-dtype", arithmetic.addend())?)
+            }
+            Some(path) => {
+                let format = arithmetic.addend();
+                Some(Operand::read(open(path, format, Role::C)?, format)?)
+            }
+            None => None,
+        };
+        let bias = more.bias.as_deref();
+        let bias = bias.map(|path| read_float(path, more.bias_dtype, "--bias-dtype", Format::Fp32));
+        let bias = bias.transpose()?;
+        let scale = match schedule.takes_scales() {
+            true => Some(Format::Fp32),
+            false => arithmetic.scale.map(|scale| scale.format),
+        };
+        let scales = match (scale, args.scale_a.as_deref().zip(args.scale_b.as_deref())) {
+            (Some(format), Some((a, b))) => {
+                let read = |path, role| Operand::read(open(path, format, role)?, format);
                 Some([read(a, Role::ScaleA)?, read(b, Role::ScaleB)?])
             }
             _ => None,
         };
         let operands = Operands {
             args,
+            schedule,
             scales,
+            bias,
+            c,
             block: arithmetic.scale.map_or(1, |scale| scale.block),
             a: Operand::read(a, arithmetic.a)?.treat_tf32(args.tf32_input)?,
             b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input)?,
-            c: c.map(|c| Operand::read(c, arithmetic.addend()))
-                .transpose()?,
         };
         let k = operands.problem()?.k;
         if let Some(most) = arithmetic.longest_k()
@@ -174,14 +195,35 @@ impl<'a> Operands<'a> {
             self.c.as_ref().map(|c| c.planes(false)),
         );
         let problem = problem.and_then(|problem| match &self.scales {
-            None => Ok(problem),
-            Some([a, b]) => problem.with_scales(
+            Some([a, b]) if !self.schedule.takes_scales() => problem.with_scales(
                 a.planes(args.transpose_a),
                 b.planes(args.transpose_b),
                 self.block,
             ),
+            _ => Ok(problem),
         });
-        problem.with_context(|| {
+        self.naming_files(problem)
+    }
+
+    /// The numbers that the schedule works with.
+    pub fn values(&self, problem: &Problem) -> Result<Values> {
+        let args = self.args;
+        let mut values = Ok(self.schedule.factors());
+        if let Some(bias) = &self.bias {
+            values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
+        }
+        if let (Some([a, b]), Some(scaling)) = (&self.scales, &self.schedule.recipe().scales) {
+            let scales = [a.planes(args.transpose_a), b.planes(args.transpose_b)];
+            values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
+        }
+        self.naming_files(values)
+    }
+
+    /// An error about shapes, with the files it is about.
+    fn naming_files<T>(&self, result: Result<T, ShapeError>) -> Result<T> {
+        let args = self.args;
+        let bias = self.bias.as_ref().map(|bias| bias.file.path().to_owned());
+        result.with_context(|| {
             let turned = |turned: bool| if turned { " (transposed)" } else { "" };
             let names = [
                 ("A", Some(&args.a), args.transpose_a),
@@ -189,6 +231,7 @@ impl<'a> Operands<'a> {
                 ("C", args.c.as_ref(), false),
                 ("scales of A", args.scale_a.as_ref(), args.transpose_a),
                 ("scales of B", args.scale_b.as_ref(), args.transpose_b),
+                ("bias", bias.as_ref(), false),
             ];
             let names = names.iter().filter_map(|(name, path, transposed)| {
                 let path = path.as_ref()?.display();
@@ -212,7 +255,8 @@ impl<'a> Operands<'a> {
 
     pub fn all(&self) -> impl Iterator<Item = &Operand> {
         let scales = self.scales.iter().flatten();
-        [&self.a, &self.b].into_iter().chain(&self.c).chain(scales)
+        let all = [&self.a, &self.b].into_iter().chain(&self.c).chain(scales);
+        all.chain(&self.bias)
     }
 }
 
@@ -222,6 +266,7 @@ pub fn read_d(
     format: Option<Format>,
     problem: &Problem,
     accumulator: Format,
+    schedule: &Chosen,
 ) -> Result<Operand> {
     let file = NpyFile::open(path)?;
     let format = match format {
@@ -229,7 +274,7 @@ pub fn read_d(
         None => d_format(&file.header().descr, accumulator)
             .with_context(|| path.display().to_string())?,
     };
-    check_conversion(accumulator, format).with_context(|| path.display().to_string())?;
+    check_conversion(accumulator, format, schedule).with_context(|| path.display().to_string())?;
     let (want, have) = (problem.d_shape(), &file.header().shape);
     ensure!(
         want == *have,
@@ -241,6 +286,33 @@ pub fn read_d(
     Operand::read(file, format)
 }
 
+/// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
+fn read_float(
+    path: &Path,
+    said: Option<Format>,
+    option: &str,
+    generated: Format,
+) -> Result<Operand> {
+    let known = |file: &NpyFile| -> Result<Format> {
+        let descr = &file.header().descr;
+        Ok(match (said, descr.own_format()) {
+            (Some(said), _) => said,
+            // FP64 holding values of FP32 is taken if every element is one.
+            (None, Some(Format::Fp32 | Format::Fp64)) => Format::Fp32,
+            (None, Some(own)) => own,
+            (None, None) if descr.width() == 4 => Format::Fp32,
+            (None, None) => bail!(
+                "{}: its descr {:?} does not say what its codes are; pass {option}",
+                path.display(),
+                descr.text()
+            ),
+        })
+    };
+    let file = open(path, said.unwrap_or(generated), Role::C)?;
+    let format = known(&file)?;
+    Operand::read(file, format)
+}
+
 /// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
 /// as wide as the accumulator are its.
 fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
@@ -248,7 +320,7 @@ fn d_format(descr: &Descr, accumulator: Format) -> Result<Format> {
         // FP32 holding values of an FP16 accumulator is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
         Some(own) => Ok(own),
-        None if accumulator.is_integer() => Ok(accumulator),
+        None if accumulator.is_integer() && descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == 2 && accumulator == Format::Fp32 => bail!(
             "its descr {:?} does not say whether it holds fp16 or bf16; pass --d-dtype",

@@ -18,6 +18,8 @@ mod part;
 mod probe;
 mod progress;
 mod replay;
+mod schedule;
+mod schedules;
 mod show;
 
 use std::process::ExitCode;
@@ -64,6 +66,7 @@ enum Command {
     Generate(generate::Generate),
     Digest(digest::Digest),
     Archs(archs::Archs),
+    Schedules(schedules::Schedules),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -106,6 +109,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Archs(command) => command.run(),
+        Command::Schedules(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),

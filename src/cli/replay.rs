@@ -10,6 +10,7 @@ use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::check::same_file;
 use super::inputs::Operands;
 use super::progress::Meter;
+use super::schedule::ScheduleArgs;
 use super::{Ending, show};
 use crate::emu::Replay as Engine;
 use crate::io::npy::write_header;
@@ -22,6 +23,7 @@ use crate::num::Format;
 Examples:
   tcverify replay --arch h100 --dtype bf16 a.npy b.npy -o d.npy
   tcverify replay --arch rtx4090 --dtype e4m3 --d-dtype bf16 a.npy b.npy -o d.npy
+  tcverify replay --arch a100 --dtype bf16 --schedule cublas-splitk-serial --split-k 4 --d-dtype bf16 a.npy b.npy -o d.npy
 
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
@@ -32,7 +34,11 @@ pub struct Replay {
     #[command(flatten)]
     model: ModelArgs,
 
-    /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+
+    /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
+    /// epilogue also has fp8
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
 
@@ -47,11 +53,18 @@ pub struct Replay {
 
 impl Replay {
     pub fn run(self) -> Result<Ending> {
-        let choice = self.model.choose(self.operands.scaled())?;
+        let schedule = self.schedule.choose()?;
+        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
         let accumulator = choice.arithmetic.accumulator;
         let format = self.d_dtype.unwrap_or(accumulator);
-        check_conversion(accumulator, format)?;
-        let operands = Operands::read(&self.operands, &choice.arithmetic)?;
+        check_conversion(accumulator, format, &schedule)?;
+        let operands = Operands::read(
+            &self.operands,
+            &choice.arithmetic,
+            &self.schedule,
+            self.model.c_dtype,
+            &schedule,
+        )?;
         for operand in operands.all() {
             if same_file(&self.output, operand.file.path()) {
                 bail!(
@@ -61,17 +74,20 @@ impl Replay {
             }
         }
         let problem = operands.problem()?;
+        let values = operands.values(&problem)?;
+        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
         let output = Output::prepare(&self.output)?;
         let replay = Engine {
             problem,
             arithmetic: &choice.arithmetic,
             convert_to: (format != accumulator).then_some(format),
             engine: self.operands.engine()?,
+            kernel,
         };
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {
             write_header(format, &replay.shape(), out)?;
-            let meter = Meter::new(problem.work());
+            let meter = Meter::new(replay.work());
             replay.run(&|work| meter.add(work), |band| {
                 hash.update(band.payload);
                 out.write_all(band.payload)

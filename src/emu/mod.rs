@@ -11,6 +11,7 @@ pub mod model;
 mod picked;
 mod problem;
 mod replay;
+pub mod schedule;
 pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};

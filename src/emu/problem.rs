@@ -195,6 +195,26 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The same elements of D, but only some of their products: C plus those. With scales the range
+    /// starts where a block does.
+    pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
+        Problem {
+            a: self.a.part(0..self.m, k.clone()),
+            b: self.b.part(k.clone(), 0..self.n),
+            scales: self.scales.map(|scales| {
+                assert!(k.start.is_multiple_of(scales.block), "whole blocks");
+                let blocks = k.start / scales.block..k.end.div_ceil(scales.block);
+                ScalePlanes {
+                    a: scales.a.part(0..self.m, blocks.clone()),
+                    b: scales.b.part(blocks, 0..self.n),
+                    ..scales
+                }
+            }),
+            k: k.len(),
+            ..*self
+        }
+    }
+
     pub fn batches(&self) -> usize {
         self.a.batches()
     }

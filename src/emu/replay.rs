@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::exact::Block;
 use super::fast::{Fast, Plan, Platform, integers};
+use super::schedule::{Kernel, Run};
 use super::step::{IntegerSum, Step};
 use super::{Arithmetic, Picked, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
@@ -44,6 +44,8 @@ pub struct Replay<'a> {
     /// Round every element of the finished product once, to nearest even, to this format.
     pub convert_to: Option<Format>,
     pub engine: Engine,
+    /// The schedule of the kernel around the instruction; without one, a chain over all of K.
+    pub kernel: Option<Kernel<'a>>,
 }
 
 /// Some consecutive rows of D; the matrices of a batch count on one after the other.
@@ -70,7 +72,7 @@ pub struct Handed {
     pub exact: u64,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
     /// D's format.
     pub fn format(&self) -> Format {
         self.convert_to.unwrap_or(self.arithmetic.accumulator)
@@ -78,6 +80,14 @@ impl Replay<'_> {
 
     pub fn shape(&self) -> Vec<usize> {
         self.problem.d_shape()
+    }
+
+    /// Multiply-adds of the whole product, those of zeros that fill tiles up included.
+    pub fn work(&self) -> u64 {
+        let k = self.problem.k;
+        let products = self.kernel.map_or(k, |kernel| kernel.products(k));
+        // K cannot be 0.
+        self.problem.work() / k as u64 * products as u64
     }
 
     /// Computes D and hands it to `sink` from the first row to the last. Memory stays bounded by
@@ -102,7 +112,7 @@ impl Replay<'_> {
             Ok::<(), std::convert::Infallible>(())
         });
         let Ok(()) = done;
-        let total = self.problem.work();
+        let total = self.work();
         Handed { total, exact }
     }
 
@@ -146,10 +156,17 @@ impl Replay<'_> {
         progress: Progress,
     ) -> Vec<u64> {
         let count = rows.len() * columns.len();
+        let kernel = self
+            .kernel
+            .map(|kernel| kernel.part(batch, &rows, &columns));
         let problem = self.problem.matrix(batch).part(rows, columns);
         let width = self.format().bytes();
         let mut codes = Vec::with_capacity(count);
-        let part = Replay { problem, ..*self };
+        let part = Replay {
+            problem,
+            kernel,
+            ..*self
+        };
         let done = part.run(progress, |band| {
             codes.extend(band.payload.chunks_exact(width).map(|bytes| {
                 let mut code = [0; 8];
@@ -180,7 +197,9 @@ impl Replay<'_> {
         self.assert_suited();
         let place = |&i: &usize| {
             let Element { batch, row, column } = at[i];
-            ((batch, column / TOGETHER), row, column)
+            let tile = self.kernel.and_then(|kernel| kernel.tile(row, column));
+            let tile = tile.map(|(tile, _)| tile);
+            ((batch, tile, column / TOGETHER), row, column)
         };
         let mut order: Vec<usize> = (0..at.len()).collect();
         order.sort_unstable_by_key(place);
@@ -201,46 +220,73 @@ impl Replay<'_> {
 
     /// Elements of neighbouring columns of one matrix, in the order of their rows.
     fn neighbours(&self, elements: &[Element]) -> Vec<u64> {
-        let left = elements[0].column / TOGETHER * TOGETHER;
-        let columns = left..self.problem.n.min(left + TOGETHER);
-        let part = self.problem.matrix(elements[0].batch);
+        let Element { batch, row, column } = elements[0];
+        let left = column / TOGETHER * TOGETHER;
+        let mut columns = left..self.problem.n.min(left + TOGETHER);
+        if let Some((_, [_, tile])) = self.kernel.and_then(|kernel| kernel.tile(row, column)) {
+            columns = columns.start.max(tile.start)..columns.end.min(tile.end);
+        }
+        let part = self.problem.matrix(batch);
         let part = part.part(0..self.problem.m, columns.clone());
-        let alone = elements.len() <= 4;
+        let kernel = |columns: &Range<usize>| {
+            let kernel = self.kernel?;
+            Some(kernel.part(batch, &(0..self.problem.m), columns))
+        };
+        if elements.len() <= 4 {
+            // Not worth bringing together.
+            let alone = |&Element { row, column, .. }: &Element| {
+                let column = column..column + 1;
+                let local = column.start - columns.start..column.end - columns.start;
+                let problem = part.part(row..row + 1, local);
+                self.gathered(problem, kernel(&column), &[row])[0]
+            };
+            return elements.iter().map(alone).collect();
+        }
         let mut rows: Vec<usize> = elements.iter().map(|element| element.row).collect();
         rows.dedup();
         // Rows and columns that lie far apart are brought together once.
-        let gathered = (!alone).then(|| Picked::of(&part, &rows));
-        let problem = match &gathered {
-            Some(gathered) => gathered.problem(),
-            None => part,
+        let gathered = Picked::of(&part, &rows);
+        let problem = gathered.problem();
+        let position = |element: &Element| {
+            let row = rows.binary_search(&element.row).expect("gathered");
+            (row, element.column - columns.start)
         };
-        if gathered.is_some() && !matches!(self.way(), Way::Exact) {
-            // Computing all columns of these rows takes a kernel less time than the exact engine
-            // needs for some of them.
-            let all = Replay { problem, ..*self }.part(0, 0..rows.len(), 0..columns.len(), &|_| {});
-            let code = |element: &Element| {
-                let row = rows.binary_search(&element.row).expect("gathered");
-                all[row * columns.len() + element.column - left]
+        if matches!(self.way(), Way::Exact) {
+            let alone = |element: &Element| {
+                let (row, column) = position(element);
+                let problem = problem.part(row..row + 1, column..column + 1);
+                let kernel = kernel(&(element.column..element.column + 1));
+                self.gathered(problem, kernel, &[element.row])[0]
             };
-            return elements.iter().map(code).collect();
+            return elements.iter().map(alone).collect();
         }
+        // Computing all columns of these rows takes a kernel less time than the exact engine needs for
+        // some of them.
+        let all = self.gathered(problem, kernel(&columns), &rows);
         let code = |element: &Element| {
-            let row = match gathered {
-                Some(_) => rows.binary_search(&element.row).expect("gathered"),
-                None => element.row,
-            };
-            let column = element.column - left;
-            let block = Block {
-                batch: 0,
-                rows: row..row + 1,
-                columns: column..column + 1,
-            };
-            let mut codes = exact::initial(&problem, &block);
-            let k = 0..problem.k;
-            exact::accumulate(&problem, self.arithmetic, &block, k, &mut codes, |x| x);
-            self.convert(codes[0])
+            let (row, column) = position(element);
+            all[row * columns.len() + column]
         };
         elements.iter().map(code).collect()
+    }
+
+    /// Codes of D's format of a small part of one tile of D: `rows` are its rows in D.
+    fn gathered(&self, problem: Problem, kernel: Option<Kernel>, rows: &[usize]) -> Vec<u64> {
+        let part = Replay {
+            problem,
+            arithmetic: self.arithmetic,
+            kernel: None,
+            ..*self
+        };
+        if let Some(kernel) = kernel {
+            let kernel = kernel.picked(rows);
+            let walk = kernel.walk(problem.k, rows[0], kernel.place.column);
+            let mut run = Run::new(&part, kernel, &|_| {});
+            return run.block(&kernel, &problem, &walk);
+        }
+        let mut codes = vec![0; problem.m * problem.n];
+        part.codes(0, &mut codes, &|_| {});
+        codes.into_iter().map(|code| part.convert(code)).collect()
     }
 
     /// Computes the rows of D from `first_row` on that `payload` has room for. Returns how many
@@ -249,33 +295,22 @@ impl Replay<'_> {
         let n = self.problem.n;
         let width = self.format().bytes();
         let mut codes = vec![0u64; payload.len() / width];
-        let exact = match self.way() {
-            Way::Integers(step, platform) => {
-                let Replay {
-                    problem,
-                    arithmetic,
-                    ..
-                } = self;
-                integers::fill(
-                    problem, arithmetic, step, platform, first_row, &mut codes, progress,
-                );
-                0
+        let exact = match self.kernel {
+            None => self.codes(first_row, &mut codes, progress),
+            Some(kernel) => {
+                let bare = Replay {
+                    kernel: None,
+                    ..*self
+                };
+                let mut run = Run::new(&bare, kernel, progress);
+                run.fill(first_row, &mut codes);
+                run.exact
             }
-            Way::Kernel(plan, platform) => {
-                let fast = Fast::new(&self.problem, self.arithmetic, plan, platform);
-                fast.fill(first_row, &mut codes, progress);
-                fast.handed()
-            }
-            Way::Exact => {
-                exact::fill(
-                    &self.problem,
-                    self.arithmetic,
-                    first_row,
-                    &mut codes,
-                    progress,
-                );
-                (codes.len() * self.problem.k) as u64
-            }
+        };
+        // A kernel's epilogue has converted them.
+        let convert = |code| match self.kernel {
+            None => self.convert(code),
+            Some(_) => code,
         };
         payload
             .par_chunks_mut(n * width)
@@ -284,16 +319,39 @@ impl Replay<'_> {
                 // The loop over the common width is worth compiling by itself.
                 4 => {
                     for (bytes, &code) in bytes.chunks_exact_mut(4).zip(codes) {
-                        bytes.copy_from_slice(&(self.convert(code) as u32).to_le_bytes());
+                        bytes.copy_from_slice(&(convert(code) as u32).to_le_bytes());
                     }
                 }
                 _ => {
                     for (bytes, &code) in bytes.chunks_exact_mut(width).zip(codes) {
-                        bytes.copy_from_slice(&self.convert(code).to_le_bytes()[..width]);
+                        bytes.copy_from_slice(&convert(code).to_le_bytes()[..width]);
                     }
                 }
             });
         exact
+    }
+
+    /// The bare chains over K: codes of the accumulator's format, from `first_row` on. Returns how many
+    /// multiply-adds fell to the exact engine.
+    pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let (problem, arithmetic) = (&self.problem, self.arithmetic);
+        match self.way() {
+            Way::Integers(step, platform) => {
+                integers::fill(
+                    problem, arithmetic, step, platform, first_row, codes, progress,
+                );
+                0
+            }
+            Way::Kernel(plan, platform) => {
+                let fast = Fast::new(problem, arithmetic, plan, platform);
+                fast.fill(first_row, codes, progress);
+                fast.handed()
+            }
+            Way::Exact => {
+                exact::fill(problem, arithmetic, first_row, codes, progress);
+                (codes.len() * problem.k) as u64
+            }
+        }
     }
 
     fn way(&self) -> Way<'_> {

@@ -111,6 +111,7 @@ fn test(
         arithmetic: &candidate.arithmetic,
         convert_to: candidate.convert_to,
         engine: full.unwrap_or(Engine::Exact),
+        kernel: None,
     };
     let planes = given.d.planes();
     let count = |elements: &[Element]| {

@@ -102,6 +102,7 @@ impl Separation {
             arithmetic,
             convert_to: candidate.convert_to,
             engine: Engine::Exact,
+            kernel: None,
         };
         let element = Element {
             batch: 0,

@@ -1,6 +1,6 @@
 //! A number of one format as a code of another.
 
-use super::{Class, Format, Rounding, Specials, Target, Unpacked};
+use super::{Class, Format, Overflow, Rounding, Specials, Target, Unpacked};
 
 /// A value has no code in the target format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,35 @@ pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: 
         Class::Finite => {
             let lsb = number.exponent - from.fraction_bits() as i32;
             Target::full(to, rounding).round(number.negative, number.significand.into(), lsb, false)
+        }
+    }
+}
+
+/// An FP32 register as the TF32 one that it is rounded to. Infinities and NaNs stay as they are.
+pub fn tf32_code(register: u64, rounding: Rounding) -> u64 {
+    let number = Format::Fp32.unpack(register);
+    if number.is_nan() || number.is_infinite() {
+        return register;
+    }
+    let lsb = number.exponent - Format::Fp32.fraction_bits() as i32;
+    let target = Target::full(Format::Tf32, rounding);
+    target.round(number.negative, number.significand.into(), lsb, false)
+}
+
+/// `code` rounded once, to nearest even, to an FP8 format; what it cannot hold becomes its largest
+/// number, infinities too, and a NaN its positive NaN (PTX `cvt.rn.satfinite`).
+pub fn saturate_code(from: Format, code: u64, to: Format) -> u64 {
+    let number = from.unpack(code);
+    match number.class {
+        Class::Nan => to.sign_mask() - 1,
+        Class::Infinite => to.max_finite(number.negative),
+        Class::Finite => {
+            let lsb = number.exponent - from.fraction_bits() as i32;
+            let target = Target {
+                overflow: Overflow::Saturate,
+                ..Target::full(to, Rounding::NearestEven)
+            };
+            target.round(number.negative, number.significand.into(), lsb, false)
         }
     }
 }

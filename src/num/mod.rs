@@ -14,7 +14,7 @@ mod round;
 mod show;
 mod unpack;
 
-pub use convert::{Inexact, convert_exact, round_code};
+pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
 pub use exact::ExactSum;
 pub use fma::fma;
 pub use format::{Format, Kind, Specials};

@@ -59,6 +59,8 @@ pub fn shift_right(magnitude: u128, shift: u32, rounding: Rounding, negative: bo
 pub enum Overflow {
     /// Infinity, whatever the direction of rounding (as tensor cores do).
     ToInfinity,
+    /// The largest finite number of its sign.
+    Saturate,
 }
 
 /// A format to round to, at a precision that may be narrower than the format's own.
@@ -89,7 +91,7 @@ impl Target {
     /// unit; it must lie below the rounding position (callers keep guard bits).
     ///
     /// # Panics
-    /// If the target's format has no infinity to overflow to: no model ends in one.
+    /// If the target's format has no infinity to overflow to, and it should: no model ends in one.
     pub fn round(self, negative: bool, magnitude: u128, lsb: i32, sticky: bool) -> u64 {
         let format = self.format;
         if magnitude == 0 && !sticky {
@@ -133,6 +135,7 @@ impl Target {
                         .infinity(negative)
                         .expect("models end in formats that have an infinity");
                 }
+                Overflow::Saturate => return format.max_finite(negative),
             }
         }
         let hidden = 1u128 << fraction_bits;
@@ -142,7 +145,12 @@ impl Target {
             0 // subnormal: `leading` is the smallest exponent here
         };
         let fraction = (significand & (hidden - 1)) as u64;
-        format.sign(negative) | (field << fraction_bits | fraction) << format.ignored_bits()
+        let magnitude = (field << fraction_bits | fraction) << format.ignored_bits();
+        // E4M3 has numbers of its highest exponent, but for the last, which is its NaN.
+        if self.overflow == Overflow::Saturate && magnitude > format.max_finite(false) {
+            return format.max_finite(negative);
+        }
+        format.sign(negative) | magnitude
     }
 }
 

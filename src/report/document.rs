@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Comparison;
+use super::{Comparison, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
 use crate::sample::{Region, miss_probability, smallest_caught};
@@ -21,6 +21,9 @@ pub struct Report {
     pub tool: Tool,
     pub verdict: Verdict,
     pub model: Model,
+    /// Of the kernel around the instruction; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Scheduled>,
     pub product: Product,
     pub inputs: Inputs,
     pub reproduced: Reproduced,
@@ -131,6 +134,8 @@ pub struct Inputs {
     pub scale_a: Option<Input>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_b: Option<Input>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<Input>,
     pub d: Option<Input>,
 }
 
@@ -141,6 +146,7 @@ impl Inputs {
             ("C", self.c.as_ref()),
             ("SA", self.scale_a.as_ref()),
             ("SB", self.scale_b.as_ref()),
+            ("bias", self.bias.as_ref()),
             ("D", self.d.as_ref()),
         ];
         let all = a_and_b.into_iter().chain(others);

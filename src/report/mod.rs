@@ -4,6 +4,7 @@ mod diff;
 mod document;
 mod identification;
 mod json;
+mod scheduled;
 mod text;
 
 use std::io::{self, Write};
@@ -17,6 +18,7 @@ pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other, SampleSize,
 };
 pub use json::Json;
+pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use text::Text;
 
 /// A form a report can take.

@@ -21,6 +21,7 @@ impl Exporter for Text {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
         headline(report, out)?;
         model(report, out)?;
+        schedule(report, out)?;
         product(report, out)?;
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
@@ -124,6 +125,46 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         row(out, "", note)?;
     }
     Ok(())
+}
+
+fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Some(schedule) = &report.schedule else {
+        return Ok(());
+    };
+    row(
+        out,
+        "schedule",
+        &format!("{}: {}", schedule.name, schedule.title),
+    )?;
+    row(out, "", &schedule.summary)?;
+    if let Some(factors) = &schedule.factors
+        && [&factors.alpha, &factors.beta]
+            .iter()
+            .any(|factor| factor.value != "1")
+    {
+        let text = format!(
+            "alpha = {}, beta = {}",
+            factors.alpha.value, factors.beta.value
+        );
+        row(out, "", &text)?;
+    }
+    let given: std::collections::BTreeSet<_> = schedule
+        .constants
+        .iter()
+        .filter_map(|c| c.given_by.as_deref())
+        .collect();
+    let given = match given.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", changed by {}",
+            given.into_iter().collect::<Vec<_>>().join(" ")
+        ),
+    };
+    let text = format!(
+        "{CAUTION}{}{given}; a D that agrees confirms it, one that differs may have another{CAUTION:#}",
+        schedule.evidence
+    );
+    row(out, "", &text)
 }
 
 fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -249,6 +290,9 @@ fn histogram(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
     row(out, "  model", &report.model.sha256)?;
+    if let Some(schedule) = &report.schedule {
+        row(out, "  schedule", &schedule.sha256)?;
+    }
     for (name, input) in report.inputs.named() {
         let about = format!(
             "{} ({}, {}, {})",

@@ -155,6 +155,7 @@ impl Case {
             arithmetic,
             convert_to: None,
             engine,
+            kernel: None,
         };
         codes(&replay.collect(&|_| {}))
     }

@@ -65,6 +65,7 @@ fn product(
         arithmetic: &model.arithmetic,
         convert_to: None,
         engine,
+        kernel: None,
     };
     let (mut d, mut bands) = (Vec::new(), 0);
     let done = replay.run(&|_| {}, |band| {

@@ -150,6 +150,7 @@ impl Case {
             arithmetic: &self.model.arithmetic,
             convert_to: None,
             engine,
+            kernel: None,
         })
     }
 
@@ -296,6 +297,7 @@ pub fn product(
         arithmetic,
         convert_to: None,
         engine,
+        kernel: None,
     };
     codes(&replay.collect(&|_| {}))
 }

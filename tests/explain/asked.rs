@@ -80,6 +80,7 @@ impl Element {
                 arithmetic,
                 convert_to: None,
                 engine: Engine::Exact,
+                kernel: None,
             };
             replay.collect(&|_| {}).planes().plane(0).code(0, 0)
         })

@@ -30,6 +30,7 @@ fn result(candidate: &Candidate, a: &[u64], b: &[u64], c: u64) -> u64 {
         arithmetic,
         convert_to: candidate.convert_to,
         engine: Engine::Exact,
+        kernel: None,
     };
     let element = Element {
         batch: 0,

@@ -39,6 +39,7 @@ fn verify(arithmetic: &Arithmetic, with: Engine) {
         arithmetic,
         convert_to: None,
         engine: with,
+        kernel: None,
     };
 
     let (mut next, mut bands) = (0, 0);
@@ -90,6 +91,7 @@ fn an_error_of_the_sink_ends_the_replay() {
         arithmetic: &arithmetic,
         convert_to: None,
         engine: Engine::Exact,
+        kernel: None,
     };
     assert_eq!(replay.run(&|_| {}, |_| Err("full")), Err("full"));
 }

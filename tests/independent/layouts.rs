@@ -172,6 +172,7 @@ fn results_rounded_to_a_narrower_format() {
             arithmetic: &product.arithmetic,
             convert_to: Some(to),
             engine,
+            kernel: None,
         };
         let rounded = codes(&replay.collect(&|_| {}));
         for (&wide, narrow) in full.iter().zip(rounded) {

@@ -95,6 +95,7 @@ pub fn replay(problem: Problem, arithmetic: &Arithmetic, engine: Engine) -> Vec<
         arithmetic,
         convert_to: None,
         engine,
+        kernel: None,
     };
     codes(&replay.collect(&|_| {}))
 }

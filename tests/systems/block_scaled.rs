@@ -357,6 +357,7 @@ fn whole_matrices_and_batches() {
         arithmetic: &arithmetic,
         convert_to: None,
         engine: tcverify::emu::Engine::Exact,
+        kernel: None,
     };
     let d = replay.collect(&|_| {});
     for batch in 0..batch {
@@ -477,6 +478,7 @@ fn kernels_agree_with_the_exact_engine() {
             arithmetic: &mx,
             convert_to: None,
             engine,
+            kernel: None,
         };
         let expected = codes_of(&replay(Engine::Exact).collect(&|_| {}));
         for platform in Platform::available() {

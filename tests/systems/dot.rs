@@ -49,6 +49,7 @@ impl Dot {
             arithmetic,
             convert_to: None,
             engine: Engine::Exact,
+            kernel: None,
         };
         replay.collect(&|_| {}).planes().plane(0).code(0, 0)
     }

@@ -167,6 +167,7 @@ fn kernels_agree_with_the_exact_engine() {
                 arithmetic: &arithmetic,
                 convert_to: None,
                 engine,
+                kernel: None,
             };
             codes_of(&replay.collect(&|_| {}))
         };
@@ -210,6 +211,7 @@ fn long_products_agree_too() {
                 arithmetic: &arithmetic,
                 convert_to: None,
                 engine,
+                kernel: None,
             };
             codes_of(&replay.collect(&|_| {}))
         };

@@ -168,6 +168,19 @@ impl Platform {
         }
     }
 
+    /// Runs plain Rust, compiled for this platform's vectors where it is inlined.
+    pub(in crate::emu) fn wide<R>(self, work: impl FnOnce() -> R) -> R {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 if is_x86_feature_detected!("fma") => {
+                // SAFETY: `available` detected AVX2 before it made a value of these variants, and
+                // fused multiply-adds were just now.
+                unsafe { wide_avx2(work) }
+            }
+            _ => work(),
+        }
+    }
+
     /// Runs a tile; see [`kernel::run`].
     pub(super) fn run(self, tile: &mut Tile) -> bool {
         match self.0 {
@@ -215,6 +228,12 @@ unsafe fn integers_avx2(
     d: &mut [[i32; integers::COLUMNS]; integers::ROWS],
 ) {
     integers::tile(step, a, b, d);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn wide_avx2<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -62,6 +62,7 @@ fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
             arithmetic,
             convert_to: None,
             engine,
+            kernel: None,
         };
         let expected = replay(Engine::Exact).collect(&|_| {});
         for platform in Platform::available() {

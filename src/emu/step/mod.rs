@@ -114,6 +114,12 @@ impl Step {
         matches!(self, Step::Fused(_))
     }
 
+    /// Whether a chain is rounded on its way, so that it can be read and taken up again anywhere between
+    /// two steps.
+    pub fn rounds(&self) -> bool {
+        !matches!(self, Step::ExactDot(_))
+    }
+
     /// The chain's beginning.
     pub fn start(&self, formats: Formats, c: u64) -> Carried {
         match self {
@@ -252,12 +258,18 @@ impl Step {
 
     /// Every constant of the step, in order of its JSON.
     pub fn constants(&self) -> Vec<Constant> {
-        let value = serde_json::to_value(self).expect("a step is plain data");
-        let mut constants = Vec::new();
-        collect("", &value, &mut constants);
+        let mut constants =
+            constants_of(&serde_json::to_value(self).expect("a step is plain data"));
         constants.retain(|c| c.name != "kind");
         constants
     }
+}
+
+/// The leaves of a tree of constants, in its order.
+pub fn constants_of(value: &serde_json::Value) -> Vec<Constant> {
+    let mut constants = Vec::new();
+    collect("", value, &mut constants);
+    constants
 }
 
 /// An operand times its scale, a power of two. A scale that is NaN makes it NaN.

@@ -1,0 +1,109 @@
+//! `tcverify schedules`: which kernels are known, and how.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::schedule::read;
+use super::{Ending, show};
+use crate::emu::schedule::{Schedule, presets};
+use crate::report::Scheduled;
+
+/// List the schedules: how kernels chain an instruction over K
+///
+/// A name shows one with every constant, how it is known and from where.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify schedules
+  tcverify schedules cublas-workspace
+  tcverify schedules --raw cutlass-splitk-serial > mine.json   # a start for --schedule-file
+  tcverify schedules --file mine.json                          # check a file of your own")]
+pub struct Schedules {
+    /// One schedule
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// A schedule of your own
+    #[arg(long, value_name = "FILE.json", conflicts_with = "name")]
+    file: Option<PathBuf>,
+
+    /// Print the schedule's file
+    #[arg(long, requires = "name")]
+    raw: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "raw")]
+    json: bool,
+}
+
+impl Schedules {
+    pub fn run(self) -> Result<Ending> {
+        let own = self.file.as_deref().map(read).transpose()?;
+        let chosen: Vec<&Schedule> = match (&own, &self.name) {
+            (Some(own), _) => vec![own],
+            (None, Some(name)) => vec![Schedule::preset(name)?],
+            (None, None) => presets().iter().collect(),
+        };
+        let one = own.is_some() || self.name.is_some();
+        show::print(|out| {
+            if self.raw {
+                serde_json::to_writer_pretty(&mut *out, chosen[0])?;
+                return writeln!(out);
+            }
+            if self.json {
+                let rows: Vec<_> = chosen
+                    .iter()
+                    .map(|schedule| Scheduled::plainly(schedule))
+                    .collect();
+                serde_json::to_writer_pretty(&mut *out, &rows)?;
+                return writeln!(out);
+            }
+            for schedule in &chosen {
+                if one {
+                    describe(schedule, out)?;
+                } else {
+                    writeln!(
+                        out,
+                        "{:<25} {:<11} {}",
+                        schedule.name, schedule.evidence, schedule.title
+                    )?;
+                    writeln!(out, "{:<25} {:<11} {}", "", "", schedule.recipe.summary())?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+fn describe(schedule: &Schedule, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    writeln!(out, "{}: {}\n", schedule.name, schedule.title)?;
+    writeln!(out, "  {}", schedule.recipe.summary())?;
+    writeln!(out, "  sha256 {}\n", schedule.recipe.sha256())?;
+    for constant in schedule.recipe.constants() {
+        let known = schedule
+            .known_by(&constant.name)
+            .expect("checked when it was read");
+        writeln!(
+            out,
+            "  {:<18} {:<12} {:<11} {}",
+            constant.name,
+            constant.value.to_string(),
+            known.evidence,
+            known.source.join(", ")
+        )?;
+        if let Some(note) = &known.note {
+            writeln!(out, "  {:<18} {:<12} {:<11} {note}", "", "", "")?;
+        }
+    }
+    writeln!(out)?;
+    for note in &schedule.notes {
+        writeln!(out, "  {note}")?;
+    }
+    for (key, source) in &schedule.sources {
+        writeln!(out, "  [{key}] {source}")?;
+    }
+    Ok(())
+}

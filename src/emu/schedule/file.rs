@@ -1,0 +1,160 @@
+//! A recipe with its name and its sources: the presets, and files that users write.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::Recipe;
+use crate::emu::{Evidence, KnownBy};
+
+/// Value of the `schema` field of a schedule file.
+pub const SCHEMA: &str = "tcverify.schedule/1";
+
+/// A kernel's way over K, and how it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    pub schema: String,
+    pub name: String,
+    pub title: String,
+    /// How the schedule as a whole is known.
+    pub evidence: Evidence,
+    /// Full citations by key.
+    pub sources: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// By constant, or by the group it is in: `split` stands for `split.slices`.
+    pub known_by: BTreeMap<String, KnownBy>,
+    pub recipe: Recipe,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        [$(include_str!(concat!("presets/", $name, ".json"))),*]
+    };
+}
+
+const FILES: [&str; 19] = presets![
+    "plain",
+    "batch-invariant",
+    "cutlass-sm80",
+    "cute-sm80",
+    "cutlass-sm90",
+    "cutlass-splitk-serial",
+    "cutlass-splitk-parallel",
+    "cutlass-stream-k",
+    "cutlass-3xtf32",
+    "cutlass-3xtf32-staged",
+    "cublas-splitk-serial",
+    "cublas-workspace",
+    "cublas-sliced",
+    "cutlass-fp8-promote",
+    "deepgemm-sm90",
+    "torch-scaled-mm-rowwise",
+    "triton-kwidth8",
+    "triton-fp8-block",
+    "triton-tf32x3",
+];
+
+/// The schedules that come with the tool.
+///
+/// # Panics
+/// If a built-in file is malformed, which a test rules out.
+pub fn presets() -> &'static [Schedule] {
+    static PRESETS: OnceLock<Vec<Schedule>> = OnceLock::new();
+    PRESETS.get_or_init(|| {
+        let read = |text: &&str| Schedule::from_json(text).expect("built-in schedule");
+        FILES.iter().map(read).collect()
+    })
+}
+
+/// A name that is no schedule, and the names there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownSchedule(String);
+
+impl std::fmt::Display for UnknownSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
+        write!(
+            f,
+            "no schedule is called {:?}; there are {} ('tcverify schedules' describes them)",
+            self.0,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownSchedule {}
+
+impl Schedule {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn preset(name: &str) -> Result<&'static Schedule, UnknownSchedule> {
+        let found = presets().iter().find(|schedule| schedule.name == name);
+        found.ok_or_else(|| UnknownSchedule(name.to_owned()))
+    }
+
+    /// Reads a schedule file.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    pub fn from_json(text: &str) -> Result<Schedule, String> {
+        let schedule: Schedule = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        schedule.check()?;
+        Ok(schedule)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!(
+                "schema is {:?}; this reads {SCHEMA:?}",
+                self.schema
+            ));
+        }
+        if self.name.is_empty() {
+            return Err("it has no name".into());
+        }
+        self.recipe.check()?;
+        let constants = self.recipe.constants();
+        for constant in &constants {
+            let Some(known) = self.known_by(&constant.name) else {
+                return Err(format!("no known_by entry for {}", constant.name));
+            };
+            if known.source.is_empty() {
+                return Err(format!("no source for {}", constant.name));
+            }
+        }
+        for (name, known) in &self.known_by {
+            let used = |c: &str| {
+                c == name
+                    || c.strip_prefix(name.as_str())
+                        .is_some_and(|rest| rest.starts_with('.'))
+            };
+            if !constants.iter().any(|c| used(&c.name)) {
+                return Err(format!("known_by names {name}, which the recipe lacks"));
+            }
+            if let Some(key) = known
+                .source
+                .iter()
+                .find(|key| !self.sources.contains_key(*key))
+            {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How a constant is known: by its own entry, or by that of a group it is in.
+    pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
+        let mut name = constant;
+        loop {
+            if let Some(known) = self.known_by.get(name) {
+                return Some(known);
+            }
+            name = name.rsplit_once('.')?.0;
+        }
+    }
+}

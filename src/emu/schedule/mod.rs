@@ -1,0 +1,29 @@
+//! Schedules: how real kernels chain an instruction over K, split it, promote and scale sums, and finish
+//! them.
+//!
+//! * [`recipe`]: the vocabulary, everything that decides a bit.
+//! * [`file`]: a recipe with its name and its sources, as `presets/` and users write them.
+//! * [`walk`]: what a recipe makes of one K: chains of instructions.
+//! * [`values`]: alpha, beta, bias and scales of one product.
+//! * [`pieces`]: operands in a walk's order.
+//! * [`f32ops`], [`finish`], [`run`]: the arithmetic between and after the chains.
+
+mod f32ops;
+mod file;
+mod finish;
+mod pieces;
+mod recipe;
+mod run;
+mod summary;
+mod values;
+mod walk;
+
+pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
+pub use recipe::{
+    Addend, Combine, Epilogue, Multiply, PartRounding, Partials, Passes, Per, Piece, Promote,
+    Raster, Recipe, Residue, ScaledAt, Scaling, Split,
+};
+pub(in crate::emu) use run::Run;
+pub use run::{Kernel, Place};
+pub use values::{Values, scale_shapes};
+pub use walk::{Chain, Slot, Slots, Walk};

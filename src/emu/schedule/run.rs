@@ -1,0 +1,543 @@
+//! A part of D by a schedule: chains through whichever engine computes them, and the sums between them.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::f32ops::{Exactly, Natively, Ops};
+use super::finish::Finish;
+use super::pieces::Pieces;
+use super::values::{ONE, scale_shapes};
+use super::walk::{Chain, Partial, Slots, Walk};
+use super::{Addend, Multiply, Partials, Per, Recipe, ScaledAt, Split, Values};
+use crate::emu::{Arithmetic, Engine, Problem, Progress, Replay, shape_text};
+use crate::num::Format;
+use crate::tensor::{Planes, Tensor};
+
+/// A schedule and the numbers of one product that it works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    pub recipe: &'a Recipe,
+    pub values: &'a Values,
+    pub place: Place<'a>,
+}
+
+/// Where in D a part of it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub batch: usize,
+    /// Of the first element.
+    pub row: usize,
+    pub column: usize,
+    /// The rows, where they are not consecutive.
+    pub rows: Option<&'a [usize]>,
+    /// Rows and columns of D.
+    pub size: [usize; 2],
+}
+
+/// Rows and columns of D that are computed together, and the products of a list that are copied
+/// together: some tens of megabytes.
+const ROWS: usize = 1024;
+const COLUMNS: usize = 8192;
+const PANEL: usize = 4096;
+
+impl<'a> Kernel<'a> {
+    /// For all of a product's D.
+    pub fn new(recipe: &'a Recipe, values: &'a Values, problem: &Problem) -> Kernel<'a> {
+        Kernel {
+            recipe,
+            values,
+            place: Place {
+                batch: 0,
+                row: 0,
+                column: 0,
+                rows: None,
+                size: [problem.m, problem.n],
+            },
+        }
+    }
+
+    /// For a rectangle of one matrix.
+    pub fn part(&self, batch: usize, rows: &Range<usize>, columns: &Range<usize>) -> Kernel<'a> {
+        debug_assert!(self.place.rows.is_none(), "rows are picked last");
+        Kernel {
+            place: Place {
+                batch: self.place.batch + batch,
+                row: self.place.row + rows.start,
+                column: self.place.column + columns.start,
+                ..self.place
+            },
+            ..*self
+        }
+    }
+
+    /// For some rows of this part.
+    pub fn picked<'b>(&self, rows: &'b [usize]) -> Kernel<'b>
+    where
+        'a: 'b,
+    {
+        debug_assert!(self.place.row == 0);
+        Kernel {
+            place: Place {
+                rows: Some(rows),
+                ..self.place
+            },
+            ..*self
+        }
+    }
+
+    /// Refuses a product that the schedule cannot be about.
+    ///
+    /// # Errors
+    /// A sentence that says why, and what to do.
+    pub fn check(
+        recipe: &Recipe,
+        values: &Values,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        result: Format,
+    ) -> Result<(), String> {
+        if let Some(scaling) = &recipe.scales
+            && !values.has_scales()
+        {
+            let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
+            return Err(format!(
+                "it multiplies sums with scales: pass --scale-a ({}) and --scale-b ({})",
+                shape_text(&a),
+                shape_text(&b)
+            ));
+        }
+        let accumulator = arithmetic.accumulator;
+        if !matches!(accumulator, Format::Fp32 | Format::Int32) {
+            return Err(format!(
+                "schedules are known for fp32 and int32 accumulators; this one is {accumulator}"
+            ));
+        }
+        if arithmetic.longest_k().is_some() {
+            return Err(
+                "this instruction's D is no C of the next, so nothing is chained over K".into(),
+            );
+        }
+        let bare = matches!(recipe.split, Split::None {}) && recipe.promote.is_none();
+        if accumulator == Format::Int32 {
+            if !bare {
+                return Err(
+                    "integers add up to the same whatever the order (modulo 2^32); take a schedule without \
+                     split and promotion"
+                        .into(),
+                );
+            }
+            let finished = recipe.scales.is_some()
+                || values.has_bias()
+                || values.alpha != ONE
+                || recipe.addend == Addend::Epilogue && problem.c.is_some();
+            if result == Format::Int32 && finished {
+                return Err("an epilogue in f32 has no int32 result; say --d-dtype".into());
+            }
+        }
+        if recipe.passes.is_some() {
+            let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
+            if !split(arithmetic.a) || !split(arithmetic.b) {
+                return Err("products of big and small parts are made of tf32 operands".into());
+            }
+        }
+        let span = arithmetic.step.span();
+        let lengths = [
+            ("tile_k", recipe.tile_k),
+            (
+                "passes.every",
+                recipe.passes.as_ref().map(|passes| passes.every),
+            ),
+            (
+                "promote.every",
+                recipe.promote.as_ref().map(|promote| promote.every),
+            ),
+            (
+                "promote.first",
+                recipe.promote.as_ref().and_then(|promote| promote.first),
+            ),
+            (
+                "split.stripe",
+                match recipe.split {
+                    Split::Sliced { stripe, .. } => Some(stripe),
+                    _ => None,
+                },
+            ),
+        ];
+        for (name, length) in lengths {
+            if let Some(length) = length
+                && !length.is_multiple_of(span)
+            {
+                return Err(format!(
+                    "{name} is {length}, but one step of the instruction takes {span} products"
+                ));
+            }
+        }
+        // Every tile of D is walked alike but for stream-K, whose chunks are whole tiles of K.
+        let walk = Walk::new(recipe, problem.k, ([0, 0], [1, 1]))?;
+        if let Some(scale) = arithmetic.scale {
+            let chains = walk.partials.iter().flat_map(|partial| &partial.chains);
+            let whole = |chain: &Chain| matches!(&chain.slots, Slots::Range(k) if k.start.is_multiple_of(scale.block));
+            let tiles = recipe
+                .tile_k
+                .is_none_or(|tile| tile.is_multiple_of(scale.block));
+            if !tiles || !chains.into_iter().all(whole) {
+                return Err(format!(
+                    "operands with a scale for every {} k are only chained in whole tiles and in the order of K",
+                    scale.block
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tile of D that an element is in, where tiles are walked differently.
+    pub fn tile(&self, row: usize, column: usize) -> Option<([usize; 2], [Range<usize>; 2])> {
+        let Split::Stream { tile, .. } = self.recipe.split else {
+            return None;
+        };
+        let at = [row / tile[0], column / tile[1]];
+        let range = |i: usize| at[i] * tile[i]..((at[i] + 1) * tile[i]).min(self.place.size[i]);
+        Some((at, [range(0), range(1)]))
+    }
+
+    /// How the tile of D with this element is computed.
+    ///
+    /// # Panics
+    /// If the recipe leaves something open; [`Kernel::check`] says so first.
+    pub fn walk(&self, k: usize, row: usize, column: usize) -> Walk {
+        let tile = match (&self.recipe.split, self.tile(row, column)) {
+            (Split::Stream { tile, .. }, Some((at, _))) => {
+                let count = [0, 1].map(|i| self.place.size[i].div_ceil(tile[i]));
+                (at, count)
+            }
+            _ => ([0, 0], [1, 1]),
+        };
+        Walk::new(self.recipe, k, tile).expect("checked beforehand")
+    }
+
+    /// Multiply-adds for one element of D, by the first tile's measure.
+    pub fn products(&self, k: usize) -> usize {
+        self.walk(k, 0, 0).products()
+    }
+}
+
+impl Place<'_> {
+    pub fn row_of(&self, i: usize) -> usize {
+        match self.rows {
+            Some(rows) => rows[i],
+            None => self.row + i,
+        }
+    }
+}
+
+/// What is being computed.
+pub(in crate::emu) struct Run<'a, 'r> {
+    /// The bare product, and D's format.
+    pub replay: &'r Replay<'a>,
+    pub kernel: Kernel<'r>,
+    pub progress: Progress<'r>,
+    /// Multiply-adds that the exact engine has spent.
+    pub exact: u64,
+}
+
+impl<'a, 'r> Run<'a, 'r> {
+    pub fn new(replay: &'r Replay<'a>, kernel: Kernel<'r>, progress: Progress<'r>) -> Run<'a, 'r> {
+        Run {
+            replay,
+            kernel,
+            progress,
+            exact: 0,
+        }
+    }
+
+    /// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+    /// has room for, as codes of D's format.
+    pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
+        let Problem { m, n, k, .. } = self.replay.problem;
+        let (mut next, mut rest) = (first_row, out);
+        while !rest.is_empty() {
+            let (batch, row) = (next / m, next % m);
+            let (rows, columns) = match self.kernel.tile(self.kernel.place.row + row, 0) {
+                Some((_, [rows, columns])) => {
+                    (rows.end - self.kernel.place.row - row, columns.len())
+                }
+                None => (ROWS, COLUMNS),
+            };
+            let count = rows.min(m - row).min(rest.len() / n);
+            let (mine, others) = rest.split_at_mut(count * n);
+            (next, rest) = (next + count, others);
+            // Blocks end where tiles of D do, which need not be where this part starts.
+            let offset = self.kernel.place.column % columns;
+            let mut left = 0;
+            while left < n {
+                let right = ((left + offset) / columns * columns + columns - offset).min(n);
+                let (rows, columns) = (row..row + count, left..right);
+                let kernel = self.kernel.part(batch, &rows, &columns);
+                let part = self
+                    .replay
+                    .problem
+                    .matrix(batch)
+                    .part(rows, columns.clone());
+                let walk = kernel.walk(k, kernel.place.row, kernel.place.column);
+                let codes = self.block(&kernel, &part, &walk);
+                let rows = mine.chunks_mut(n).zip(codes.chunks(columns.len()));
+                rows.for_each(|(out, codes)| out[columns.clone()].copy_from_slice(codes));
+                left = right;
+            }
+        }
+    }
+
+    /// All of a small part that one walk computes.
+    pub fn block(&mut self, kernel: &Kernel, problem: &Problem, walk: &Walk) -> Vec<u64> {
+        let nan = kernel.recipe.nan.0 as u32;
+        match self.replay.engine {
+            Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, walk),
+            Engine::Fast(_) => self.block_with(Natively { nan }, kernel, problem, walk),
+        }
+    }
+
+    fn block_with(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        walk: &Walk,
+    ) -> Vec<u64> {
+        let recipe = kernel.recipe;
+        let finish = Finish {
+            ops,
+            kernel,
+            accumulator: self.replay.arithmetic.accumulator,
+            result: self.replay.format(),
+            c: problem.c.filter(|_| recipe.addend == Addend::Epilogue),
+        };
+        let n = problem.n;
+        let mut partials = walk.partials.iter().enumerate();
+        let mut next = |run: &mut Self| {
+            let (i, partial) = partials.next()?;
+            let c = problem
+                .c
+                .filter(|_| i == 0 && recipe.addend == Addend::Start);
+            let bare = Problem { c, ..*problem };
+            Some(run.partial(ops, kernel, &bare, partial))
+        };
+        let first = next(self).expect("a walk has a partial sum");
+        match &recipe.split {
+            Split::Serial { .. } => {
+                let mut d = self.rows(first, n, |row, sums| finish.row(row, sums));
+                while let Some(sums) = next(self) {
+                    self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum));
+                }
+                return d;
+            }
+            Split::Workspace { partials, .. } => {
+                let kept = |sum: u32| match partials {
+                    Partials::F32 => sum,
+                    Partials::Result => finish.widen(finish.round(sum)),
+                };
+                let mut total = vec![0; first.len()];
+                self.update(&mut total, &first, n, |total, sum| {
+                    ops.add(*total, kept(sum))
+                });
+                while let Some(sums) = next(self) {
+                    self.update(&mut total, &sums, n, |total, sum| {
+                        ops.add(*total, kept(sum))
+                    });
+                }
+                self.rows(total, n, |row, sums| finish.row(row, sums))
+            }
+            _ => {
+                let mut total = first;
+                while let Some(sums) = next(self) {
+                    self.update(&mut total, &sums, n, |total, sum| ops.add(*total, sum));
+                }
+                self.rows(total, n, |row, sums| finish.row(row, sums))
+            }
+        }
+    }
+
+    /// `each` for every element.
+    fn update<T: Copy + Send + Sync>(
+        &self,
+        totals: &mut [T],
+        sums: &[u32],
+        n: usize,
+        each: impl Fn(&T, u32) -> T + Sync,
+    ) {
+        let rows = totals.par_chunks_mut(n).zip(sums.par_chunks(n));
+        rows.for_each(|(totals, sums)| {
+            self.wide(|| {
+                for (total, &sum) in totals.iter_mut().zip(sums) {
+                    *total = each(total, sum);
+                }
+            });
+        });
+    }
+
+    fn rows(
+        &self,
+        sums: Vec<u32>,
+        n: usize,
+        row: impl Fn(usize, &[u32]) -> Vec<u64> + Sync,
+    ) -> Vec<u64> {
+        let rows = sums.par_chunks(n).enumerate();
+        rows.flat_map_iter(|(i, sums)| self.wide(|| row(i, sums)))
+            .collect()
+    }
+
+    /// Compiled for the vectors of the platform.
+    fn wide<R>(&self, work: impl FnOnce() -> R) -> R {
+        match self.replay.engine {
+            Engine::Exact => work(),
+            Engine::Fast(platform) => platform.wide(work),
+        }
+    }
+
+    /// One chain, or the sum of several that are promoted: f32 codes, or s32.
+    fn partial(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        partial: &Partial,
+    ) -> Vec<u32> {
+        let narrow = |codes: Vec<u64>| codes.into_iter().map(|code| code as u32).collect();
+        if !partial.promoted {
+            return narrow(self.chain(kernel.recipe, problem, &partial.chains[0]));
+        }
+        let n = problem.n;
+        let mut main = vec![0u32; problem.m * n];
+        for (i, chain) in partial.chains.iter().enumerate() {
+            let c = problem.c.filter(|_| i == 0);
+            let sums = self.chain(kernel.recipe, &Problem { c, ..*problem }, chain);
+            let k = chain.slots.first_k().unwrap_or(0);
+            let scaling = kernel.recipe.scales.as_ref();
+            let scaling = scaling.filter(|scaling| scaling.at == ScaledAt::Promotion);
+            let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
+            let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
+            rows.for_each(|(row, (main, sums))| {
+                self.wide(|| match (scaling, &scales) {
+                    (Some(scaling), Some(scales)) => {
+                        promote_scaled(
+                            ops,
+                            scaling.multiply,
+                            main,
+                            sums,
+                            scales.rows[row],
+                            &scales.columns,
+                        );
+                    }
+                    _ => {
+                        for (main, &sum) in main.iter_mut().zip(sums) {
+                            *main = ops.add(*main, sum as u32);
+                        }
+                    }
+                });
+            });
+        }
+        main
+    }
+
+    /// One accumulator of the tensor core, from C or +0 on.
+    fn chain(&mut self, recipe: &Recipe, problem: &Problem, chain: &Chain) -> Vec<u64> {
+        let arithmetic = self.replay.arithmetic;
+        match &chain.slots {
+            Slots::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
+            Slots::List(slots) if !slots.is_empty() => {
+                let span = arithmetic.step.span();
+                // A sum that nothing rounds on the way must not be read on the way.
+                let panel = match arithmetic.step.rounds() {
+                    true => PANEL.next_multiple_of(span),
+                    false => slots.len(),
+                };
+                let mut codes: Option<Tensor> = None;
+                for slots in slots.chunks(panel) {
+                    let pieces = Pieces::gather(problem, slots, recipe.passes.as_ref());
+                    let c = codes.as_ref().map(Tensor::planes).or(problem.c);
+                    let found = self.codes(&pieces.problem(c));
+                    codes = Some(Tensor::from_codes(
+                        arithmetic.accumulator,
+                        vec![problem.m, problem.n],
+                        &found,
+                    ));
+                }
+                let codes = codes.expect("there is a panel");
+                let plane = codes.planes().plane(0);
+                let row = |row| (0..problem.n).map(move |column| plane.code(row, column));
+                (0..problem.m).flat_map(row).collect()
+            }
+            _ => match problem.c {
+                None => vec![0; problem.m * problem.n],
+                Some(c) => all_codes(c),
+            },
+        }
+    }
+
+    /// The bare product of a part.
+    fn codes(&mut self, problem: &Problem) -> Vec<u64> {
+        let bare = Replay {
+            problem: *problem,
+            arithmetic: self.replay.arithmetic,
+            convert_to: None,
+            engine: self.replay.engine,
+            kernel: None,
+        };
+        let mut codes = vec![0; problem.m * problem.n];
+        self.exact += bare.codes(0, &mut codes, self.progress);
+        codes
+    }
+}
+
+fn all_codes(c: Planes) -> Vec<u64> {
+    let plane = c.plane(0);
+    let row = |row| (0..plane.columns).map(move |column| plane.code(row, column));
+    (0..plane.rows).flat_map(row).collect()
+}
+
+/// The scales of a block of D at one k.
+struct Scales {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+}
+
+impl Scales {
+    fn of(kernel: &Kernel, per: Per, problem: &Problem, k: usize) -> Scales {
+        let Kernel { values, place, .. } = kernel;
+        let rows = (0..problem.m).map(|row| values.scale_a(per, place.batch, place.row_of(row), k));
+        let columns = place.column..place.column + problem.n;
+        Scales {
+            rows: rows.collect(),
+            columns: columns
+                .map(|column| values.scale_b(per, place.batch, column, k))
+                .collect(),
+        }
+    }
+}
+
+/// Adds the sums of a row, scaled, to the main accumulators.
+#[inline(always)]
+fn promote_scaled(
+    ops: impl Ops,
+    multiply: Multiply,
+    main: &mut [u32],
+    sums: &[u64],
+    a: u32,
+    b: &[u32],
+) {
+    let each = main.iter_mut().zip(sums).zip(b);
+    // Chosen once a row, so that each loop is a plain one.
+    match multiply {
+        Multiply::JointFma => {
+            each.for_each(|((main, &sum), &b)| *main = ops.fma(sum as u32, ops.mul(a, b), *main))
+        }
+        Multiply::AThenBFma => {
+            each.for_each(|((main, &sum), &b)| *main = ops.fma(ops.mul(sum as u32, a), b, *main))
+        }
+        Multiply::Joint | Multiply::AThenB | Multiply::BThenA => {
+            each.for_each(|((main, &sum), &b)| {
+                *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b))
+            });
+        }
+    }
+}

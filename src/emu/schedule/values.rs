@@ -1,0 +1,240 @@
+//! The numbers of one product that a schedule works with beside A, B and C.
+
+use super::Per;
+use crate::emu::{Problem, ShapeError, shape_text};
+use crate::num::{Format, convert_exact};
+use crate::tensor::{Planes, Tensor};
+
+/// All as f32 codes.
+#[derive(Clone, Debug)]
+pub struct Values {
+    pub alpha: u32,
+    pub beta: u32,
+    /// One for every column of D.
+    bias: Option<Table>,
+    /// Of A and of B.
+    scales: Option<[Table; 2]>,
+}
+
+/// Numbers of the matrices of a batch, or of all of them alike.
+#[derive(Clone, Debug)]
+struct Table {
+    codes: Vec<u32>,
+    /// Rows and columns of one matrix of them.
+    columns: usize,
+    /// How many numbers the next matrix is away; none if there is one for all.
+    stride: usize,
+}
+
+pub const ONE: u32 = 0x3f80_0000;
+
+impl Default for Values {
+    fn default() -> Values {
+        Values {
+            alpha: ONE,
+            beta: ONE,
+            bias: None,
+            scales: None,
+        }
+    }
+}
+
+/// The shapes of the scales of A (M x K) and B (K x N) that share a scale as `per` says, in rows and
+/// columns.
+pub fn scale_shapes(per: Per, m: usize, n: usize, k: usize) -> [[usize; 2]; 2] {
+    match per {
+        Per::Tensor => [[1, 1], [1, 1]],
+        Per::Row => [[m, 1], [1, n]],
+        Per::Block {
+            rows,
+            columns,
+            k: of_k,
+        } => [
+            [m.div_ceil(rows), k.div_ceil(of_k)],
+            [k.div_ceil(of_k), n.div_ceil(columns)],
+        ],
+    }
+}
+
+impl Table {
+    fn of(planes: Planes) -> Table {
+        let format = planes.tensor().format();
+        let (rows, columns) = (planes.rows(), planes.columns());
+        let batches = planes.batches();
+        let mut codes = Vec::with_capacity(batches * rows * columns);
+        for batch in 0..batches {
+            let plane = planes.plane(batch);
+            for row in 0..rows {
+                codes.extend((0..columns).map(|column| f32_code(format, plane.code(row, column))));
+            }
+        }
+        let stride = match planes.batch_shape() {
+            [] => 0,
+            _ => rows * columns,
+        };
+        Table {
+            codes,
+            columns,
+            stride,
+        }
+    }
+
+    fn get(&self, batch: usize, row: usize, column: usize) -> u32 {
+        self.codes[batch * self.stride + row * self.columns + column]
+    }
+}
+
+/// The f32 that is a number of a narrower format; its NaNs stay NaNs.
+pub fn f32_code(format: Format, code: u64) -> u32 {
+    convert_exact(format, code, Format::Fp32).expect("an f32 holds it") as u32
+}
+
+impl Values {
+    /// Adds the bias: N numbers, or 1 x N, for every matrix of the batch or for all of them.
+    ///
+    /// # Errors
+    /// If it has another shape.
+    pub fn with_bias(mut self, bias: &Tensor, problem: &Problem) -> Result<Values, ShapeError> {
+        let planes = bias.planes();
+        let vector = bias.shape().len() == 1;
+        let fits = planes.rows() == 1
+            && planes.columns() == problem.n
+            && (vector || suits(planes, problem));
+        if !fits {
+            let n = problem.n;
+            return Err(ShapeError(format!(
+                "the bias is {}; it has one number for every column of D, so {n} or 1x{n}{}",
+                shape_text(bias.shape()),
+                in_batch(problem)
+            )));
+        }
+        self.bias = Some(Table::of(planes));
+        Ok(self)
+    }
+
+    /// Adds the scales of A and B, turned beforehand as the operands were.
+    ///
+    /// # Errors
+    /// If one has another shape than the schedule wants.
+    pub fn with_scales(
+        mut self,
+        per: Per,
+        scales: [Planes; 2],
+        problem: &Problem,
+    ) -> Result<Values, ShapeError> {
+        let shapes = scale_shapes(per, problem.m, problem.n, problem.k);
+        let mut tables = Vec::new();
+        for ((name, planes), [rows, columns]) in ["A", "B"].into_iter().zip(scales).zip(shapes) {
+            let shape = planes.tensor().shape();
+            let count = rows * columns;
+            // A vector serves wherever only one axis is longer than 1.
+            let vector =
+                shape.len() < 2 && planes.tensor().len() == count && (rows == 1 || columns == 1);
+            let fits =
+                (planes.rows(), planes.columns()) == (rows, columns) && suits(planes, problem);
+            if !vector && !fits {
+                let wanted = match (rows, columns) {
+                    (1, 1) => "a single number".to_owned(),
+                    (1, n) | (n, 1) => format!("{n} or {rows}x{columns}"),
+                    _ => format!("{rows}x{columns}"),
+                };
+                let have = match shape.len() {
+                    0 | 1 => shape_text(shape),
+                    _ => {
+                        let mut have = planes.batch_shape().to_vec();
+                        have.extend([planes.rows(), planes.columns()]);
+                        shape_text(&have)
+                    }
+                };
+                return Err(ShapeError(format!(
+                    "the scales of {name} are {have}, but the schedule has {} and wants {wanted}{}",
+                    per.describe(name),
+                    in_batch(problem)
+                )));
+            }
+            let mut table = Table::of(planes);
+            table.columns = columns;
+            tables.push(table);
+        }
+        let tables: [Table; 2] = tables.try_into().expect("of A and of B");
+        self.scales = Some(tables);
+        Ok(self)
+    }
+
+    pub fn bias(&self, batch: usize, column: usize) -> Option<u32> {
+        self.bias.as_ref().map(|bias| bias.get(batch, 0, column))
+    }
+
+    /// The scale of a row of A at this k.
+    ///
+    /// # Panics
+    /// If there are no scales.
+    pub fn scale_a(&self, per: Per, batch: usize, row: usize, k: usize) -> u32 {
+        let [a, _] = self
+            .scales
+            .as_ref()
+            .expect("a schedule with scales is given some");
+        match per {
+            Per::Tensor => a.get(batch, 0, 0),
+            Per::Row => a.get(batch, row, 0),
+            Per::Block { rows, k: of_k, .. } => a.get(batch, row / rows, k / of_k),
+        }
+    }
+
+    /// The scale of a column of B at this k.
+    ///
+    /// # Panics
+    /// If there are no scales.
+    pub fn scale_b(&self, per: Per, batch: usize, column: usize, k: usize) -> u32 {
+        let [_, b] = self
+            .scales
+            .as_ref()
+            .expect("a schedule with scales is given some");
+        match per {
+            Per::Tensor => b.get(batch, 0, 0),
+            Per::Row => b.get(batch, 0, column),
+            Per::Block {
+                columns, k: of_k, ..
+            } => b.get(batch, k / of_k, column / columns),
+        }
+    }
+
+    pub fn has_bias(&self) -> bool {
+        self.bias.is_some()
+    }
+
+    pub fn has_scales(&self) -> bool {
+        self.scales.is_some()
+    }
+}
+
+impl Per {
+    fn describe(self, operand: &str) -> String {
+        match (self, operand) {
+            (Per::Tensor, _) => "one for all".into(),
+            (Per::Row, "A") => "one for every row of A".into(),
+            (Per::Row, _) => "one for every column of B".into(),
+            (Per::Block { rows, k, .. }, "A") => {
+                format!("one for every {rows} rows and {k} k of A")
+            }
+            (Per::Block { columns, k, .. }, _) => {
+                format!("one for every {k} k and {columns} columns of B")
+            }
+        }
+    }
+}
+
+/// Whether a stack of tables has the matrices of the batch, or is one for all.
+fn suits(planes: Planes, problem: &Problem) -> bool {
+    planes.tensor().shape().len() <= 2 || planes.batch_shape() == problem.a.batch_shape()
+}
+
+fn in_batch(problem: &Problem) -> String {
+    match problem.a.batch_shape() {
+        [] => String::new(),
+        batch => format!(
+            ", for all matrices of the batch or for each of {}",
+            shape_text(batch)
+        ),
+    }
+}

@@ -1,0 +1,123 @@
+//! The schedule that judged, in a report.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::emu::Evidence;
+use crate::emu::schedule::{Recipe, Schedule, Values};
+use crate::num::{Format, decimal};
+
+/// How the kernel chained the instruction, and how that is known.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scheduled {
+    pub name: String,
+    pub title: String,
+    pub evidence: Evidence,
+    pub notes: Vec<String>,
+    pub summary: String,
+    /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
+    /// digest of this object as canonical JSON.
+    pub recipe: Recipe,
+    pub sha256: String,
+    pub constants: Vec<ScheduledConstant>,
+    /// Citations by the keys used in `constants`.
+    pub sources: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factors: Option<Factors>,
+}
+
+/// A constant of the recipe.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScheduledConstant {
+    pub name: String,
+    pub value: serde_json::Value,
+    /// The option that gave it. Otherwise the schedule's file did, which says how it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Numbers of one product, as f32.
+#[derive(Clone, Debug, Serialize)]
+pub struct Factors {
+    pub alpha: Factor,
+    pub beta: Factor,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Factor {
+    pub code: String,
+    pub value: String,
+}
+
+impl Factor {
+    fn of(code: u32) -> Factor {
+        Factor {
+            code: format!("{code:08x}"),
+            value: decimal(Format::Fp32, code.into()),
+        }
+    }
+}
+
+impl Scheduled {
+    /// A schedule that `given` options have changed, and the numbers it worked with.
+    pub fn of(schedule: &Schedule, given: &BTreeMap<String, String>, values: &Values) -> Scheduled {
+        Scheduled {
+            factors: Some(Factors {
+                alpha: Factor::of(values.alpha),
+                beta: Factor::of(values.beta),
+            }),
+            ..Scheduled::describe(schedule, given)
+        }
+    }
+
+    /// A schedule by itself.
+    pub fn plainly(schedule: &Schedule) -> Scheduled {
+        Scheduled::describe(schedule, &BTreeMap::new())
+    }
+
+    fn describe(schedule: &Schedule, given: &BTreeMap<String, String>) -> Scheduled {
+        let constants = schedule.recipe.constants().into_iter().map(|constant| {
+            let option = given.iter().find(|(name, _)| {
+                let rest = constant.name.strip_prefix(name.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            });
+            let known = match option {
+                Some(_) => None,
+                // What an option adds to a schedule, its file knows nothing of.
+                None => schedule.known_by(&constant.name),
+            };
+            ScheduledConstant {
+                name: constant.name,
+                value: constant.value,
+                given_by: option.map(|(_, option)| option.clone()),
+                evidence: known.map(|known| known.evidence),
+                source: known.map_or(Vec::new(), |known| known.source.clone()),
+                note: known.and_then(|known| known.note.clone()),
+            }
+        });
+        let constants: Vec<_> = constants.collect();
+        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
+        let sources = schedule.sources.iter().filter(|(key, _)| cited(key));
+        Scheduled {
+            name: schedule.name.clone(),
+            title: schedule.title.clone(),
+            evidence: schedule.evidence,
+            notes: schedule.notes.clone(),
+            summary: schedule.recipe.summary(),
+            recipe: schedule.recipe.clone(),
+            sha256: schedule.recipe.sha256(),
+            sources: sources
+                .map(|(key, text)| (key.clone(), text.clone()))
+                .collect(),
+            constants,
+            factors: None,
+        }
+    }
+}
