@@ -13,6 +13,7 @@ use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::explain::{self, Question, Wish};
 use crate::num::Format;
+use crate::report::Scheduled;
 
 /// Show how one element of D comes about, step by step
 ///
@@ -27,6 +28,9 @@ Examples:
 
   The first mismatch that check reported, compared with D:
     tcverify explain --arch h100 --dtype bf16 a.npy b.npy d.npy --at 12,7
+
+  A product whose kernel splits K: each partial sum, and every addition and rounding after them:
+    tcverify explain --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy --at 12,7
 
   In a batch, with steps 3 and 5 to 8 in full whatever happens there:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy --at 0,12,7 --steps 3,5-8
@@ -108,6 +112,10 @@ impl Explain {
             format,
             given,
             wish: self.steps.clone().unwrap_or_default(),
+            kernel: kernel.map(|kernel| {
+                let scheduled = Scheduled::of(&schedule.schedule, &schedule.given, &values);
+                (kernel, scheduled)
+            }),
         };
         if let Some(Wish::These(steps)) = &self.steps
             && let Some(&last) = steps.last()

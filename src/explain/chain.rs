@@ -51,6 +51,19 @@ pub struct Folded {
     pub after: Number,
 }
 
+impl Entry {
+    /// Counts steps and k from others on: those of the chains and products before.
+    pub fn shift(&mut self, steps: usize, k: usize) {
+        match self {
+            Entry::Step { step, .. } => step.shift(steps, k),
+            Entry::Folded(folded) => {
+                folded.steps.iter_mut().for_each(|step| *step += steps);
+                folded.k.iter_mut().for_each(|at| *at += k);
+            }
+        }
+    }
+}
+
 /// What is remembered of a step.
 struct Summary {
     cut_terms: usize,

@@ -4,11 +4,13 @@ use serde::Serialize;
 
 use super::chain::{Entry, Wish, chain};
 use super::element::Element;
+use super::kernel::{self, Event};
 use super::search::{Case, Search};
 use super::{Number, Value};
-use crate::emu::{Choice, Problem};
+use crate::emu::schedule::Kernel;
+use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::num::{Format, Rounding, Target, round_code, ulp_distance};
-use crate::report::{Model, Product, Tool};
+use crate::report::{Model, Product, Scheduled, Tool};
 
 /// Value of the `schema` field.
 pub const SCHEMA: &str = "tcverify.explanation/1";
@@ -31,9 +33,15 @@ pub struct Explanation {
     pub given: Option<Given>,
     /// A chain of IEEE fused multiply-adds over the same operands; integers have none.
     pub ieee_chain: Option<Number>,
-    pub exact: Exact,
+    /// Absent where a schedule multiplies the sum with other numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Exact>,
     pub steps: usize,
+    /// The steps of the one chain that there is without a schedule.
     pub chain: Vec<Entry>,
+    /// The kernel's schedule, and what happens under it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelTrace>,
     /// Where a different D may come from.
     pub search: Option<Search>,
 }
@@ -56,6 +64,13 @@ pub struct Exact {
     pub rounded: Option<Number>,
 }
 
+/// What a schedule makes of an element.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelTrace {
+    pub schedule: Scheduled,
+    pub events: Vec<Event>,
+}
+
 /// What is to be explained.
 pub struct Question<'a> {
     pub choice: &'a Choice<'a>,
@@ -68,17 +83,36 @@ pub struct Question<'a> {
     /// D's element.
     pub given: Option<u64>,
     pub wish: Wish,
+    /// The schedule of the kernel, if there is one.
+    pub kernel: Option<(Kernel<'a>, Scheduled)>,
 }
 
 impl Question<'_> {
-    /// Steps of the chain.
+    /// Steps of the chain, or of all chains.
     pub fn steps(&self) -> usize {
-        self.element().steps()
+        let Some((kernel, _)) = &self.kernel else {
+            return self.element().steps();
+        };
+        let (_, row, column) = position(self.problem, &self.index);
+        let walk = kernel.walk(self.problem.k, row, column);
+        let element = self.element();
+        let chains = walk.partials.iter().flat_map(|partial| &partial.chains);
+        let steps = chains.map(|chain| match element.unrounded() {
+            true => usize::from(!chain.slots.is_empty()),
+            false => chain.slots.len().div_ceil(element.span()),
+        });
+        steps.sum()
     }
 
     fn element(&self) -> Element {
         let position = position(self.problem, &self.index);
-        Element::new(self.problem, &self.choice.arithmetic, position)
+        // C of another format is no start of a chain.
+        let c = self
+            .problem
+            .c
+            .filter(|c| c.tensor().format() == self.choice.arithmetic.addend());
+        let problem = Problem { c, ..*self.problem };
+        Element::new(&problem, &self.choice.arithmetic, position)
     }
 
     /// Computes and watches the element.
@@ -86,6 +120,67 @@ impl Question<'_> {
     /// # Panics
     /// If the index is not one of D's.
     pub fn answer(self) -> Explanation {
+        match self.kernel {
+            None => self.answer_plain(),
+            Some(_) => self.answer_scheduled(),
+        }
+    }
+
+    /// With a schedule: nothing is supposed about a D that differs, because `identify` searches better.
+    fn answer_scheduled(self) -> Explanation {
+        let steps = self.steps();
+        let element = self.element();
+        let (kernel, schedule) = self.kernel.expect("a schedule");
+        let arithmetic = &self.choice.arithmetic;
+        let (batch, row, column) = position(self.problem, &self.index);
+        let replay = Replay {
+            problem: *self.problem,
+            arithmetic,
+            convert_to: (self.format != arithmetic.accumulator).then_some(self.format),
+            engine: Engine::Exact,
+            kernel: Some(kernel),
+        };
+        let at = crate::emu::Element { batch, row, column };
+        let (events, code) = kernel::trace(&replay, at, &self.wish);
+        let computed = Number::new(self.format, code);
+        let c = match self.problem.c {
+            Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
+            None => Number::new(arithmetic.addend(), 0),
+        };
+        let bare = kernel.values.is_neutral() && schedule.recipe.scales.is_none();
+        let exact = bare.then(|| {
+            // C may have another format than the instruction's.
+            let products = (0..element.k()).map(|k| element.product(k));
+            let value = products.fold(c.value(), |sum, product| sum.plus(&product));
+            let target = Target::full(arithmetic.accumulator, Rounding::NearestEven);
+            Exact {
+                rounded: value
+                    .round(target)
+                    .map(|code| Number::new(arithmetic.accumulator, code)),
+                value,
+            }
+        });
+        Explanation {
+            schema: SCHEMA,
+            tool: Tool::default(),
+            model: Model::of(self.choice),
+            product: self.product,
+            place: None,
+            index: self.index,
+            c,
+            computed,
+            converted: None,
+            given: self.given.map(|code| given(self.format, code, computed)),
+            ieee_chain: None,
+            exact,
+            steps,
+            chain: Vec::new(),
+            search: None,
+            kernel: Some(KernelTrace { schedule, events }),
+        }
+    }
+
+    fn answer_plain(self) -> Explanation {
         let arithmetic = &self.choice.arithmetic;
         let position = position(self.problem, &self.index);
         let element = self.element();
@@ -103,11 +198,7 @@ impl Question<'_> {
             )
         });
         let reproduced = converted.unwrap_or(computed);
-        let given = self.given.map(|code| Given {
-            number: Number::new(self.format, code),
-            same: code == reproduced.code,
-            ulp: ulp_distance(self.format, reproduced.code, code),
-        });
+        let given = self.given.map(|code| given(self.format, code, reproduced));
         let search = given.as_ref().filter(|given| !given.same).map(|given| {
             let case = Case {
                 problem: self.problem,
@@ -139,14 +230,23 @@ impl Question<'_> {
             converted,
             given,
             ieee_chain: element.ieee_chain().map(|(f, code)| Number::new(f, code)),
-            exact: Exact {
+            exact: Some(Exact {
                 rounded: rounded.map(|code| Number::new(accumulator, code)),
                 value,
-            },
+            }),
             steps: element.steps(),
             chain: chain(&element, &accumulators, &self.wish),
             search,
+            kernel: None,
         }
+    }
+}
+
+fn given(format: Format, code: u64, reproduced: Number) -> Given {
+    Given {
+        number: Number::new(format, code),
+        same: code == reproduced.code,
+        ulp: ulp_distance(format, reproduced.code, code),
     }
 }
 

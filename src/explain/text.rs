@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::chain::{Entry, Folded};
 use super::document::Explanation;
+use super::kernel_text::events;
 use super::search::{Search, runs};
 use super::table::Table;
 use super::trace::{Of, Product, Stage, Step};
@@ -14,9 +15,9 @@ use crate::emu::shape_text;
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
-const CAUTION: Style = AnsiColor::Yellow.on_default();
-const QUIET: Style = Style::new().dimmed();
-const STRONG: Style = Style::new().bold();
+pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
+pub(super) const QUIET: Style = Style::new().dimmed();
+pub(super) const STRONG: Style = Style::new().bold();
 
 /// Rows of a table, where nobody asked for more.
 const MOST_ROWS: usize = 64;
@@ -30,8 +31,20 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     if let Some(search) = &explanation.search {
         suppositions(search, out)?;
     }
+    if let Some(kernel) = &explanation.kernel {
+        return events(explanation, kernel, out);
+    }
+    entries(explanation, &explanation.chain, out)
+}
+
+/// Steps of a chain.
+pub(super) fn entries(
+    explanation: &Explanation,
+    chain: &[Entry],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut compact = None;
-    for entry in &explanation.chain {
+    for entry in chain {
         match entry {
             Entry::Folded(folded) => {
                 compact = Some(true);
@@ -94,6 +107,15 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         ),
     )?;
     row(out, "", &model.summary)?;
+    if let Some(kernel) = &e.kernel {
+        let schedule = &kernel.schedule;
+        row(
+            out,
+            "schedule",
+            &format!("{}: {}", schedule.name, schedule.title),
+        )?;
+        row(out, "", &schedule.summary)?;
+    }
     let p = &e.product;
     let mut shape = p.batch.clone();
     shape.extend([p.m, p.n]);
@@ -132,8 +154,11 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         );
         row(out, "IEEE", &text)?;
     }
-    row(out, "exact", &e.exact.value.to_string())?;
-    if let Some(rounded) = &e.exact.rounded
+    let Some(exact) = &e.exact else {
+        return Ok(());
+    };
+    row(out, "exact", &exact.value.to_string())?;
+    if let Some(rounded) = &exact.rounded
         && !rounded.format.is_integer()
     {
         row(out, "", &format!("{}  rounded once, RNE", shown(rounded)))?;
@@ -518,12 +543,12 @@ fn reasons(why: &[&str]) -> String {
 }
 
 /// `0x3c00 1`.
-fn shown(number: &Number) -> String {
+pub(super) fn shown(number: &Number) -> String {
     format!("0x{} {}", number.hex(), number.decimal())
 }
 
 /// With the exact value, where the decimal number may be rounded.
-fn exactly(number: &Number) -> String {
+pub(super) fn exactly(number: &Number) -> String {
     let exact = number.value().to_string();
     match number.value().finite() {
         Some(_) if exact != number.decimal() && number.decimal() != "-0" => {
@@ -533,7 +558,7 @@ fn exactly(number: &Number) -> String {
     }
 }
 
-fn signed(number: &Dyadic) -> String {
+pub(super) fn signed(number: &Dyadic) -> String {
     match number.is_negative() {
         true => number.to_string(),
         false => format!("+{number}"),

@@ -111,6 +111,24 @@ pub enum Of {
     Missing,
 }
 
+impl Step {
+    pub(super) fn shift(&mut self, steps: usize, k: usize) {
+        self.step += steps;
+        self.k.iter_mut().for_each(|at| *at += k);
+        self.products.iter_mut().for_each(|product| product.k += k);
+        for stage in &mut self.stages {
+            stage.k.iter_mut().for_each(|at| *at += k);
+            for term in &mut stage.terms {
+                match &mut term.of {
+                    Of::Product(at) => *at += k,
+                    Of::Products(range) => range.iter_mut().for_each(|at| *at += k),
+                    Of::AllProducts | Of::Addend | Of::Missing => {}
+                }
+            }
+        }
+    }
+}
+
 impl Element {
     /// Runs a step on the code `before` and takes down what happens.
     pub fn trace(&self, step: usize, before: u64) -> Step {

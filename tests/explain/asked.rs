@@ -115,6 +115,7 @@ impl Element {
                 format: d.map_or(choice.arithmetic.accumulator, |(format, _)| format),
                 given: d.map(|(_, code)| code),
                 wish,
+                kernel: None,
             };
             question.answer()
         })

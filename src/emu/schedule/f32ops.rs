@@ -4,6 +4,8 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic, which IEEE
 //! 754 obliges to the same results.
 
+use super::walk::Chain;
+use crate::emu::Problem;
 use crate::num::{Format, Rounding, Target, fma};
 
 /// Arithmetic on f32 codes.
@@ -14,6 +16,26 @@ pub trait Ops: Copy + Send + Sync {
     fn mul(self, x: u32, y: u32) -> u32;
     /// `x * y + z`, rounded once.
     fn fma(self, x: u32, y: u32, z: u32) -> u32;
+    /// What happens around the operations, for whoever explains them.
+    #[inline(always)]
+    fn told(self, _: Told) {}
+}
+
+/// Something that happens on the way to an element of D.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'t> {
+    /// A partial sum begins, counted from 0.
+    Partial { index: usize, count: usize },
+    /// A chain of the instruction has ended; the problem has its C, and is not cut to its products.
+    Chain {
+        chain: &'t Chain,
+        problem: &'t Problem<'t>,
+        result: u64,
+    },
+    /// What the operations that follow are for.
+    Stage(&'static str),
+    /// A rounding to D's format.
+    Rounded { from: u32, to: u64 },
 }
 
 /// In integers.
@@ -130,11 +152,10 @@ mod tests {
 
     #[test]
     fn zeros_keep_the_sign_that_ieee_gives_them() {
-        for ops in [Exactly { nan: 0x7fff_ffff }] {
-            assert_eq!(ops.mul(0x8000_0000, ONE), 0x8000_0000);
-            assert_eq!(ops.mul(0, 0x8000_0000), 0x8000_0000);
-            assert_eq!(ops.add(0x8000_0000, 0x8000_0000), 0x8000_0000);
-            assert_eq!(ops.add(0, 0x8000_0000), 0);
-        }
+        let ops = Exactly { nan: 0x7fff_ffff };
+        assert_eq!(ops.mul(0x8000_0000, ONE), 0x8000_0000);
+        assert_eq!(ops.mul(0, 0x8000_0000), 0x8000_0000);
+        assert_eq!(ops.add(0x8000_0000, 0x8000_0000), 0x8000_0000);
+        assert_eq!(ops.add(0, 0x8000_0000), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The epilogue: from a finished sum to D.
 
-use super::f32ops::Ops;
+use super::f32ops::{Ops, Told};
 use super::values::{ONE, f32_code};
 use super::{Combine, Kernel, Multiply, ScaledAt};
 use crate::num::{Format, Rounding, round_code, saturate_code};
@@ -71,8 +71,10 @@ impl<O: Ops> Finish<'_, O> {
         {
             let a = values.scale_a(scaling.per, at[0], at[1], 0);
             let b = values.scale_b(scaling.per, at[0], at[2], 0);
+            self.ops.told(Told::Stage("scales"));
             x = scaling.multiply.apply(self.ops, x, a, b);
         }
+        self.ops.told(Told::Stage("epilogue"));
         x = match self.addend(row, column) {
             // Times one, only a NaN's code would change, and the tensor core's are as canonical.
             None if values.alpha == ONE => x,
@@ -80,7 +82,10 @@ impl<O: Ops> Finish<'_, O> {
             Some(c) => self.combine(x, c, values.beta),
         };
         match values.bias(at[0], at[2]) {
-            Some(bias) => self.ops.add(x, bias),
+            Some(bias) => {
+                self.ops.told(Told::Stage("bias"));
+                self.ops.add(x, bias)
+            }
             None => x,
         }
     }
@@ -105,6 +110,7 @@ impl<O: Ops> Finish<'_, O> {
 
     /// D after one more slice of a serial split: what is stored counts once.
     pub fn serial(&self, stored: u64, sum: u32) -> u64 {
+        self.ops.told(Told::Stage("added to D as it is stored"));
         self.round(self.combine(sum, self.widen(stored), ONE))
     }
 
@@ -115,8 +121,8 @@ impl<O: Ops> Finish<'_, O> {
 
     /// An f32 as a code of D's format.
     pub fn round(&self, code: u32) -> u64 {
-        match self.result {
-            Format::Fp32 => code.into(),
+        let rounded = match self.result {
+            Format::Fp32 => return code.into(),
             Format::E4m3 | Format::E5m2 => saturate_code(Format::Fp32, code.into(), self.result),
             // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
             result => {
@@ -129,6 +135,11 @@ impl<O: Ops> Finish<'_, O> {
                     nan,
                 )
             }
-        }
+        };
+        self.ops.told(Told::Rounded {
+            from: code,
+            to: rounded,
+        });
+        rounded
     }
 }

@@ -18,12 +18,15 @@ mod summary;
 mod values;
 mod walk;
 
+pub(crate) use f32ops::{Exactly, Ops, Told};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
+pub(crate) use pieces::Pieces;
 pub use recipe::{
     Addend, Combine, Epilogue, Multiply, PartRounding, Partials, Passes, Per, Piece, Promote,
     Raster, Recipe, Residue, ScaledAt, Scaling, Split,
 };
 pub(in crate::emu) use run::Run;
+pub(crate) use run::element_with;
 pub use run::{Kernel, Place};
 pub use values::{Values, scale_shapes};
 pub use walk::{Chain, Slot, Slots, Walk};

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::f32ops::{Exactly, Natively, Ops};
+use super::f32ops::{Exactly, Natively, Ops, Told};
 use super::finish::Finish;
 use super::pieces::Pieces;
 use super::values::{ONE, scale_shapes};
-use super::walk::{Chain, Partial, Slots, Walk};
+use super::walk::{Chain, Partial, Slot, Slots, Walk};
 use super::{Addend, Multiply, Partials, Per, Recipe, ScaledAt, Split, Values};
-use crate::emu::{Arithmetic, Engine, Problem, Progress, Replay, shape_text};
+use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, shape_text};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor};
 
@@ -231,6 +231,28 @@ impl Place<'_> {
     }
 }
 
+/// Computes one element by a replay's schedule with other operations, such as ones that take down what
+/// they do.
+///
+/// # Panics
+/// If the replay has no schedule.
+pub(crate) fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
+    let Element { batch, row, column } = at;
+    let (rows, columns) = (row..row + 1, column..column + 1);
+    let kernel = replay.kernel.expect("a schedule");
+    let kernel = kernel.part(batch, &rows, &columns);
+    let problem = replay.problem.matrix(batch).part(rows, columns);
+    let walk = kernel.walk(problem.k, row, column);
+    let bare = Replay {
+        problem,
+        engine: Engine::Exact,
+        kernel: None,
+        ..*replay
+    };
+    let mut run = Run::new(&bare, kernel, &|_| {});
+    run.block_with(ops, &kernel, &problem, &walk)[0]
+}
+
 /// What is being computed.
 pub(in crate::emu) struct Run<'a, 'r> {
     /// The bare product, and D's format.
@@ -316,6 +338,8 @@ impl<'a, 'r> Run<'a, 'r> {
         let mut partials = walk.partials.iter().enumerate();
         let mut next = |run: &mut Self| {
             let (i, partial) = partials.next()?;
+            let count = walk.partials.len();
+            ops.told(Told::Partial { index: i, count });
             let c = problem
                 .c
                 .filter(|_| i == 0 && recipe.addend == Addend::Start);
@@ -329,28 +353,32 @@ impl<'a, 'r> Run<'a, 'r> {
                 while let Some(sums) = next(self) {
                     self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum));
                 }
-                return d;
+                d
             }
             Split::Workspace { partials, .. } => {
                 let kept = |sum: u32| match partials {
                     Partials::F32 => sum,
                     Partials::Result => finish.widen(finish.round(sum)),
                 };
+                let added = |total: &u32, sum: u32| {
+                    let kept = kept(sum);
+                    ops.told(Told::Stage("sum of partial sums"));
+                    ops.add(*total, kept)
+                };
                 let mut total = vec![0; first.len()];
-                self.update(&mut total, &first, n, |total, sum| {
-                    ops.add(*total, kept(sum))
-                });
+                self.update(&mut total, &first, n, added);
                 while let Some(sums) = next(self) {
-                    self.update(&mut total, &sums, n, |total, sum| {
-                        ops.add(*total, kept(sum))
-                    });
+                    self.update(&mut total, &sums, n, added);
                 }
                 self.rows(total, n, |row, sums| finish.row(row, sums))
             }
             _ => {
                 let mut total = first;
                 while let Some(sums) = next(self) {
-                    self.update(&mut total, &sums, n, |total, sum| ops.add(*total, sum));
+                    self.update(&mut total, &sums, n, |total, sum| {
+                        ops.told(Told::Stage("sum of partial sums"));
+                        ops.add(*total, sum)
+                    });
                 }
                 self.rows(total, n, |row, sums| finish.row(row, sums))
             }
@@ -404,18 +432,19 @@ impl<'a, 'r> Run<'a, 'r> {
     ) -> Vec<u32> {
         let narrow = |codes: Vec<u64>| codes.into_iter().map(|code| code as u32).collect();
         if !partial.promoted {
-            return narrow(self.chain(kernel.recipe, problem, &partial.chains[0]));
+            return narrow(self.chain(ops, kernel.recipe, problem, &partial.chains[0]));
         }
         let n = problem.n;
         let mut main = vec![0u32; problem.m * n];
         for (i, chain) in partial.chains.iter().enumerate() {
             let c = problem.c.filter(|_| i == 0);
-            let sums = self.chain(kernel.recipe, &Problem { c, ..*problem }, chain);
+            let sums = self.chain(ops, kernel.recipe, &Problem { c, ..*problem }, chain);
             let k = chain.slots.first_k().unwrap_or(0);
             let scaling = kernel.recipe.scales.as_ref();
             let scaling = scaling.filter(|scaling| scaling.at == ScaledAt::Promotion);
             let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
             let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
+            ops.told(Told::Stage("promotion"));
             rows.for_each(|(row, (main, sums))| {
                 self.wide(|| match (scaling, &scales) {
                     (Some(scaling), Some(scales)) => {
@@ -440,38 +469,48 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// One accumulator of the tensor core, from C or +0 on.
-    fn chain(&mut self, recipe: &Recipe, problem: &Problem, chain: &Chain) -> Vec<u64> {
-        let arithmetic = self.replay.arithmetic;
-        match &chain.slots {
+    fn chain(
+        &mut self,
+        ops: impl Ops,
+        recipe: &Recipe,
+        problem: &Problem,
+        chain: &Chain,
+    ) -> Vec<u64> {
+        let codes = match &chain.slots {
             Slots::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
-            Slots::List(slots) if !slots.is_empty() => {
-                let span = arithmetic.step.span();
-                // A sum that nothing rounds on the way must not be read on the way.
-                let panel = match arithmetic.step.rounds() {
-                    true => PANEL.next_multiple_of(span),
-                    false => slots.len(),
-                };
-                let mut codes: Option<Tensor> = None;
-                for slots in slots.chunks(panel) {
-                    let pieces = Pieces::gather(problem, slots, recipe.passes.as_ref());
-                    let c = codes.as_ref().map(Tensor::planes).or(problem.c);
-                    let found = self.codes(&pieces.problem(c));
-                    codes = Some(Tensor::from_codes(
-                        arithmetic.accumulator,
-                        vec![problem.m, problem.n],
-                        &found,
-                    ));
-                }
-                let codes = codes.expect("there is a panel");
-                let plane = codes.planes().plane(0);
-                let row = |row| (0..problem.n).map(move |column| plane.code(row, column));
-                (0..problem.m).flat_map(row).collect()
-            }
+            Slots::List(slots) if !slots.is_empty() => self.list(recipe, problem, slots),
             _ => match problem.c {
                 None => vec![0; problem.m * problem.n],
                 Some(c) => all_codes(c),
             },
+        };
+        ops.told(Told::Chain {
+            chain,
+            problem,
+            result: codes[0],
+        });
+        codes
+    }
+
+    fn list(&mut self, recipe: &Recipe, problem: &Problem, slots: &[Slot]) -> Vec<u64> {
+        let Arithmetic {
+            step, accumulator, ..
+        } = self.replay.arithmetic;
+        // A sum that nothing rounds on the way must not be read on the way.
+        let panel = match step.rounds() {
+            true => PANEL.next_multiple_of(step.span()),
+            false => slots.len(),
+        };
+        let mut before: Option<Tensor> = None;
+        let mut codes = Vec::new();
+        for slots in slots.chunks(panel) {
+            let pieces = Pieces::gather(problem, slots, recipe.passes.as_ref());
+            let c = before.as_ref().map(Tensor::planes).or(problem.c);
+            codes = self.codes(&pieces.problem(c));
+            let shape = vec![problem.m, problem.n];
+            before = Some(Tensor::from_codes(*accumulator, shape, &codes));
         }
+        codes
     }
 
     /// The bare product of a part.

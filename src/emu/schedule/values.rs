@@ -199,6 +199,11 @@ impl Values {
         }
     }
 
+    /// Whether sums are multiplied with 1 and get no bias.
+    pub fn is_neutral(&self) -> bool {
+        [self.alpha, self.beta] == [ONE; 2] && self.bias.is_none()
+    }
+
     pub fn has_bias(&self) -> bool {
         self.bias.is_some()
     }

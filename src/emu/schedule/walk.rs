@@ -158,7 +158,7 @@ impl Walk {
     /// What the recipe leaves open and has to be said.
     pub fn new(recipe: &Recipe, k: usize, tile: ([usize; 2], [usize; 2])) -> Result<Walk, String> {
         let pieces = match &recipe.split {
-            Split::None {} | Split::Sliced { .. } => vec![0..k],
+            Split::None {} | Split::Sliced { .. } => std::iter::once(0..k).collect(),
             Split::Serial { slices } | Split::Workspace { slices, .. } => {
                 let slices =
                     slices.ok_or("the number of slices of K is not said; see --split-k")?;

@@ -1,0 +1,254 @@
+//! An element of D that a kernel's schedule makes of several chains: each chain, and every operation
+//! between them and after.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use super::chain::{Entry, Wish, chain};
+use super::element::Element;
+use super::{Dyadic, Number, Value};
+use crate::emu::schedule::{Exactly, Ops, Pieces, Recipe, Slots, Told, element_with};
+use crate::emu::{self, Replay};
+use crate::num::Format;
+
+/// What happens, in order.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A partial sum begins, counted from 1.
+    Partial { index: usize, count: usize },
+    /// A chain of the instruction.
+    Chain(Box<Chain>),
+    /// An operation in f32.
+    Operation(Operation),
+    /// A rounding to D's format.
+    Rounded {
+        from: Number,
+        to: Number,
+        /// The result less what was rounded; none for infinities and NaN.
+        off: Option<Dyadic>,
+    },
+}
+
+/// One accumulator of the tensor core from its start to where it is read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chain {
+    /// Which products, in their order.
+    pub products: String,
+    /// The k of its first product if they are consecutive: steps then count k as D's product does,
+    /// otherwise from the first product of the chain on.
+    pub first_k: Option<usize>,
+    /// The first step and the last, counted through all chains from 1; none for a chain without
+    /// products.
+    pub steps: Option<[usize; 2]>,
+    pub start: Number,
+    /// Its steps, if they are shown.
+    pub chain: Vec<Entry>,
+    pub result: Number,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Operation {
+    /// What it is for.
+    pub stage: &'static str,
+    /// `add`, `mul` or `fma`.
+    pub operation: &'static str,
+    pub operands: Vec<Number>,
+    pub result: Number,
+    /// The result less the exact one; none for infinities and NaN.
+    pub off: Option<Dyadic>,
+}
+
+/// Up to so many chains are shown step by step, unless steps are asked for.
+const FEW_CHAINS: usize = 3;
+
+/// Everything that happens to the element at `at`, and its code in D's format.
+pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64) {
+    let recipe = replay.kernel.expect("a schedule").recipe;
+    let recorder = Recorder {
+        exactly: Exactly {
+            nan: recipe.nan.0 as u32,
+        },
+        seen: &Mutex::new(Seen {
+            events: Vec::new(),
+            stage: "",
+            steps: 0,
+        }),
+        replay,
+        recipe,
+        wish,
+    };
+    let code = element_with(replay, at, recorder);
+    let mut seen = recorder.lock();
+    let mut events = std::mem::take(&mut seen.events);
+    let chains = events
+        .iter()
+        .filter(|e| matches!(e, Event::Chain(_)))
+        .count();
+    if *wish == Wish::Notable && chains > FEW_CHAINS {
+        for event in &mut events {
+            if let Event::Chain(chain) = event {
+                chain.chain.clear();
+            }
+        }
+    }
+    (events, code)
+}
+
+/// Takes down what it computes.
+#[derive(Clone, Copy)]
+struct Recorder<'r, 'a> {
+    exactly: Exactly,
+    seen: &'r Mutex<Seen>,
+    replay: &'r Replay<'a>,
+    recipe: &'r Recipe,
+    wish: &'r Wish,
+}
+
+struct Seen {
+    events: Vec<Event>,
+    stage: &'static str,
+    /// Of the chains so far.
+    steps: usize,
+}
+
+impl Recorder<'_, '_> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn operation(
+        &self,
+        operation: &'static str,
+        operands: &[u32],
+        exact: Value,
+        result: u32,
+    ) -> u32 {
+        let number = |code: u32| Number::new(Format::Fp32, code.into());
+        let mut seen = self.lock();
+        let stage = seen.stage;
+        seen.events.push(Event::Operation(Operation {
+            stage,
+            operation,
+            operands: operands.iter().map(|&code| number(code)).collect(),
+            result: number(result),
+            off: number(result).value().minus(&exact),
+        }));
+        result
+    }
+
+    fn chain(&self, told: &crate::emu::schedule::Chain, problem: &emu::Problem, result: u64) {
+        let arithmetic = self.replay.arithmetic;
+        let start = problem.c.map_or(0, |c| c.plane(0).code(0, 0));
+        let mut seen = self.lock();
+        let mut entries = Vec::new();
+        let mut steps = None;
+        if !told.slots.is_empty() {
+            let pieces;
+            let (part, first) = match &told.slots {
+                Slots::Range(k) => (problem.part_k(k.clone()), k.start),
+                Slots::List(slots) => {
+                    pieces = Pieces::gather(problem, slots, self.recipe.passes.as_ref());
+                    (pieces.problem(problem.c), 0)
+                }
+            };
+            let element = Element::new(&part, arithmetic, (0, 0, 0));
+            let accumulators = element.accumulators();
+            let before = seen.steps;
+            let (wish, shown) = self.local(before, element.steps());
+            if shown {
+                entries = chain(&element, &accumulators, &wish);
+                entries
+                    .iter_mut()
+                    .for_each(|entry| entry.shift(before, first));
+            }
+            seen.steps += element.steps();
+            steps = Some([before + 1, seen.steps]);
+        }
+        seen.events.push(Event::Chain(Box::new(Chain {
+            products: told.slots.describe(),
+            first_k: match &told.slots {
+                Slots::Range(k) => Some(k.start),
+                Slots::List(_) => None,
+            },
+            steps,
+            start: Number::new(arithmetic.accumulator, start),
+            chain: entries,
+            result: Number::new(arithmetic.accumulator, result),
+        })));
+    }
+
+    /// The wish as a chain counts its steps, and whether it is shown at all.
+    fn local(&self, before: usize, steps: usize) -> (Wish, bool) {
+        let Wish::These(wanted) = self.wish else {
+            return (self.wish.clone(), true);
+        };
+        let mine = wanted.range(before + 1..=before + steps);
+        let mine: BTreeSet<usize> = mine.map(|step| step - before).collect();
+        let any = !mine.is_empty();
+        (Wish::These(mine), any)
+    }
+}
+
+impl Ops for Recorder<'_, '_> {
+    fn add(self, x: u32, y: u32) -> u32 {
+        let exact = value(x).plus(&value(y));
+        self.operation("add", &[x, y], exact, self.exactly.add(x, y))
+    }
+
+    fn mul(self, x: u32, y: u32) -> u32 {
+        self.operation("mul", &[x, y], product(x, y), self.exactly.mul(x, y))
+    }
+
+    fn fma(self, x: u32, y: u32, z: u32) -> u32 {
+        let exact = product(x, y).plus(&value(z));
+        self.operation("fma", &[x, y, z], exact, self.exactly.fma(x, y, z))
+    }
+
+    fn told(self, told: Told) {
+        match told {
+            Told::Partial { count: 1, .. } => {}
+            Told::Partial { index, count } => self.lock().events.push(Event::Partial {
+                index: index + 1,
+                count,
+            }),
+            Told::Chain {
+                chain,
+                problem,
+                result,
+            } => self.chain(chain, problem, result),
+            Told::Stage(stage) => self.lock().stage = stage,
+            Told::Rounded { from, to } => {
+                let from = Number::new(Format::Fp32, from.into());
+                let to = Number::new(self.replay.format(), to);
+                self.lock().events.push(Event::Rounded {
+                    from,
+                    to,
+                    off: to.value().minus(&from.value()),
+                });
+            }
+        }
+    }
+}
+
+fn value(code: u32) -> Value {
+    Value::of(Format::Fp32, code.into())
+}
+
+fn product(x: u32, y: u32) -> Value {
+    let f32 = Format::Fp32;
+    let [a, b] = [x, y].map(|code| f32.unpack(code.into()));
+    let negative = a.negative != b.negative;
+    let infinite = a.is_infinite() || b.is_infinite();
+    if a.is_nan() || b.is_nan() || infinite && (a.is_zero() || b.is_zero()) {
+        return Value::Nan;
+    }
+    if infinite {
+        return Value::Infinite { negative };
+    }
+    let magnitude = u128::from(a.significand) * u128::from(b.significand);
+    let lsb = a.exponent + b.exponent - 2 * f32.fraction_bits() as i32;
+    Value::Finite(Dyadic::new(negative, magnitude, lsb))
+}
