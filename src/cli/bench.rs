@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Ending, show};
+use super::{Ending, bench_schedules, show};
 use crate::emu::step::Step;
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Plan, Platform, Problem, Replay};
 use crate::num::Format;
@@ -26,6 +26,7 @@ use crate::tensor::Tensor;
 Examples:
   tcverify bench
   tcverify bench --arch h100 --size 2048
+  tcverify bench --schedules
   tcverify bench --threads 1 --json")]
 pub struct Bench {
     /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
@@ -44,6 +45,10 @@ pub struct Bench {
     /// Measure the exact engine as well
     #[arg(long)]
     exact: bool,
+
+    /// Measure schedules of kernels instead, each beside the bare chain over K
+    #[arg(long, conflicts_with_all = ["arch", "exact"])]
+    schedules: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -69,6 +74,10 @@ impl Bench {
             self.size
         );
         ensure!(self.rounds > 0, "--rounds is 0; at least one is needed");
+        if self.schedules {
+            bench_schedules::run(self.size, self.rounds, self.json)?;
+            return Ok(Ending::Done);
+        }
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
         let choices = self.choices()?;
         if !self.json {
@@ -227,7 +236,7 @@ fn has_kernel(arithmetic: &Arithmetic) -> bool {
     Plan::of(arithmetic).is_some() || matches!(arithmetic.step, Step::IntegerSum(_))
 }
 
-fn timed(work: impl FnOnce()) -> Duration {
+pub(super) fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
@@ -270,11 +279,11 @@ impl Gemm {
     }
 }
 
-struct Random(SplitMix64);
+pub(super) struct Random(pub SplitMix64);
 
 impl Random {
     /// Integers, or finite numbers over a few binades below one, as activations and weights are.
-    fn matrix(&mut self, format: Format, n: usize) -> Tensor {
+    pub fn matrix(&mut self, format: Format, n: usize) -> Tensor {
         if format.is_integer() {
             let codes: Vec<_> = (0..n * n)
                 .map(|_| self.0.word() & format.max_code())

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::args::{OperandArgs, Tf32Input, any_format};
 use super::inputs::open;
 use super::progress::Meter;
+use super::schedule_search::ScheduleSearch;
 use super::{Ending, show};
+use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Problem, Scale, shape_text};
 use crate::generate::{PREFIX, Role};
 use crate::identify::{
@@ -19,8 +21,8 @@ use crate::io::Output;
 use crate::io::npy::NpyFile;
 use crate::num::Format;
 use crate::report::{
-    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other,
-    SampleSize, Tool,
+    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
+    Named, Other, SampleSize, SchedulesSearched, Tool,
 };
 use crate::tensor::{Planes, Tensor};
 
@@ -28,13 +30,15 @@ use crate::tensor::{Planes, Tensor};
 ///
 /// Every architecture, instruction and accumulation whose formats the files allow is tested on a
 /// growing sample of D; what gives the whole sample is replayed in full. Models that no element of
-/// this D can tell apart are all named, with operands on which they differ.
+/// this D can tell apart are all named, with operands on which they differ. Where no model alone gives D,
+/// the kernels' schedules are searched too: partial tiles, splits of K, promotion, permutations, scales.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   tcverify identify a.npy b.npy d.npy
   tcverify identify --dtype e4m3 --c c.npy a.npy b.npy d.npy
   tcverify identify --quick --json - a.npy b.npy d.npy
+  tcverify identify --dtype bf16 --schedules always a.npy b.npy d.npy
 
 Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
 model gives D, 1 none does, 2 anything else.")]
@@ -58,6 +62,15 @@ pub struct Identify {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype: Option<Format>,
 
+    /// Search schedules of kernels: if no model alone gives D, in any case, or not at all
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    schedules: Schedules,
+
+    /// Multiply-adds, in millions, that the search of schedules may spend before it stops; full replays
+    /// of what fits the sample not counted
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    budget: u64,
+
     /// Stop after the sample: nothing is replayed in full
     #[arg(long)]
     quick: bool,
@@ -79,16 +92,26 @@ pub struct Identify {
     json: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Schedules {
+    Auto,
+    Always,
+    Never,
+}
+
 /// Elements every candidate is tested on.
 const FIRST: usize = 64;
+
+/// Schedules that do not fit and are listed all the same, the nearest.
+const DISTANT: usize = 16;
 
 /// Pairs for which operands that separate them are looked for.
 const SEPARATED: usize = 12;
 
 /// A file as every format that it can be.
-struct Readings {
+pub(super) struct Readings {
     file: NpyFile,
-    tensors: BTreeMap<Format, Tensor>,
+    pub tensors: BTreeMap<Format, Tensor>,
 }
 
 impl Readings {
@@ -132,12 +155,12 @@ impl Readings {
         }
     }
 
-    fn has(&self, format: Format) -> bool {
+    pub fn has(&self, format: Format) -> bool {
         self.tensors.contains_key(&format)
     }
 }
 
-fn planes(readings: &Readings, format: Format, transpose: bool) -> Planes<'_> {
+pub(super) fn planes(readings: &Readings, format: Format, transpose: bool) -> Planes<'_> {
     let planes = readings.tensors[&format].planes();
     if transpose {
         planes.transposed()
@@ -146,12 +169,12 @@ fn planes(readings: &Readings, format: Format, transpose: bool) -> Planes<'_> {
     }
 }
 
-struct Files {
-    a: Readings,
-    b: Readings,
-    c: Option<Readings>,
-    scales: Option<[Readings; 2]>,
-    d: Readings,
+pub(super) struct Files {
+    pub a: Readings,
+    pub b: Readings,
+    pub c: Option<Readings>,
+    pub scales: Option<[Readings; 2]>,
+    pub d: Readings,
 }
 
 impl Files {
@@ -164,7 +187,7 @@ impl Files {
     }
 
     /// The problem in a candidate's formats.
-    fn given(
+    pub fn given(
         &self,
         args: &OperandArgs,
         formats: [Format; 4],
@@ -184,7 +207,11 @@ impl Files {
             )?;
         }
         let d = &self.d.tensors[&d];
-        Ok(Given { problem, d })
+        Ok(Given {
+            problem,
+            d,
+            values: Values::default(),
+        })
     }
 }
 
@@ -217,37 +244,71 @@ impl Identify {
             }
             _ => false,
         };
-        let found = candidates(
-            Catalogue::builtin(),
-            &Conditions {
+        let of = |c: &dyn Fn(Format) -> bool, d: &dyn Fn(Format) -> bool, scale| {
+            let conditions = Conditions {
                 a: &|format| files.a.has(format),
                 b: &|format| files.b.has(format),
-                c: &|format| files.c.as_ref().is_none_or(|c| c.has(format)),
-                d: &|format| files.d.has(format),
-                scale: &scale,
+                c,
+                d,
+                scale,
                 k: problem.k,
-            },
-        );
-        ensure!(
-            !found.is_empty(),
-            "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
-        );
+            };
+            candidates(Catalogue::builtin(), &conditions)
+        };
+        let c = |format| files.c.as_ref().is_none_or(|c| c.has(format));
+        let mut found = of(&c, &|format| files.d.has(format), &scale);
         let sample = Sample::of(&problem, self.sample as usize, FIRST, self.seed);
         let engine = self.operands.engine()?;
         let meter = Meter::new(problem.work());
-        let tested = search(
-            &found,
-            |candidate| self.given(&files, candidate),
-            &sample,
-            (!self.quick).then_some(engine),
-            &|work| meter.add(work),
+        let full = (!self.quick).then_some(engine);
+        let progress = |work| meter.add(work);
+        let given = |candidate: &Candidate| self.given(&files, candidate);
+        let mut tested = search(&found, given, &sample, full, &progress);
+        let fits = |tested: &[Tested]| tested.iter().any(|test| test.outcome.fits());
+        let wanted = match self.schedules {
+            Schedules::Never => false,
+            Schedules::Auto => !fits(&tested),
+            Schedules::Always => true,
+        };
+        let mut supposed = None;
+        if wanted {
+            // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
+            let base = of(&|_| true, &|_| true, &|scale: Option<Scale>| {
+                scale.is_none()
+            });
+            let lists = ScheduleSearch {
+                files: &files,
+                args: &self.operands,
+                problem: &problem,
+                sample: &sample,
+                budget: self.budget.saturating_mul(1_000_000),
+                full,
+            };
+            let more = lists.run(&base, &found, &tested, &progress);
+            let offset = found.len();
+            tested.extend(more.tested.into_iter().map(|test| Tested {
+                candidate: test.candidate + offset,
+                ..test
+            }));
+            found.extend(more.candidates);
+            crate::identify::sort(&mut tested, &sample);
+            supposed = Some(more.report);
+        }
+        ensure!(
+            !found.is_empty(),
+            "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
         );
         drop(meter);
         for readings in files.all() {
             readings.file.file().confirm_unchanged()?;
         }
-        let identification =
-            self.describe(&found, &tested, &sample, files.d.tensors[&any[3]].len());
+        let identification = self.describe(
+            &found,
+            &tested,
+            &sample,
+            files.d.tensors[&any[3]].len(),
+            supposed,
+        );
         self.publish(&identification, output)?;
         Ok(if identification.fits.is_empty() {
             Ending::Different
@@ -299,8 +360,10 @@ impl Identify {
         tested: &[Tested],
         sample: &Sample,
         elements: usize,
+        schedules: Option<SchedulesSearched>,
     ) -> Identification {
         let (mut fits, mut others, mut fitting) = (Vec::new(), Vec::new(), Vec::new());
+        let mut distant = 0;
         for test in tested {
             let candidate = &found[test.candidate];
             let model = self.model(candidate);
@@ -310,15 +373,19 @@ impl Identify {
                     fits.push(Fit { model, in_full });
                     fitting.push(candidate);
                 }
-                Outcome::Differs | Outcome::DiffersInFull { .. } => others.push(Other {
-                    model,
-                    tested: test.tested,
-                    agreed: test.agreed,
-                    mismatches: match test.outcome {
-                        Outcome::DiffersInFull { mismatches } => Some(mismatches),
-                        _ => None,
-                    },
-                }),
+                Outcome::Differs if candidate.schedule.is_some() && distant >= DISTANT => {}
+                Outcome::Differs | Outcome::DiffersInFull { .. } => {
+                    distant += usize::from(candidate.schedule.is_some());
+                    others.push(Other {
+                        model,
+                        tested: test.tested,
+                        agreed: test.agreed,
+                        mismatches: match test.outcome {
+                            Outcome::DiffersInFull { mismatches } => Some(mismatches),
+                            _ => None,
+                        },
+                    });
+                }
             }
         }
         let hex =
@@ -358,6 +425,7 @@ impl Identify {
                 most: sample.elements.len(),
             },
             candidates: found.len(),
+            schedules,
             separations: separations.collect(),
             fits,
             others,
@@ -398,6 +466,9 @@ impl Identify {
             if let Some(format) = candidate.convert_to {
                 option(format!("--d-dtype {format}"));
             }
+            if let Some(guess) = &candidate.schedule {
+                option(guess.options.clone());
+            }
             Named {
                 architecture: name.architecture.clone(),
                 instruction: name.instruction.clone(),
@@ -411,6 +482,15 @@ impl Identify {
             rounded_to: candidate.convert_to,
             summary: arithmetic.step.summary(),
             arithmetic,
+            schedule: candidate.schedule.as_ref().map(|guess| IdentifiedSchedule {
+                name: guess.preset.name.clone(),
+                title: guess.preset.title.clone(),
+                evidence: guess.preset.evidence,
+                options: guess.options.clone(),
+                summary: guess.recipe.summary(),
+                sha256: guess.recipe.sha256(),
+                recipe: guess.recipe.clone(),
+            }),
         }
     }
 

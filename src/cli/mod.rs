@@ -3,6 +3,7 @@
 mod archs;
 mod args;
 mod bench;
+mod bench_schedules;
 mod check;
 mod command_line;
 mod completions;
@@ -19,6 +20,7 @@ mod probe;
 mod progress;
 mod replay;
 mod schedule;
+mod schedule_search;
 mod schedules;
 mod show;
 

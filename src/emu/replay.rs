@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::fast::{Fast, Plan, Platform, integers};
-use super::schedule::{Kernel, Run};
+use super::schedule::{self, Kernel, Run};
 use super::step::{IntegerSum, Step};
 use super::{Arithmetic, Picked, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
@@ -370,11 +370,19 @@ impl<'a> Replay<'a> {
     fn convert(&self, code: u64) -> u64 {
         let from = self.arithmetic.accumulator;
         match self.convert_to {
-            Some(to) if to != from => {
-                // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
-                let nan = to.sign_mask() - 1;
-                round_code(from, code, to, Rounding::NearestEven, nan)
-            }
+            Some(to) if to != from => match (self.engine, to) {
+                (Engine::Fast(_), Format::Bf16) if from == Format::Fp32 => {
+                    schedule::to_bf16(code as u32).into()
+                }
+                (Engine::Fast(_), Format::Fp16) if from == Format::Fp32 => {
+                    schedule::to_fp16(code as u32).into()
+                }
+                _ => {
+                    // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
+                    let nan = to.sign_mask() - 1;
+                    round_code(from, code, to, Rounding::NearestEven, nan)
+                }
+            },
             _ => code,
         }
     }

@@ -1,5 +1,6 @@
 //! What could have computed a D, judged by formats alone.
 
+use super::Guess;
 use crate::emu::{Arithmetic, Catalogue, Evidence, Scale};
 use crate::num::Format;
 
@@ -10,6 +11,8 @@ pub struct Candidate {
     /// D is the result rounded to this format.
     pub convert_to: Option<Format>,
     pub names: Vec<Name>,
+    /// The kernel around it, if one is supposed.
+    pub schedule: Option<Guess>,
 }
 
 /// A rule of the catalogue by name.
@@ -58,6 +61,7 @@ pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candida
                                 arithmetic: arithmetic.clone(),
                                 convert_to,
                                 names: vec![name.clone()],
+                                schedule: None,
                             }),
                         }
                     }

@@ -1,6 +1,7 @@
 //! Testing candidates: a few elements, more of them, then all of D.
 
 use super::Candidate;
+use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Engine, Problem, Progress, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
@@ -11,6 +12,8 @@ use crate::tensor::Tensor;
 pub struct Given<'a> {
     pub problem: Problem<'a>,
     pub d: &'a Tensor,
+    /// What a schedule works with beside them.
+    pub values: Values,
 }
 
 /// Which elements are looked at before the rest.
@@ -83,6 +86,12 @@ pub fn search<'a>(
         .enumerate()
         .map(|(index, candidate)| test(index, candidate, &given(candidate), sample, full, progress))
         .collect();
+    sort(&mut tested, sample);
+    tested
+}
+
+/// The best first; of equals the one that comes first among the candidates.
+pub fn sort(tested: &mut [Tested], sample: &Sample) {
     tested.sort_by_key(|t| {
         let class = match t.outcome {
             Outcome::Fits | Outcome::FitsSample => 0,
@@ -95,7 +104,13 @@ pub fn search<'a>(
             t.candidate,
         )
     });
-    tested
+}
+
+impl Outcome {
+    /// Whether it gives everything that was looked at.
+    pub fn fits(self) -> bool {
+        matches!(self, Outcome::Fits | Outcome::FitsSample)
+    }
 }
 
 fn test(
@@ -111,7 +126,10 @@ fn test(
         arithmetic: &candidate.arithmetic,
         convert_to: candidate.convert_to,
         engine: full.unwrap_or(Engine::Exact),
-        kernel: None,
+        kernel: candidate
+            .schedule
+            .as_ref()
+            .map(|guess| Kernel::new(&guess.recipe, &given.values, &given.problem)),
     };
     let planes = given.d.planes();
     let count = |elements: &[Element]| {
@@ -135,7 +153,8 @@ fn test(
         agreed += count(&sample.elements[tested..next]);
         tested = next;
         // Nearly all: a few tampered elements, perhaps, and worth counting.
-        let nearly = 10 * agreed >= 9 * tested;
+        // Schedules are too many for that, and a wrong one often gives most of D.
+        let nearly = 10 * agreed >= 9 * tested && candidate.schedule.is_none();
         if agreed < tested && (full.is_none() || !nearly) {
             return outcome(Outcome::Differs, tested, agreed);
         }

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::Tool;
+use crate::emu::schedule::Recipe;
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::{Format, decimal};
 
@@ -22,6 +23,9 @@ pub struct Identification {
     pub sample: SampleSize,
     /// Candidates that were tested.
     pub candidates: usize,
+    /// If schedules were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<SchedulesSearched>,
     /// Those that give D, in the catalogue's order.
     pub fits: Vec<Fit>,
     /// Operands on which two of `fits` differ.
@@ -38,6 +42,30 @@ pub struct SampleSize {
     pub most: usize,
 }
 
+/// How far the search of schedules went.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchedulesSearched {
+    /// Arithmetics under schedules that were tested; those that the budget had no room for.
+    pub tested: usize,
+    pub untested: usize,
+    /// Elements that each was tested on first.
+    pub first: usize,
+    /// In multiply-adds.
+    pub budget: u64,
+}
+
+/// A kernel's schedule by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct IdentifiedSchedule {
+    pub name: String,
+    pub title: String,
+    pub evidence: Evidence,
+    pub options: String,
+    pub summary: String,
+    pub sha256: String,
+    pub recipe: Recipe,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Identified {
     pub arithmetic: Arithmetic,
@@ -46,6 +74,8 @@ pub struct Identified {
     pub rounded_to: Option<Format>,
     pub summary: String,
     pub names: Vec<Named>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<IdentifiedSchedule>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -140,20 +170,37 @@ impl Identification {
             };
             writeln!(
                 out,
-                "  {agreement:<14} {} {}{more}: {}",
+                "  {agreement:<14} {} {}{more}: {}{}",
                 name.architecture,
                 name.instruction,
-                formats(&other.model)
+                formats(&other.model),
+                match &other.model.schedule {
+                    Some(schedule) => format!("; {}", schedule.options),
+                    None => String::new(),
+                }
             )?;
         }
         if self.others.len() > LISTED {
             let more = self.others.len() - LISTED;
             writeln!(out, "  {more} more do not fit either")?;
         }
+        if let Some(searched) = &self.schedules
+            && searched.untested > 0
+        {
+            writeln!(
+                out,
+                "  {CAUTION}{} more, under other schedules, were not tested: see --budget{CAUTION:#}",
+                searched.untested
+            )?;
+        }
         Ok(())
     }
 
     fn headline(&self, out: &mut dyn Write) -> io::Result<()> {
+        let under = match &self.schedules {
+            None => String::new(),
+            Some(searched) => format!(" ({} of them under schedules of kernels)", searched.tested),
+        };
         let all = match self.fits.iter().all(|fit| fit.in_full) {
             true => format!("all {} elements of D", self.elements),
             false => format!("{} sampled elements of D", self.sample.most),
@@ -161,17 +208,17 @@ impl Identification {
         match self.fits.as_slice() {
             [] => writeln!(
                 out,
-                "{BAD}NONE{BAD:#}  of {} models gives this D\n",
+                "{BAD}NONE{BAD:#}  of {} models{under} gives this D\n",
                 self.candidates
             ),
             [_] => writeln!(
                 out,
-                "{GOOD}ONE{GOOD:#}  of {} models gives {all}\n",
+                "{GOOD}ONE{GOOD:#}  of {} models{under} gives {all}\n",
                 self.candidates
             ),
             fits => writeln!(
                 out,
-                "{CAUTION}{}{CAUTION:#}  of {} models give {all}; this D cannot tell them apart\n",
+                "{CAUTION}{}{CAUTION:#}  of {} models{under} give {all}; this D cannot tell them apart\n",
                 fits.len(),
                 self.candidates
             ),
@@ -180,6 +227,11 @@ impl Identification {
 
     fn separation(&self, apart: &Apart, out: &mut dyn Write) -> io::Result<()> {
         let first = &self.fits[apart.between[0]].model;
+        let under = |model: &Identified| model.schedule.is_some();
+        if under(first) || under(&self.fits[apart.between[1]].model) {
+            // Schedules show on long products, for which operands are not searched.
+            return Ok(());
+        }
         if !apart.comparable {
             return writeln!(
                 out,
@@ -240,7 +292,11 @@ impl Identified {
 
 fn heading(model: &Identified, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}", formats(model))?;
-    writeln!(out, "    {}", model.summary)
+    writeln!(out, "    {}", model.summary)?;
+    if let Some(schedule) = &model.schedule {
+        writeln!(out, "    {}: {}", schedule.name, schedule.summary)?;
+    }
+    Ok(())
 }
 
 /// `fp16*fp16 -> fp32, rounded to bf16`.

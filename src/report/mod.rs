@@ -15,7 +15,8 @@ pub use document::{
     Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use identification::{
-    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other, SampleSize,
+    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
+    Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::Json;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};

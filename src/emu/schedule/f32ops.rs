@@ -4,9 +4,10 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic, which IEEE
 //! 754 obliges to the same results.
 
+use super::values::f32_code;
 use super::walk::Chain;
 use crate::emu::Problem;
-use crate::num::{Format, Rounding, Target, fma};
+use crate::num::{Format, Rounding, Target, fma, round_code, saturate_code};
 
 /// Arithmetic on f32 codes.
 pub trait Ops: Copy + Send + Sync {
@@ -16,6 +17,14 @@ pub trait Ops: Copy + Send + Sync {
     fn mul(self, x: u32, y: u32) -> u32;
     /// `x * y + z`, rounded once.
     fn fma(self, x: u32, y: u32, z: u32) -> u32;
+    /// `x` rounded to nearest even to a result's format.
+    fn round(self, x: u32, to: Format) -> u64 {
+        round_result(x, to)
+    }
+    /// A code of a result's format as f32.
+    fn widen(self, code: u64, from: Format) -> u32 {
+        f32_code(from, code)
+    }
     /// What happens around the operations, for whoever explains them.
     #[inline(always)]
     fn told(self, _: Told) {}
@@ -36,6 +45,19 @@ pub enum Told<'t> {
     Stage(&'static str),
     /// A rounding to D's format.
     Rounded { from: u32, to: u64 },
+}
+
+/// An f32 as a code of a result's format: FP8 saturates; every NaN becomes the one whose bits are all
+/// ones but for the sign, as NVIDIA's conversions return it (PTX ISA, `cvt`).
+pub fn round_result(x: u32, to: Format) -> u64 {
+    match to {
+        Format::Fp32 => x.into(),
+        Format::E4m3 | Format::E5m2 => saturate_code(Format::Fp32, x.into(), to),
+        _ => {
+            let nan = to.sign_mask() - 1;
+            round_code(Format::Fp32, x.into(), to, Rounding::NearestEven, nan)
+        }
+    }
 }
 
 /// In integers.
@@ -94,6 +116,56 @@ impl Ops for Natively {
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
         self.code(f32::from_bits(x).mul_add(f32::from_bits(y), f32::from_bits(z)))
     }
+
+    #[inline(always)]
+    fn round(self, x: u32, to: Format) -> u64 {
+        match to {
+            Format::Bf16 => to_bf16(x).into(),
+            Format::Fp16 => to_fp16(x).into(),
+            _ => round_result(x, to),
+        }
+    }
+
+    #[inline(always)]
+    fn widen(self, code: u64, from: Format) -> u32 {
+        match from {
+            Format::Fp32 => code as u32,
+            Format::Bf16 => (code as u32) << 16,
+            _ => f32_code(from, code),
+        }
+    }
+}
+
+/// An f32 as BF16: a carry out of the fraction belongs into the exponent, up to infinity.
+#[inline(always)]
+pub fn to_bf16(x: u32) -> u16 {
+    let even = x >> 16 & 1;
+    let rounded = (x.wrapping_add(0x7fff + even) >> 16) as u16;
+    if x << 1 > 0xff00_0000 {
+        0x7fff
+    } else {
+        rounded
+    }
+}
+
+/// An f32 as FP16.
+#[inline(always)]
+pub fn to_fp16(x: u32) -> u16 {
+    let sign = (x >> 16 & 0x8000) as u16;
+    let magnitude = x & 0x7fff_ffff;
+    // Adding a half leaves a sum whose last bit is FP16's smallest number.
+    let subnormal = (f32::from_bits(magnitude) + 0.5)
+        .to_bits()
+        .wrapping_sub(0x3f00_0000);
+    let even = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + even) >> 13;
+    let code = match magnitude {
+        0..0x3880_0000 => subnormal,
+        0x3880_0000..0x4780_0000 => normal,
+        0x4780_0000..=0x7f80_0000 => 0x7c00,
+        _ => return 0x7fff,
+    };
+    sign | code as u16
 }
 
 #[cfg(test)]
@@ -147,6 +219,29 @@ mod tests {
                 natively.fma(x, y, z),
                 "{x:x} * {y:x} + {z:x}"
             );
+        }
+    }
+
+    /// Every upper half with lower ones around all the boundaries, and any codes.
+    #[test]
+    fn both_round_to_the_same_bits() {
+        let natively = Natively { nan: 0x7fff_ffff };
+        let mut random = SplitMix64(2);
+        let lower = [
+            0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x7fff, 0x8000, 0x8001, 0xffff,
+        ];
+        let uppers = 0..1u32 << 16;
+        let mut codes: Vec<u32> = uppers.flat_map(|x| lower.map(|y| x << 16 | y)).collect();
+        codes.extend((0..500_000).map(|_| random.word() as u32));
+        for x in codes {
+            for to in [Format::Bf16, Format::Fp16] {
+                assert_eq!(natively.round(x, to), round_result(x, to), "{x:x} to {to}");
+            }
+        }
+        for code in 0..1u64 << 16 {
+            for from in [Format::Bf16, Format::Fp16] {
+                assert_eq!(natively.widen(code, from), f32_code(from, code), "{code:x}");
+            }
         }
     }
 

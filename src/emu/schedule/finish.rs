@@ -3,7 +3,7 @@
 use super::f32ops::{Ops, Told};
 use super::values::{ONE, f32_code};
 use super::{Combine, Kernel, Multiply, ScaledAt};
-use crate::num::{Format, Rounding, round_code, saturate_code};
+use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Planes;
 
 /// What the sums of a part go through.
@@ -32,18 +32,33 @@ impl Multiply {
 
 impl<O: Ops> Finish<'_, O> {
     /// The codes of D of a row of the part.
-    pub fn row(&self, row: usize, sums: &[u32]) -> Vec<u64> {
-        let elements = sums.iter().enumerate();
-        elements
-            .map(|(column, &sum)| self.element(row, column, sum))
-            .collect()
+    #[inline(always)]
+    pub fn row(&self, row: usize, sums: &[u32], out: &mut [u64]) {
+        let integers = [self.accumulator, self.result] == [Format::Int32; 2];
+        if integers || self.is_bare() {
+            for (out, &sum) in out.iter_mut().zip(sums) {
+                *out = match integers {
+                    true => sum.into(),
+                    false => self.round(sum),
+                };
+            }
+            return;
+        }
+        for (column, (out, &sum)) in out.iter_mut().zip(sums).enumerate() {
+            *out = self.round(self.before_rounding(row, column, sum));
+        }
     }
 
-    fn element(&self, row: usize, column: usize, sum: u32) -> u64 {
-        if self.accumulator == Format::Int32 && self.result == Format::Int32 {
-            return sum.into();
-        }
-        self.round(self.before_rounding(row, column, sum))
+    /// Whether nothing is left to do but rounding.
+    fn is_bare(&self) -> bool {
+        let scaled = self.kernel.recipe.scales.as_ref();
+        let scaled = scaled.is_some_and(|scaling| scaling.at == ScaledAt::Epilogue);
+        let values = self.kernel.values;
+        self.accumulator == Format::Fp32
+            && self.c.is_none()
+            && !scaled
+            && values.alpha == ONE
+            && !values.has_bias()
     }
 
     /// D before its conversion, in f32.
@@ -99,6 +114,7 @@ impl<O: Ops> Finish<'_, O> {
     }
 
     /// `alpha * sum + beta * c`.
+    #[inline(always)]
     fn combine(&self, sum: u32, c: u32, beta: u32) -> u32 {
         let alpha = self.kernel.values.alpha;
         let addend = self.ops.mul(beta, c);
@@ -109,37 +125,28 @@ impl<O: Ops> Finish<'_, O> {
     }
 
     /// D after one more slice of a serial split: what is stored counts once.
+    #[inline(always)]
     pub fn serial(&self, stored: u64, sum: u32) -> u64 {
         self.ops.told(Told::Stage("added to D as it is stored"));
         self.round(self.combine(sum, self.widen(stored), ONE))
     }
 
     /// A code of D's format as f32.
+    #[inline(always)]
     pub fn widen(&self, code: u64) -> u32 {
-        f32_code(self.result, code)
+        self.ops.widen(code, self.result)
     }
 
     /// An f32 as a code of D's format.
+    #[inline(always)]
     pub fn round(&self, code: u32) -> u64 {
-        let rounded = match self.result {
-            Format::Fp32 => return code.into(),
-            Format::E4m3 | Format::E5m2 => saturate_code(Format::Fp32, code.into(), self.result),
-            // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
-            result => {
-                let nan = result.sign_mask() - 1;
-                round_code(
-                    Format::Fp32,
-                    code.into(),
-                    result,
-                    Rounding::NearestEven,
-                    nan,
-                )
-            }
-        };
-        self.ops.told(Told::Rounded {
-            from: code,
-            to: rounded,
-        });
+        let rounded = self.ops.round(code, self.result);
+        if self.result != Format::Fp32 {
+            self.ops.told(Told::Rounded {
+                from: code,
+                to: rounded,
+            });
+        }
         rounded
     }
 }

@@ -18,7 +18,7 @@ mod summary;
 mod values;
 mod walk;
 
-pub(crate) use f32ops::{Exactly, Ops, Told};
+pub(crate) use f32ops::{Exactly, Ops, Told, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub(crate) use pieces::Pieces;
 pub use recipe::{
@@ -29,4 +29,4 @@ pub(in crate::emu) use run::Run;
 pub(crate) use run::element_with;
 pub use run::{Kernel, Place};
 pub use values::{Values, scale_shapes};
-pub use walk::{Chain, Slot, Slots, Walk};
+pub use walk::{Chain, Partial, Slot, Slots, Walk};

@@ -41,6 +41,8 @@ const ROWS: usize = 1024;
 const COLUMNS: usize = 8192;
 const PANEL: usize = 4096;
 
+const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say --d-dtype";
+
 impl<'a> Kernel<'a> {
     /// For all of a product's D.
     pub fn new(recipe: &'a Recipe, values: &'a Values, problem: &Problem) -> Kernel<'a> {
@@ -86,7 +88,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Refuses a product that the schedule cannot be about.
+    /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
     ///
     /// # Errors
     /// A sentence that says why, and what to do.
@@ -107,6 +109,23 @@ impl<'a> Kernel<'a> {
                 shape_text(&b)
             ));
         }
+        let finished = values.has_bias() || values.alpha != ONE;
+        if result == Format::Int32 && finished {
+            return Err(NO_INTEGER_EPILOGUE.into());
+        }
+        Kernel::suits(recipe, arithmetic, problem, result)
+    }
+
+    /// Refuses a product that the schedule cannot be about.
+    ///
+    /// # Errors
+    /// A sentence that says why.
+    pub fn suits(
+        recipe: &Recipe,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        result: Format,
+    ) -> Result<(), String> {
         let accumulator = arithmetic.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Int32) {
             return Err(format!(
@@ -127,10 +146,8 @@ impl<'a> Kernel<'a> {
                         .into(),
                 );
             }
-            let finished = recipe.scales.is_some()
-                || values.has_bias()
-                || values.alpha != ONE
-                || recipe.addend == Addend::Epilogue && problem.c.is_some();
+            let finished =
+                recipe.scales.is_some() || recipe.addend == Addend::Epilogue && problem.c.is_some();
             if result == Format::Int32 && finished {
                 return Err("an epilogue in f32 has no int32 result; say --d-dtype".into());
             }
@@ -349,7 +366,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let first = next(self).expect("a walk has a partial sum");
         match &recipe.split {
             Split::Serial { .. } => {
-                let mut d = self.rows(first, n, |row, sums| finish.row(row, sums));
+                let mut d = self.finished(&finish, &first, n);
                 while let Some(sums) = next(self) {
                     self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum));
                 }
@@ -370,7 +387,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 while let Some(sums) = next(self) {
                     self.update(&mut total, &sums, n, added);
                 }
-                self.rows(total, n, |row, sums| finish.row(row, sums))
+                self.finished(&finish, &total, n)
             }
             _ => {
                 let mut total = first;
@@ -380,7 +397,7 @@ impl<'a, 'r> Run<'a, 'r> {
                         ops.add(*total, sum)
                     });
                 }
-                self.rows(total, n, |row, sums| finish.row(row, sums))
+                self.finished(&finish, &total, n)
             }
         }
     }
@@ -403,15 +420,11 @@ impl<'a, 'r> Run<'a, 'r> {
         });
     }
 
-    fn rows(
-        &self,
-        sums: Vec<u32>,
-        n: usize,
-        row: impl Fn(usize, &[u32]) -> Vec<u64> + Sync,
-    ) -> Vec<u64> {
-        let rows = sums.par_chunks(n).enumerate();
-        rows.flat_map_iter(|(i, sums)| self.wide(|| row(i, sums)))
-            .collect()
+    fn finished<O: Ops>(&self, finish: &Finish<O>, sums: &[u32], n: usize) -> Vec<u64> {
+        let mut d = vec![0; sums.len()];
+        let rows = d.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
+        rows.for_each(|(row, (out, sums))| self.wide(|| finish.row(row, sums, out)));
+        d
     }
 
     /// Compiled for the vectors of the platform.
