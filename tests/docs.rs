@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tcverify::emu::model::{Architecture, Instruction, Rule};
+use tcverify::emu::schedule::presets;
 use tcverify::emu::{Arithmetic, Catalogue, Evidence};
 use tcverify::num::Format::{self, *};
 
@@ -26,6 +27,45 @@ fn the_readme_shows_the_catalogue() {
         let (_, after) = rest.split_once(END).expect("README.md has the end marker");
         format!("{before}{BEGIN}\n{}\n{END}{after}", overview())
     });
+}
+
+#[test]
+fn the_page_of_schedules_lists_the_presets() {
+    keep("docs/schedules.md", |old| {
+        let (before, rest) = old.split_once(BEGIN).expect("the page has the marker");
+        let (_, after) = rest.split_once(END).expect("the page has the end marker");
+        format!("{before}{BEGIN}\n{}\n{END}{after}", schedules())
+    });
+}
+
+/// The presets, with the sources of their constants.
+fn schedules() -> String {
+    let mut text = String::from("## The built-in schedules\n");
+    for schedule in presets() {
+        let name = &schedule.name;
+        write!(text, "\n### `{name}`: {}\n\n", schedule.title).unwrap();
+        let summary = schedule.recipe.summary();
+        writeln!(text, "{summary}. Evidence: {}.", schedule.evidence).unwrap();
+        for note in &schedule.notes {
+            write!(text, "\n{note}\n").unwrap();
+        }
+        text += "\n| constants | evidence | source | note |\n|---|---|---|---|\n";
+        for (constant, known) in &schedule.known_by {
+            let note = known.note.as_deref().unwrap_or_default();
+            let source = known.source.join(", ");
+            let evidence = known.evidence;
+            writeln!(text, "| `{constant}` | {evidence} | {source} | {note} |").unwrap();
+        }
+    }
+    let mut sources = std::collections::BTreeMap::new();
+    presets()
+        .iter()
+        .for_each(|schedule| sources.extend(&schedule.sources));
+    text += "\n### Sources\n\n";
+    for (key, source) in sources {
+        writeln!(text, "- `{key}`: {}", source.replace('*', "\\*")).unwrap();
+    }
+    text
 }
 
 #[test]

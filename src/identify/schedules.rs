@@ -100,8 +100,8 @@ impl List<'_> {
         }
         for slices in SLICES {
             for (name, kept) in [
-                ("cublas-workspace", Some(Partials::Result)),
                 ("cutlass-splitk-parallel", Some(Partials::F32)),
+                ("cublas-workspace", Some(Partials::Result)),
                 ("cublas-splitk-serial", None),
             ] {
                 for tile in TILES {
@@ -192,17 +192,23 @@ impl List<'_> {
 impl List<'_> {
     /// A walk that computes the same, in the form that all such have; and what it does not say.
     fn canonical(&self, split: &Split, mut walk: Walk) -> (Walk, String) {
+        let empty = |partial: &Partial| partial.chains.iter().all(|chain| chain.slots.is_empty());
         let Split::Workspace { partials, .. } = split else {
+            // +0 changes a sum once at the most.
+            let mut empties = 0;
+            walk.partials.retain(|partial| {
+                empties += usize::from(empty(partial));
+                !empty(partial) || empties == 1
+            });
             let kind = match split {
                 _ if walk.partials.len() == 1 => "",
-                Split::Serial { .. } => "serial",
+                Split::Serial { .. } if self.result != Format::Fp32 => "serial",
                 _ => "added up",
             };
             return (walk, kind.into());
         };
         // +0 more changes no sum that starts from +0.
-        walk.partials
-            .retain(|partial| partial.chains.iter().any(|chain| !chain.slots.is_empty()));
+        walk.partials.retain(|partial| !empty(partial));
         let kept = *partials == Partials::F32 || self.result == Format::Fp32;
         if kept && walk.partials.iter().all(|partial| !partial.promoted) {
             // The sum in the workspace is a main accumulator.

@@ -10,6 +10,7 @@ mod asked;
 mod big;
 mod by_hand;
 mod every_rule;
+mod scheduled;
 mod search;
 mod text;
 mod usage;

@@ -7,4 +7,5 @@ mod support;
 
 mod captured;
 mod files;
+mod schedules;
 mod separations;

@@ -1,0 +1,144 @@
+//! Kernels: every chain, every operation between and after them, and the element that the replay computes.
+
+use serde_json::Value;
+
+use crate::support::Folder;
+
+const OPERANDS: &str = "generate:3:normal:9x200 generate:3:normal:200x33";
+
+fn explain(folder: &Folder, product: &str, more: &str) -> Value {
+    let run = folder.tcverify(&format!(
+        "explain {product} {OPERANDS} d.npy --at 7,32 --json {more}"
+    ));
+    run.expect(0).json()
+}
+
+fn events<'a>(explanation: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    let events = explanation["kernel"]["events"].as_array().unwrap();
+    events.iter().filter(move |event| event["event"] == kind)
+}
+
+/// The last number of every trace is the element that `replay` wrote, which `explain` compares.
+#[test]
+fn every_schedule_ends_in_the_replayed_element() {
+    for (arch, dtype, schedule, chains) in [
+        ("a100", "bf16", "cutlass-sm80", 1),
+        ("a100", "bf16", "cute-sm80", 1),
+        ("a100", "bf16", "cublas-workspace --split-k 3", 3),
+        ("a100", "bf16", "cublas-splitk-serial --split-k 5", 5),
+        ("a100", "bf16", "cublas-sliced", 2),
+        ("a100", "tf32", "cutlass-3xtf32-staged", 8),
+        ("h100", "e4m3", "cutlass-fp8-promote", 2),
+        ("h100", "bf16", "cutlass-stream-k --workers 3", 3),
+    ] {
+        let folder = Folder::new();
+        let product = format!("--arch {arch} --dtype {dtype} --d-dtype bf16 --schedule {schedule}");
+        folder
+            .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
+            .expect(0);
+        let explanation = explain(&folder, &product, "");
+        assert_eq!(explanation["given"]["same"], true, "{schedule}");
+        assert_eq!(events(&explanation, "chain").count(), chains, "{schedule}");
+        let last = events(&explanation, "rounded").last().unwrap();
+        assert_eq!(last["to"]["code"], explanation["computed"]["code"]);
+        // Steps are counted through all chains.
+        let mut next = 1;
+        for chain in events(&explanation, "chain") {
+            if let Some(steps) = chain["steps"].as_array() {
+                assert_eq!(steps[0], next, "{schedule}");
+                next = steps[1].as_u64().unwrap() + 1;
+            }
+        }
+        assert_eq!(explanation["steps"], next - 1, "{schedule}");
+    }
+}
+
+#[test]
+fn partial_sums_are_shown_with_their_roundings() {
+    let folder = Folder::new();
+    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
+    folder
+        .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
+        .expect(0);
+    let explanation = explain(&folder, product, "");
+    assert_eq!(events(&explanation, "partial").count(), 3);
+    // Each partial sum is rounded to BF16, and so is the total.
+    assert_eq!(events(&explanation, "rounded").count(), 4);
+    let sums: Vec<_> = events(&explanation, "operation").collect();
+    assert_eq!(sums.len(), 3);
+    assert_eq!(sums[0]["stage"], "sum of partial sums");
+    assert_eq!(sums[0]["operands"][0]["code"], "00000000");
+    // What one addition gives is what the next one starts from.
+    for pair in sums.windows(2) {
+        assert_eq!(pair[0]["result"]["code"], pair[1]["operands"][0]["code"]);
+    }
+    let text = folder
+        .tcverify(&format!("explain {product} {OPERANDS} d.npy --at 7,32"))
+        .expect(0)
+        .stdout;
+    for words in [
+        "partial sum 2 of 3",
+        "chain over k 96..192 (steps 13 to 24)",
+        "sum of partial sums",
+        "to bf16",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+}
+
+/// Few chains are shown step by step, many only if somebody asks.
+#[test]
+fn steps_of_many_chains_are_shown_when_asked_for() {
+    let folder = Folder::new();
+    let product =
+        "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-splitk-serial --split-k 5";
+    folder
+        .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
+        .expect(0);
+    let shown = |explanation: &Value| -> Vec<usize> {
+        let chains = events(explanation, "chain");
+        let length = |chain: &Value| chain["chain"].as_array().unwrap().len();
+        chains.map(length).collect()
+    };
+    let few = explain(&folder, product, "");
+    assert_eq!(shown(&few), [0; 5]);
+    let asked = explain(&folder, product, "--steps 10");
+    let entries = shown(&asked);
+    assert!(
+        entries[1] > 0 && entries[0] == 0 && entries[4] == 0,
+        "{entries:?}"
+    );
+    let chain = events(&asked, "chain").nth(1).unwrap();
+    let entries = chain["chain"].as_array().unwrap();
+    let step = entries.iter().find(|entry| entry["step"] == 10).unwrap();
+    // Eight products a step, eight steps in the slice before.
+    assert_eq!(step["k"], serde_json::json!([72, 80]));
+    assert_eq!(step["products"][0]["k"], 72);
+    folder
+        .tcverify(&format!(
+            "explain {product} {OPERANDS} --at 7,32 --steps 99"
+        ))
+        .expect(2);
+}
+
+#[test]
+fn check_names_the_schedule_in_its_command_to_explain() {
+    let folder = Folder::new();
+    let product = "--arch a100 --dtype bf16 --d-dtype bf16";
+    let workspace = "--schedule cublas-workspace --split-k 3";
+    folder
+        .tcverify(&format!("replay {product} {workspace} {OPERANDS} -o d.npy"))
+        .expect(0);
+    let other = "--schedule cublas-workspace --split-k 4 --tile-k 16";
+    let run = folder
+        .tcverify(&format!("check {product} {other} {OPERANDS} d.npy"))
+        .expect(1);
+    let lines: Vec<_> = run.stdout.lines().map(str::trim).collect();
+    let command = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("tcverify explain "))
+        .unwrap();
+    let options = "--schedule cublas-workspace --tile-k 16 --split-k 4";
+    assert!(command.contains(options), "{command}");
+    folder.tcverify(&format!("explain {command}")).expect(1);
+}
