@@ -15,8 +15,7 @@ use crate::generate::{PREFIX, Role};
 use crate::identify::{
     Candidate, Conditions, Given, Outcome, Sample, Tested, candidates, search, separate,
 };
-use crate::io::Output;
-use crate::io::npy::NpyFile;
+use crate::io::{Output, Source};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other,
@@ -87,7 +86,7 @@ const SEPARATED: usize = 12;
 
 /// A file as every format that it can be.
 struct Readings {
-    file: NpyFile,
+    file: Source,
     tensors: BTreeMap<Format, Tensor>,
 }
 
@@ -102,7 +101,7 @@ impl Readings {
                 path.display()
             ),
             (true, Some(format)) => open(path, format, role)?,
-            (false, _) => NpyFile::open(path)?,
+            (false, _) => Source::open(path)?,
         };
         let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
         let mut tensors = BTreeMap::new();

@@ -15,7 +15,7 @@ pub struct Descr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(in crate::io) enum Kind {
     /// IEEE floats: each element is a number.
     Float(Format),
     /// Opaque bytes: each element is a code of a format named elsewhere.
@@ -27,6 +27,16 @@ enum Kind {
 }
 
 impl Descr {
+    /// A little-endian type that another kind of file calls `text`.
+    pub(in crate::io) fn foreign(text: String, kind: Kind, width: usize) -> Descr {
+        Descr {
+            text,
+            kind,
+            width,
+            big_endian: false,
+        }
+    }
+
     /// Understands the `descr` of a header.
     ///
     /// # Errors
@@ -92,7 +102,7 @@ impl Descr {
         })
     }
 
-    /// As written in the header.
+    /// As written in the header; of other files than `.npy` with their kind before it.
     pub fn text(&self) -> &str {
         &self.text
     }
