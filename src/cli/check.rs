@@ -56,7 +56,7 @@ pub struct Check {
     #[command(flatten)]
     operands: OperandArgs,
 
-    /// The captured D, as .npy
+    /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy", required_unless_present = "d_digest")]
     d: Option<PathBuf>,
 

@@ -19,7 +19,7 @@ use crate::num::Format;
 /// order. The payload digest of D is what 'check --d-digest' expects.
 #[derive(Args)]
 pub struct Digest {
-    /// Arrays, as .npy
+    /// Arrays: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "X.npy", required = true)]
     files: Vec<PathBuf>,
 

@@ -13,6 +13,7 @@ mod generate;
 mod identify;
 mod infer;
 mod inputs;
+mod inspect;
 mod model_file;
 mod part;
 mod probe;
@@ -63,6 +64,7 @@ enum Command {
     Replay(replay::Replay),
     Generate(generate::Generate),
     Digest(digest::Digest),
+    Inspect(inspect::Inspect),
     Archs(archs::Archs),
     Bench(bench::Bench),
     Probe(probe::Probe),
@@ -105,6 +107,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Replay(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),
+        Command::Inspect(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),

@@ -226,7 +226,7 @@ impl Member {
     }
 
     fn inflate(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let damaged = || "its compressed data are damaged";
+        let damaged = || "cannot be inflated";
         let mut decoder = flate2::bufread::DeflateDecoder::new(data);
         // The header first: it tells how long the whole may be at most.
         let mut inflated = Vec::new();

@@ -122,6 +122,17 @@ impl Descr {
         }
     }
 
+    /// The format of the numbers that elements are, where the descr says it: as
+    /// [`Descr::own_format`], and integers that are of a format known here.
+    pub fn number_format(&self) -> Option<Format> {
+        match (self.kind, self.width) {
+            (Kind::Integer { signed: true }, 1) => Some(Format::Int8),
+            (Kind::Integer { signed: false }, 1) => Some(Format::Uint8),
+            (Kind::Integer { signed: true }, 4) => Some(Format::Int32),
+            _ => self.own_format(),
+        }
+    }
+
     /// The format as which elements keep their stored bits: their own, or for codes a format of
     /// that width whose every code is taken as it is.
     pub fn as_stored(&self) -> Format {
