@@ -93,8 +93,9 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
         "its directory has {count} members, but is said to have {}",
         archive.entries_hint()
     );
-    check_end(file, usize::try_from(archive.directory_offset())?, end)?;
-    places.push((usize::try_from(archive.directory_offset())?, end));
+    let start = usize::try_from(archive.directory_offset())?;
+    check_end(file, count, start, end)?;
+    places.push((start, end));
     places.sort_unstable();
     ensure!(
         places[0].0 == 0,
@@ -110,7 +111,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
 
 /// Every reader must find the same directory: it ends where the records begin that tell where it is,
 /// and they end with the file.
-fn check_end(file: &[u8], start: usize, end: usize) -> Result<()> {
+fn check_end(file: &[u8], count: u64, start: usize, end: usize) -> Result<()> {
     let number = |at: usize, width: usize| -> Option<u64> {
         let mut bytes = [0; 8];
         bytes[..width].copy_from_slice(file.get(at..at + width)?);
@@ -123,17 +124,26 @@ fn check_end(file: &[u8], start: usize, end: usize) -> Result<()> {
         "has a comment or other bytes after its directory"
     );
     let locator = last.saturating_sub(LOCATOR);
-    let fits = if file.get(locator..locator + 4) == Some(b"PK\x06\x07") {
+    let large = file.get(locator..locator + 4) == Some(b"PK\x06\x07");
+    // Two disk numbers, the members of this disk and of all, the directory's size and place.
+    let facts = [0, 0, count, count, size, start as u64];
+    let small = [(4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4)];
+    // Beside a record of 64 bits, all ones mean: see there.
+    let mut fits = facts.iter().zip(small).all(|(&fact, (at, width))| {
+        let ones = u64::MAX >> (64 - 8 * width);
+        let said = number(last + at, width);
+        said == Some(fact) || large && said == Some(ones)
+    });
+    fits &= if large {
+        let wide = [(16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 8)];
+        let same = |(&fact, (at, width))| number(end + at, width) == Some(fact);
         locator.checked_sub(END64) == Some(end)
+            && number(locator + 4, 4) == Some(0)
             && number(locator + 8, 8) == Some(end as u64)
             && number(end + 4, 8) == Some(END64 as u64 - 12)
-            && number(end + 40, 8) == Some(size)
-            && [(12, size), (16, start as u64)].iter().all(|&(at, whole)| {
-                let said = number(last + at, 4);
-                said == Some(u32::MAX.into()) || said == Some(whole)
-            })
+            && facts.iter().zip(wide).all(same)
     } else {
-        last == end && number(last + 12, 4) == Some(size)
+        last == end
     };
     ensure!(fits, "its directory does not lie where it is said to");
     Ok(())
