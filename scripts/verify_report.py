@@ -279,6 +279,10 @@ def main() -> int:
         model = report["model"]
         arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
         check("model", model["sha256"], sha256(arithmetic.encode()))
+        if "commitment" in report:
+            said = report["commitment"]
+            path = options.root / said["path"]
+            check("commitment file", said["file_sha256"], sha256(path.read_bytes()))
         for name, entry in report["inputs"].items():
             if entry is not None:
                 check_input(name.upper(), entry, options.root, check)

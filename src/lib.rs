@@ -11,6 +11,7 @@
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`generate`]: operands that a seed determines.
 //! * [`identify`]: which models of the catalogue give a D.
 //! * [`inspect`]: what an array holds, counted.
@@ -41,6 +42,7 @@
 //! ```
 
 pub mod cli;
+pub mod commit;
 pub mod emu;
 pub mod explain;
 pub mod generate;

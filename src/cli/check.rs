@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use sha2::Digest;
 
+use super::against::AgainstArgs;
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::command_line::quoted_path;
 use super::inputs::{Operand, Operands, read_d};
@@ -94,6 +95,9 @@ pub struct Check {
     zero: Strictness,
 
     #[command(flatten)]
+    against: AgainstArgs,
+
+    #[command(flatten)]
     part: PartArgs,
 
     /// How many mismatches to list
@@ -145,6 +149,9 @@ impl Check {
         };
         check_conversion(accumulator, format)?;
         let json = self.prepare_json(&operands, d.as_ref())?;
+        let Ok(commitment) = self.against.confirm(&choice, &operands, d.as_ref())? else {
+            return Ok(Ending::Different);
+        };
 
         let replay = Replay {
             problem,
@@ -235,6 +242,7 @@ impl Check {
             },
             model: Model::of(&choice),
             product: operands.product()?,
+            commitment,
             inputs,
             reproduced: Reproduced {
                 format,

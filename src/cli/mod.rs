@@ -1,10 +1,12 @@
 //! The commands: words into options, options into calls, and an exit code. One file a command.
 
+mod against;
 mod archs;
 mod args;
 mod bench;
 mod check;
 mod command_line;
+mod commit;
 mod completions;
 mod digest;
 mod explain;
@@ -18,6 +20,7 @@ mod model_file;
 mod part;
 mod probe;
 mod progress;
+mod proof;
 mod replay;
 mod show;
 
@@ -65,6 +68,7 @@ enum Command {
     Generate(generate::Generate),
     Digest(digest::Digest),
     Inspect(inspect::Inspect),
+    Commit(commit::Commit),
     Archs(archs::Archs),
     Bench(bench::Bench),
     Probe(probe::Probe),
@@ -108,6 +112,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),
         Command::Inspect(command) => command.run(),
+        Command::Commit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),

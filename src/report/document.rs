@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Comparison;
 use crate::emu::{Arithmetic, Choice, Evidence};
@@ -22,6 +22,9 @@ pub struct Report {
     pub verdict: Verdict,
     pub model: Model,
     pub product: Product,
+    /// Of `--against` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<Committed>,
     pub inputs: Inputs,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
@@ -112,7 +115,17 @@ impl Model {
     }
 }
 
+/// The commitment that operands, model and D were found to be those of.
 #[derive(Clone, Debug, Serialize)]
+pub struct Committed {
+    pub path: String,
+    pub file_sha256: String,
+    /// Of the Merkle tree over D.
+    pub root: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Product {
     pub batch: Vec<usize>,
     pub m: usize,

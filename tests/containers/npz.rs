@@ -128,10 +128,10 @@ fn records_of_64_bits() {
         zip64: true,
         ..good()
     };
-    raw(zip_as(&[member.clone()], true))
+    raw(zip_as(std::slice::from_ref(&member), true))
         .tcverify("digest x.npz#a")
         .expect(0);
-    raw(zip_as(&[member.clone()], false))
+    raw(zip_as(std::slice::from_ref(&member), false))
         .tcverify("digest x.npz#a")
         .expect(0);
     raw(zip_as(&[good()], true))

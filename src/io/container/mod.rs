@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 
 use super::npy::{Header, write_npy};
-use super::{MappedFile, Source};
+use super::{MappedFile, Source, printable};
 use crate::tensor::{Bytes, Tensor};
 
 /// A file whose arrays are listed, or the one of them that a path names.
@@ -224,20 +224,4 @@ fn shorten(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(77).chain("...".chars()).collect()
-}
-
-/// A message that may quote a file: without control characters, and not endless.
-fn printable(text: &str) -> String {
-    let plain: String = text
-        .chars()
-        .flat_map(|c| {
-            let escaped = c.is_control().then(|| c.escape_default());
-            let kept = (!c.is_control()).then_some(c);
-            escaped.into_iter().flatten().chain(kept)
-        })
-        .collect();
-    if plain.chars().count() <= 200 {
-        return plain;
-    }
-    plain.chars().take(197).chain("...".chars()).collect()
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
-use super::{printable, shorten};
-use crate::io::MappedFile;
+use super::shorten;
 use crate::io::npy::Header;
+use crate::io::{MappedFile, printable};
 use crate::tensor::Bytes;
 
 /// A member that is an array, checked but not yet read.

@@ -5,8 +5,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::{printable, shorten};
+use super::shorten;
 use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
+use crate::io::printable;
 use crate::num::Format;
 
 /// The format's own limit.
