@@ -49,6 +49,9 @@ Examples:
   A hundred thousand random elements of a big product; the report says what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 
+  A weight of a model, and arrays that NumPy saved together:
+    tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
+
   Against a published digest instead of a file:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 

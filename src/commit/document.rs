@@ -1,7 +1,7 @@
 //! `tcverify.commitment/1` as data.
 
 use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Hash, Rows};
 use crate::io::printable;
@@ -19,7 +19,11 @@ pub struct Commitment {
     /// Of the arithmetic, as `model.sha256` of a report.
     pub model_sha256: Hash,
     /// Of the order in which a kernel adds; absent for one chain over k.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub schedule: Option<Hash>,
     pub product: Product,
     pub inputs: CommittedInputs,
@@ -31,11 +35,26 @@ pub struct Commitment {
 pub struct CommittedInputs {
     pub a: CommittedInput,
     pub b: CommittedInput,
+    // Said to be absent, not left out.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub c: Option<CommittedInput>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub scale_a: Option<CommittedInput>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub scale_b: Option<CommittedInput>,
+}
+
+/// A field that is left out or has a value, and is never null.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// An operand, wherever it is stored.

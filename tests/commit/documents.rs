@@ -1,6 +1,7 @@
 //! Files that are no commitment or no proof.
 
 use serde_json::{Value, json};
+use tcverify::commit::{Commitment, Proof};
 
 use crate::support::Folder;
 use crate::{MODEL, committed, edit};
@@ -57,6 +58,15 @@ fn files_that_are_no_commitment() {
         &|d| d["schedule"] = json!("00".repeat(32)),
         &["names a schedule"],
     );
+    changed(&|d| d["schedule"] = json!(null), &["is not a commitment"]);
+    changed(
+        &|d| d["inputs"]["scale_a"] = json!(null),
+        &["is not a commitment"],
+    );
+    changed(
+        &|d| drop(d["inputs"].as_object_mut().unwrap().remove("c")),
+        &["missing field `c`"],
+    );
     changed(
         &|d| d["d"]["root"] = json!("00"),
         &["64 lower-case hexadecimal"],
@@ -110,6 +120,55 @@ fn files_that_are_no_commitment() {
     folder
         .tcverify(verify)
         .refuses(&["missing.json", "cannot be opened"]);
+}
+
+/// A byte that is another makes it no commitment, or another one; a proof does not survive it.
+#[test]
+fn any_byte_changed() {
+    let folder = with_proof();
+    let (commitment, proof) = (folder.read("c.json"), folder.read("good.json"));
+    let parsed = Commitment::parse(&commitment).unwrap();
+    let mutants = |good: &[u8]| -> Vec<Vec<u8>> {
+        let change = |at: usize| {
+            let old = good[at];
+            let others = [
+                0,
+                b'0',
+                b'"',
+                b',',
+                b'}',
+                old ^ 1,
+                old ^ 0x20,
+                old ^ 0x80,
+                old.wrapping_add(1),
+            ];
+            let bad = others.into_iter().filter(move |&new| new != old);
+            bad.map(move |new| [&good[..at], &[new], &good[at + 1..]].concat())
+        };
+        let whole = (0..good.len()).filter(|&at| !good[at].is_ascii_whitespace());
+        whole.flat_map(change).collect()
+    };
+    for bad in mutants(&commitment) {
+        if let Ok(other) = Commitment::parse(&bad) {
+            assert_ne!(other, parsed);
+            assert_ne!(other.differences(&parsed), Vec::<String>::new());
+        }
+    }
+    let whole = Proof::parse(&proof).unwrap();
+    whole.check(&parsed.d, None).unwrap();
+    for bad in mutants(&proof) {
+        if let Ok(other) = Proof::parse(&bad) {
+            assert_ne!(other, whole);
+            let message = other.check(&parsed.d, None).unwrap_err().to_string();
+            assert!(!message.is_empty());
+        }
+    }
+    for length in 0..commitment.len() - 1 {
+        assert!(Commitment::parse(&commitment[..length]).is_err());
+    }
+    for length in 0..proof.len() - 1 {
+        assert!(Proof::parse(&proof[..length]).is_err());
+    }
 }
 
 #[test]

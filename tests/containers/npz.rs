@@ -73,6 +73,25 @@ fn names_that_are_no_text() {
 }
 
 #[test]
+fn names_that_two_readers_take_for_different_members() {
+    let member = |name: &str, value: f32| Member::stored(name, &npy(&[value]));
+    let folder = with(&[
+        member("a.npy", 1.0),
+        member("a", 2.0),
+        member("b.npy", 3.0),
+        member("b.npy.npy", 4.0),
+        member("c.npy\0.npy", 5.0),
+        member("d.npy", 6.0),
+    ]);
+    let not = |name: &str, words: &str| refused(&folder, &format!("x.npz#{name}"), &[words]);
+    not("a", "one of two that its name could mean");
+    not("b.npy", "one of two that its name could mean");
+    folder.tcverify("digest x.npz#b x.npz#d").expect(0);
+    let run = folder.tcverify("inspect x.npz").expect(2);
+    assert!(run.stdout.contains("has a name with a NUL"), "{run:?}");
+}
+
+#[test]
 fn two_readers_must_see_the_same() {
     let twice = [good(), Member::stored("a.npy", &npy(&[3.0]))];
     refused(&with(&twice), "x.npz#a", &["the member \"a.npy\" twice"]);

@@ -94,6 +94,10 @@ fn headers_that_are_none() {
         ),
         (r#"{"__metadata__":{"a":1}}"#, "invalid type"),
         (r#"{"__metadata__":[]}"#, "invalid type"),
+        (
+            r#"{"__metadata__":{},"__metadata__":{}}"#,
+            "__metadata__ twice",
+        ),
     ] {
         header(json, &[whole, words]);
     }

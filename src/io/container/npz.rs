@@ -95,6 +95,12 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
     );
     let start = usize::try_from(archive.directory_offset())?;
     check_end(file, count, start, end)?;
+    // NumPy looks for a member of the very name first.
+    for member in &mut members {
+        if names.contains(member.name.as_bytes()) {
+            member.how = How::NotRead("is one of two that its name could mean".to_owned());
+        }
+    }
     places.push((start, end));
     places.sort_unstable();
     ensure!(
@@ -172,6 +178,8 @@ fn member(
         How::NotRead("is encrypted".to_owned())
     } else if std::str::from_utf8(raw).is_err() || !raw.is_ascii() && !record.flags().is_utf8() {
         How::NotRead("has a name that is not marked as UTF-8, or is none".to_owned())
+    } else if raw.contains(&0) {
+        How::NotRead("has a name with a NUL, where others end it".to_owned())
     } else if unicode.into_iter().any(|(id, _)| id.as_u16() == 0x7075) {
         How::NotRead("has two names".to_owned())
     } else {

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::shorten;
 use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
@@ -219,8 +219,12 @@ impl<'de> Deserialize<'de> for Index {
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Index, M::Error> {
                 let mut entries = Vec::new();
+                let mut metadata = false;
                 while let Some(name) = map.next_key::<String>()? {
                     if name == "__metadata__" {
+                        if std::mem::replace(&mut metadata, true) {
+                            return Err(M::Error::custom("it has __metadata__ twice"));
+                        }
                         // Text for people: checked to be that, and left.
                         map.next_value::<std::collections::BTreeMap<String, String>>()?;
                     } else {
