@@ -14,8 +14,14 @@ pub struct Census {
     /// Of either sign.
     pub zero: u64,
     pub subnormal: u64,
-    /// Codes of the least and the greatest element that is no NaN, -0 below +0.
-    pub extremes: Option<[u64; 2]>,
+    extremes: Option<[Extreme; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extreme {
+    /// On the number line; of zeros the negative one first.
+    place: (i128, bool),
+    code: u64,
 }
 
 impl Census {
@@ -27,7 +33,7 @@ impl Census {
                 census.add(format, code, 1);
             })
             .into_iter()
-            .fold(Census::default(), |one, other| one.join(format, &other));
+            .fold(Census::default(), |one, other| one.join(&other));
         }
         // Few codes: each is looked at once, however often it occurs.
         let codes = 1 << (8 * format.bytes());
@@ -48,6 +54,11 @@ impl Census {
         census
     }
 
+    /// Codes of the least and the greatest element that is no NaN, -0 below +0.
+    pub fn extremes(&self) -> Option<[u64; 2]> {
+        self.extremes.map(|extremes| extremes.map(|one| one.code))
+    }
+
     fn add(&mut self, format: Format, code: u64, count: u64) {
         let number = format.unpack(code);
         if number.is_nan() {
@@ -61,35 +72,27 @@ impl Census {
         } else if !format.is_integer() && number.significand >> format.fraction_bits() == 0 {
             self.subnormal += count;
         }
-        self.reach(format, [code, code]);
+        let place = (position(format, code), code & format.sign_mask() == 0);
+        self.reach([Extreme { place, code }; 2]);
     }
 
-    fn reach(&mut self, format: Format, [low, high]: [u64; 2]) {
-        let place = |code: u64| (position(format, code), code & format.sign_mask() == 0);
-        self.extremes = Some(match self.extremes {
-            None => [low, high],
-            Some([least, greatest]) => [
-                if place(low) < place(least) {
-                    low
-                } else {
-                    least
-                },
-                if place(high) > place(greatest) {
-                    high
-                } else {
-                    greatest
-                },
-            ],
-        });
+    fn reach(&mut self, [low, high]: [Extreme; 2]) {
+        let [least, greatest] = self.extremes.get_or_insert([low, high]);
+        if low.place < least.place {
+            *least = low;
+        }
+        if high.place > greatest.place {
+            *greatest = high;
+        }
     }
 
-    fn join(mut self, format: Format, other: &Census) -> Census {
+    fn join(mut self, other: &Census) -> Census {
         self.nan += other.nan;
         self.infinite += other.infinite;
         self.zero += other.zero;
         self.subnormal += other.subnormal;
         if let Some(extremes) = other.extremes {
-            self.reach(format, extremes);
+            self.reach(extremes);
         }
         self
     }
@@ -109,10 +112,12 @@ fn each<T: Send>(
         let shares = payload.par_chunks(SHARE * width);
         return shares
             .fold(&start, |mut tally, share| {
-                for bytes in share.chunks_exact(width) {
-                    let mut code = [0; 8];
-                    code[..width].copy_from_slice(bytes);
-                    add(&mut tally, u64::from_le_bytes(code));
+                let add = |code| add(&mut tally, code);
+                match width {
+                    1 => codes::<1>(share).for_each(add),
+                    2 => codes::<2>(share).for_each(add),
+                    4 => codes::<4>(share).for_each(add),
+                    _ => codes::<8>(share).for_each(add),
                 }
                 tally
             })
@@ -134,6 +139,15 @@ fn each<T: Send>(
         .collect()
 }
 
+/// Little-endian codes of a width known to the compiler.
+fn codes<const WIDTH: usize>(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(WIDTH).map(|bytes| {
+        let mut code = [0; 8];
+        code[..WIDTH].copy_from_slice(bytes);
+        u64::from_le_bytes(code)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,19 +156,19 @@ mod tests {
         Census::of(&Tensor::from_codes(format, vec![codes.len()], codes))
     }
 
+    /// NaNs, infinities, zeros, subnormal numbers.
+    fn counts(census: &Census) -> [u64; 4] {
+        [census.nan, census.infinite, census.zero, census.subnormal]
+    }
+
     #[test]
     fn every_kind_is_counted() {
         let half = [
             0x7e00, 0xfc00, 0x0000, 0x8000, 0x8000, 0x0001, 0x83ff, 0x3c00, 0x7bff,
         ];
-        let found = Census {
-            nan: 1,
-            infinite: 1,
-            zero: 3,
-            subnormal: 2,
-            extremes: Some([0xfc00, 0x7bff]),
-        };
-        assert_eq!(census(Format::Fp16, &half), found);
+        let found = census(Format::Fp16, &half);
+        assert_eq!(counts(&found), [1, 1, 3, 2]);
+        assert_eq!(found.extremes(), Some([0xfc00, 0x7bff]));
         let single = [
             0x7fc0_0000,
             0xff80_0000,
@@ -164,28 +178,26 @@ mod tests {
             1,
             0x807f_ffff,
         ];
-        let found = Census {
-            extremes: Some([0xff80_0000, 1]),
-            ..found
-        };
-        assert_eq!(census(Format::Fp32, &single), found);
+        let found = census(Format::Fp32, &single);
+        assert_eq!(counts(&found), [1, 1, 3, 2]);
+        assert_eq!(found.extremes(), Some([0xff80_0000, 1]));
     }
 
     #[test]
     fn a_negative_zero_lies_below_a_positive_one() {
         for codes in [[0, 0x8000], [0x8000, 0]] {
-            assert_eq!(census(Format::Fp16, &codes).extremes, Some([0x8000, 0]));
+            assert_eq!(census(Format::Fp16, &codes).extremes(), Some([0x8000, 0]));
         }
-        assert_eq!(census(Format::Fp16, &[0x7e00]).extremes, None);
+        assert_eq!(census(Format::Fp16, &[0x7e00]).extremes(), None);
     }
 
     #[test]
     fn formats_without_a_sign_or_a_fraction() {
         let scales = census(Format::Ue8m0, &[0, 127, 255]);
         assert_eq!((scales.nan, scales.zero, scales.subnormal), (1, 0, 0));
-        assert_eq!(scales.extremes, Some([0, 127]));
+        assert_eq!(scales.extremes(), Some([0, 127]));
         let integers = census(Format::Int8, &[0x80, 0, 0x7f]);
         assert_eq!((integers.zero, integers.subnormal), (1, 0));
-        assert_eq!(integers.extremes, Some([0x80, 0x7f]));
+        assert_eq!(integers.extremes(), Some([0x80, 0x7f]));
     }
 }

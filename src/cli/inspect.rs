@@ -170,7 +170,7 @@ impl Inspect {
         let counts = format.map(|format| {
             let census = Census::of(&tensor);
             let [min, max] = [0, 1].map(|which| {
-                let extremes = census.extremes;
+                let extremes = census.extremes();
                 extremes.map(|extremes| decimal(format, extremes[which]))
             });
             Counts {
