@@ -1,6 +1,6 @@
 //! `check --against`: whether files and model are the committed ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -20,6 +20,10 @@ pub struct AgainstArgs {
 }
 
 impl AgainstArgs {
+    pub fn path(&self) -> Option<&Path> {
+        self.against.as_deref()
+    }
+
     /// What the report says of the commitment, nothing without one; or `Err` within if something
     /// is not what was committed, which has been said then.
     pub fn confirm(

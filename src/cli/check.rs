@@ -273,8 +273,8 @@ impl Check {
         let Some(path) = &self.json else {
             return Ok(None);
         };
-        for operand in operands.all().chain(d) {
-            let input = operand.file.path();
+        let inputs = operands.all().chain(d).map(|operand| operand.file.path());
+        for input in inputs.chain(self.against.path()) {
             if same_file(path, input) {
                 bail!(
                     "{}: is an input; the report would overwrite it",

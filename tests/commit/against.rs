@@ -186,6 +186,9 @@ fn options_that_do_not_go_together() {
     let before = folder.read("d.npy");
     commit(&folder, "a.npy b.npy d.npy -o d.npy").refuses(&["d.npy", "is an input"]);
     assert_eq!(folder.read("d.npy"), before);
+    let before = folder.read("c.json");
+    check(&folder, "a.npy b.npy d.npy --json c.json").refuses(&["c.json", "is an input"]);
+    assert_eq!(folder.read("c.json"), before);
 }
 
 /// A field of the commitment that is another is found, whichever it is.
