@@ -16,8 +16,10 @@ Needs Python 3.9 and NumPy.
 import argparse
 import ast
 import hashlib
+import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,8 +75,42 @@ class Stored(NamedTuple):
     kind: str  # of the type string: f, i, u or V
 
 
-def read_npy(path: Path) -> Stored:
+SAFETENSORS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "bfloat16",
+               "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+               "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz",
+               **{f"{kind}{8 * n}": f"<{kind.lower()}{n}" for kind in "IU" for n in (1, 2, 4, 8)}}
+
+
+def locate(root: Path, said: str):
+    """The file of a path, and the array's name after a '#': what exists is the file."""
+    parts = said.split("#")
+    for n in range(len(parts), 0, -1):
+        path = root / "#".join(parts[:n])
+        if path.exists():
+            return path, "#".join(parts[n:]) if n < len(parts) else None
+    return root / said, None
+
+
+def read_array(path: Path, name) -> Stored:
+    """The array that `locate` found."""
     data = path.read_bytes()
+    if name is None:
+        return parse_npy(data, path)
+    if data[:2] == b"PK":
+        return parse_npy(zipfile.ZipFile(io.BytesIO(data)).read(f"{name}.npy"), path)
+    start = 8 + int.from_bytes(data[:8], "little")
+    about = json.loads(data[8:start])[name]
+    storage = storage_type(SAFETENSORS[about["dtype"]])
+    begin, end = about["data_offsets"]
+    raw = np.frombuffer(data[start + begin : start + end], f"<u{int(storage[2:])}")
+    return stored(f"safetensors {about['dtype']}", storage, False, raw.reshape(about["shape"]))
+
+
+def read_npy(path: Path) -> Stored:
+    return parse_npy(path.read_bytes(), path)
+
+
+def parse_npy(data: bytes, path: Path) -> Stored:
     if data[:6] != b"\x93NUMPY":
         raise ValueError(f"{path}: not a .npy file")
     start = 10 if data[6] == 1 else 12
@@ -82,15 +118,24 @@ def read_npy(path: Path) -> Stored:
     header = ast.literal_eval(data[start : start + length].decode())
     descr = header["descr"]
 
-    storage = NAMED_FLOATS.get(descr, descr)
-    if storage[0] not in "<>|":
-        storage = NAMED_CODES.get(descr, "|u1")
-    order, kind, width = storage[0], storage[1], int(storage[2:])
+    storage = storage_type(descr)
+    order, width = storage[0], int(storage[2:])
     raw = np.frombuffer(data, f"{'>' if order == '>' else '<'}u{width}", offset=start + length)
     elements = raw.reshape(header["shape"], order="F" if header["fortran_order"] else "C")
+    return stored(descr, storage, header["fortran_order"], elements)
+
+
+def storage_type(descr: str) -> str:
+    """The type string of a descr that may be a name."""
+    storage = NAMED_FLOATS.get(descr, descr)
+    return storage if storage[0] in "<>|" else NAMED_CODES.get(descr, "|u1")
+
+
+def stored(descr: str, storage: str, fortran_order: bool, elements: np.ndarray) -> Stored:
+    kind, width = storage[1], int(storage[2:])
     is_float = kind == "f" and width > 1  # <f1 is how ml_dtypes writes the codes of float8_e5m2
     float_format = FLOATS[width] if is_float else ""
-    return Stored(descr, header["fortran_order"], elements, float_format, kind)
+    return Stored(descr, fortran_order, elements, float_format, kind)
 
 
 def convert(code: int, source: Format, target: Format) -> int:
@@ -193,9 +238,9 @@ class Tally:
 
 
 def check_input(name: str, entry: dict, root: Path, check: Tally):
-    path = root / entry["path"]
+    path, array_name = locate(root, entry["path"])
     check(f"{name} file", entry["file_sha256"], sha256(path.read_bytes()))
-    stored = read_npy(path)
+    stored = read_array(path, array_name)
     layout = (stored.descr, stored.fortran_order, list(stored.elements.shape))
     check(f"{name} layout", (entry["descr"], entry["fortran_order"], entry["shape"]), layout)
     array = codes(stored, entry["format"])
@@ -234,6 +279,10 @@ def main() -> int:
         model = report["model"]
         arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
         check("model", model["sha256"], sha256(arithmetic.encode()))
+        if "commitment" in report:
+            said = report["commitment"]
+            path = options.root / said["path"]
+            check("commitment file", said["file_sha256"], sha256(path.read_bytes()))
         for name, entry in report["inputs"].items():
             if entry is not None:
                 check_input(name.upper(), entry, options.root, check)

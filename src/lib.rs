@@ -9,10 +9,12 @@
 //!
 //! * [`num`]: number formats as data; unpacking, rounding, ordering and printing codes.
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
-//! * [`io`]: `.npy` files in and out, digests.
+//! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`generate`]: operands that a seed determines.
 //! * [`identify`]: which models of the catalogue give a D.
+//! * [`inspect`]: what an array holds, counted.
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
@@ -40,10 +42,12 @@
 //! ```
 
 pub mod cli;
+pub mod commit;
 pub mod emu;
 pub mod explain;
 pub mod generate;
 pub mod identify;
+pub mod inspect;
 pub mod io;
 pub mod num;
 pub mod probe;

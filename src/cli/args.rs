@@ -91,11 +91,12 @@ impl ModelArgs {
 /// Which files.
 #[derive(Args)]
 pub struct OperandArgs {
-    /// A, MxK (or KxM with --transpose-a), as .npy; leading axes are a batch
+    /// A, MxK (or KxM with --transpose-a): x.npy, x.npz#name or x.safetensors#name; leading axes are
+    /// a batch
     #[arg(value_name = "A.npy")]
     pub a: PathBuf,
 
-    /// B, KxN (or NxK with --transpose-b), as .npy
+    /// B, KxN (or NxK with --transpose-b), likewise
     #[arg(value_name = "B.npy")]
     pub b: PathBuf,
 

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use sha2::Digest;
 
+use super::against::AgainstArgs;
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::command_line::quoted_path;
 use super::inputs::{Operand, Operands, read_d};
@@ -55,6 +56,9 @@ Examples:
   A hundred thousand random elements of a big product; the report says what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 
+  A weight of a model, and arrays that NumPy saved together:
+    tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
+
   Against a published digest instead of a file:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
@@ -63,7 +67,7 @@ pub struct Check {
     #[command(flatten)]
     operands: OperandArgs,
 
-    /// The captured D, as .npy
+    /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy", required_unless_present = "d_digest")]
     d: Option<PathBuf>,
 
@@ -102,6 +106,9 @@ pub struct Check {
         help_heading = "Comparison"
     )]
     zero: Strictness,
+
+    #[command(flatten)]
+    against: AgainstArgs,
 
     #[command(flatten)]
     part: PartArgs,
@@ -164,6 +171,12 @@ impl Check {
         check_conversion(accumulator, format, &schedule)?;
         let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
         let json = self.prepare_json(&operands, d.as_ref())?;
+        let Ok(commitment) =
+            self.against
+                .confirm(&choice, kernel.as_ref(), &operands, d.as_ref())?
+        else {
+            return Ok(Ending::Different);
+        };
 
         let replay = Replay {
             problem,
@@ -258,6 +271,7 @@ impl Check {
             schedule: kernel
                 .map(|kernel| Scheduled::of(&schedule.schedule, &schedule.given, kernel.values)),
             product: operands.product()?,
+            commitment,
             inputs,
             reproduced: Reproduced {
                 format,
@@ -285,8 +299,8 @@ impl Check {
         let Some(path) = &self.json else {
             return Ok(None);
         };
-        for operand in operands.all().chain(d) {
-            let input = operand.file.path();
+        let inputs = operands.all().chain(d).map(|operand| operand.file.path());
+        for input in inputs.chain(self.against.path()) {
             if same_file(path, input) {
                 bail!(
                     "{}: is an input; the report would overwrite it",

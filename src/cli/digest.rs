@@ -9,8 +9,7 @@ use serde_json::json;
 use super::args::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
-use crate::io::npy::NpyFile;
-use crate::io::{file_sha256, payload_sha256};
+use crate::io::{Source, file_sha256, payload_sha256};
 use crate::num::Format;
 
 /// Print SHA-256 digests of arrays
@@ -20,7 +19,7 @@ use crate::num::Format;
 /// order. The payload digest of D is what 'check --d-digest' expects.
 #[derive(Args)]
 pub struct Digest {
-    /// Arrays, as .npy
+    /// Arrays: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "X.npy", required = true)]
     files: Vec<PathBuf>,
 
@@ -38,7 +37,7 @@ impl Digest {
         let mut entries = Vec::new();
         // All of them before a word is printed: nothing is half done.
         for path in &self.files {
-            let file = NpyFile::open(path)?;
+            let file = Source::open(path)?;
             let format = self.dtype.unwrap_or(file.header().descr.as_stored());
             let tensor = file.tensor(format)?;
             let digests = (file_sha256(file.file()), payload_sha256(&tensor));
@@ -51,7 +50,7 @@ impl Digest {
                     .iter()
                     .map(|(file, tensor, (whole, payload))| {
                         json!({
-                            "path": file.path().display().to_string(),
+                            "path": file.label().display().to_string(),
                             "descr": file.header().descr.text(),
                             "format": self.dtype,
                             "shape": tensor.shape(),
@@ -66,7 +65,7 @@ impl Digest {
             for (file, tensor, (whole, payload)) in &entries {
                 let descr = file.header().descr.text();
                 let shape = shape_text(tensor.shape());
-                let path = file.path().display();
+                let path = file.label().display();
                 writeln!(out, "{path}  {descr} {shape}")?;
                 writeln!(out, "  file     {whole}")?;
                 writeln!(out, "  payload  {payload}")?;

@@ -43,7 +43,7 @@ pub struct Explain {
     #[command(flatten)]
     operands: OperandArgs,
 
-    /// The captured D, as .npy
+    /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: Option<PathBuf>,
 

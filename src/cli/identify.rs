@@ -17,8 +17,7 @@ use crate::generate::{PREFIX, Role};
 use crate::identify::{
     Candidate, Conditions, Given, Outcome, Sample, Tested, candidates, search, separate,
 };
-use crate::io::Output;
-use crate::io::npy::NpyFile;
+use crate::io::{Output, Source};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
@@ -46,7 +45,7 @@ pub struct Identify {
     #[command(flatten)]
     operands: OperandArgs,
 
-    /// The captured D, as .npy
+    /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: PathBuf,
 
@@ -110,7 +109,7 @@ const SEPARATED: usize = 12;
 
 /// A file as every format that it can be.
 pub(super) struct Readings {
-    file: NpyFile,
+    file: Source,
     pub tensors: BTreeMap<Format, Tensor>,
 }
 
@@ -125,7 +124,7 @@ impl Readings {
                 path.display()
             ),
             (true, Some(format)) => open(path, format, role)?,
-            (false, _) => NpyFile::open(path)?,
+            (false, _) => Source::open(path)?,
         };
         let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
         let mut tensors = BTreeMap::new();

@@ -9,21 +9,21 @@ use super::schedule::{Chosen, ScheduleArgs};
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
 use crate::generate::{Role, Spec};
-use crate::io::npy::{Descr, NpyFile};
-use crate::io::{file_sha256, payload_sha256};
+use crate::io::npy::Descr;
+use crate::io::{Source, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits, Product};
 use crate::tensor::{Planes, Tensor};
 
 /// A file and the tensor read from it.
 pub struct Operand {
-    pub file: NpyFile,
+    pub file: Source,
     pub tensor: Tensor,
     low_bits: Option<LowBits>,
 }
 
 impl Operand {
-    pub fn read(file: NpyFile, format: Format) -> Result<Operand> {
+    pub fn read(file: Source, format: Format) -> Result<Operand> {
         let tensor = file.tensor(format)?;
         Ok(Operand {
             file,
@@ -40,7 +40,7 @@ impl Operand {
             || payload_sha256(&self.tensor),
         );
         Input {
-            path: self.file.path().display().to_string(),
+            path: self.file.label().display().to_string(),
             descr: header.descr.text().to_owned(),
             fortran_order: header.fortran_order,
             format: self.tensor.format(),
@@ -76,7 +76,7 @@ impl Operand {
             bail!(
                 "{}: {elements} of {} elements have bits that {} lacks, the first at {:?} \
                  (0x{:08x}); --tf32-input exact refuses them",
-                self.file.path().display(),
+                self.file.label().display(),
                 self.tensor.len(),
                 format.name().to_uppercase(),
                 first.index,
@@ -95,11 +95,11 @@ impl Operand {
 }
 
 /// Opens a file, or makes the operand that `generate:...` stands for.
-pub fn open(path: &Path, format: Format, role: Role) -> Result<NpyFile> {
+pub fn open(path: &Path, format: Format, role: Role) -> Result<Source> {
     let spec = path.to_str().and_then(Spec::parse).transpose();
     match spec.map_err(anyhow::Error::msg)? {
-        None => NpyFile::open(path),
-        Some(spec) => NpyFile::made(path, &spec.tensor(format, role)),
+        None => Source::open(path),
+        Some(spec) => Source::made(path, &spec.tensor(format, role)),
     }
 }
 
@@ -268,7 +268,7 @@ pub fn read_d(
     accumulator: Format,
     schedule: &Chosen,
 ) -> Result<Operand> {
-    let file = NpyFile::open(path)?;
+    let file = Source::open(path)?;
     let format = match format {
         Some(format) => format,
         None => d_format(&file.header().descr, accumulator)
@@ -293,7 +293,7 @@ fn read_float(
     option: &str,
     generated: Format,
 ) -> Result<Operand> {
-    let known = |file: &NpyFile| -> Result<Format> {
+    let known = |file: &Source| -> Result<Format> {
         let descr = &file.header().descr;
         Ok(match (said, descr.own_format()) {
             (Some(said), _) => said,

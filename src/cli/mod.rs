@@ -1,11 +1,13 @@
 //! The commands: words into options, options into calls, and an exit code. One file a command.
 
+mod against;
 mod archs;
 mod args;
 mod bench;
 mod bench_schedules;
 mod check;
 mod command_line;
+mod commit;
 mod completions;
 mod digest;
 mod explain;
@@ -14,10 +16,12 @@ mod generate;
 mod identify;
 mod infer;
 mod inputs;
+mod inspect;
 mod model_file;
 mod part;
 mod probe;
 mod progress;
+mod proof;
 mod replay;
 mod schedule;
 mod schedule_search;
@@ -67,6 +71,8 @@ enum Command {
     Replay(replay::Replay),
     Generate(generate::Generate),
     Digest(digest::Digest),
+    Inspect(inspect::Inspect),
+    Commit(commit::Commit),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
     Bench(bench::Bench),
@@ -110,6 +116,8 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Replay(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Digest(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Commit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
         Command::Bench(command) => command.run(),

@@ -18,6 +18,12 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     }
 }
 
+/// Why something is not what it was to be, on standard error: standard output may be a report's.
+pub fn different(why: &str) {
+    // As for errors.
+    let _ = writeln!(anstream::stderr(), "{ERROR}different:{ERROR:#} {why}");
+}
+
 /// One error, its causes after colons, on standard error.
 pub fn error(error: &anyhow::Error) {
     // If even that fails there is nowhere left to say so.

@@ -1,10 +1,16 @@
-//! Files in and out: `.npy` arrays, whole-or-nothing outputs, digests.
+//! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
+mod container;
 mod digest;
 mod mapped;
 pub mod npy;
 mod output;
+mod printable;
+mod source;
 
+pub use container::Container;
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
 pub use mapped::MappedFile;
 pub use output::Output;
+pub(crate) use printable::printable;
+pub use source::Source;

@@ -18,7 +18,7 @@ pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
 pub use exact::ExactSum;
 pub use fma::fma;
 pub use format::{Format, Kind, Specials};
-pub use order::{Fields, ulp_distance};
+pub use order::{Fields, position, ulp_distance};
 pub use round::{Overflow, Rounding, Target, shift_right};
 pub use show::decimal;
 pub use unpack::{Class, Unpacked};

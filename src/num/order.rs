@@ -4,7 +4,7 @@ use super::{Class, Format};
 
 /// The position of a code on the number line of its format: consecutive representable numbers
 /// differ by one, both zeros sit at 0, infinity follows the largest finite number.
-fn position(format: Format, code: u64) -> i128 {
+pub fn position(format: Format, code: u64) -> i128 {
     if format.is_integer() {
         return format.integer(code).into();
     }

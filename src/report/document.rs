@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
@@ -25,6 +25,9 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Scheduled>,
     pub product: Product,
+    /// Of `--against` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<Committed>,
     pub inputs: Inputs,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
@@ -115,7 +118,17 @@ impl Model {
     }
 }
 
+/// The commitment that operands, model and D were found to be those of.
 #[derive(Clone, Debug, Serialize)]
+pub struct Committed {
+    pub path: String,
+    pub file_sha256: String,
+    /// Of the Merkle tree over D.
+    pub root: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Product {
     pub batch: Vec<usize>,
     pub m: usize,

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 
 pub use diff::{Bucket, Classes, Comparison, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product, Report,
-    Reproduced, SCHEMA, Sampled, Tool, Verdict,
+    Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product,
+    Report, Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,

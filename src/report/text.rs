@@ -291,7 +291,11 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
     row(out, "  model", &report.model.sha256)?;
     if let Some(schedule) = &report.schedule {
-        row(out, "  schedule", &schedule.sha256)?;
+        row(out, "  recipe", &schedule.sha256)?;
+    }
+    if let Some(commitment) = &report.commitment {
+        let about = format!("{}  {}", commitment.file_sha256, commitment.path);
+        row(out, "  commit", &about)?;
     }
     for (name, input) in report.inputs.named() {
         let about = format!(

@@ -15,7 +15,7 @@ pub struct Descr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(in crate::io) enum Kind {
     /// IEEE floats: each element is a number.
     Float(Format),
     /// Opaque bytes: each element is a code of a format named elsewhere.
@@ -27,6 +27,16 @@ enum Kind {
 }
 
 impl Descr {
+    /// A little-endian type that another kind of file calls `text`.
+    pub(in crate::io) fn foreign(text: String, kind: Kind, width: usize) -> Descr {
+        Descr {
+            text,
+            kind,
+            width,
+            big_endian: false,
+        }
+    }
+
     /// Understands the `descr` of a header.
     ///
     /// # Errors
@@ -92,7 +102,7 @@ impl Descr {
         })
     }
 
-    /// As written in the header.
+    /// As written in the header; of other files than `.npy` with their kind before it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -109,6 +119,17 @@ impl Descr {
             Kind::Float(format) | Kind::Named(format) => Some(format),
             Kind::Code if self.width == 2 => Some(Format::Bf16),
             Kind::Code | Kind::Integer { .. } => None,
+        }
+    }
+
+    /// The format of the numbers that elements are, where the descr says it: as
+    /// [`Descr::own_format`], and integers that are of a format known here.
+    pub fn number_format(&self) -> Option<Format> {
+        match (self.kind, self.width) {
+            (Kind::Integer { signed: true }, 1) => Some(Format::Int8),
+            (Kind::Integer { signed: false }, 1) => Some(Format::Uint8),
+            (Kind::Integer { signed: true }, 4) => Some(Format::Int32),
+            _ => self.own_format(),
         }
     }
 

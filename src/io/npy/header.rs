@@ -10,7 +10,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const LONGEST: usize = 1 << 16;
 
 /// As many axes as NumPy allows.
-const MOST_AXES: usize = 64;
+pub const MOST_AXES: usize = 64;
 
 /// What a `.npy` header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +23,23 @@ pub struct Header {
 }
 
 impl Header {
+    /// Bytes from a file's start that hold any header.
+    pub const ENOUGH: usize = 12 + LONGEST;
+
     /// Reads the header of a whole file and checks the file's length against it.
     ///
     /// # Errors
     /// What is wrong, to be read after the file's name.
     pub fn parse(file: &[u8]) -> Result<Header> {
+        Header::parse_start(file, file.len())
+    }
+
+    /// Reads the header of a file of `length` bytes from its first bytes, [`Header::ENOUGH`] of them
+    /// or all there are, and checks the length against it.
+    ///
+    /// # Errors
+    /// As [`Header::parse`].
+    pub fn parse_start(file: &[u8], length: usize) -> Result<Header> {
         ensure!(
             file.starts_with(MAGIC),
             "is not a .npy file: it does not start with the bytes \\x93NUMPY"
@@ -35,7 +47,7 @@ impl Header {
         let &[major, minor] = file.get(6..8).context("ends within its header")? else {
             unreachable!("a slice of two")
         };
-        let (length, text_start) = match (major, minor) {
+        let (text_length, text_start) = match (major, minor) {
             (1, 0) => {
                 let field = file.get(8..10).context("ends within its header")?;
                 (usize::from(u16::from_le_bytes(field.try_into()?)), 10)
@@ -47,14 +59,13 @@ impl Header {
             _ => bail!("has .npy version {major}.{minor}; versions 1.0, 2.0 and 3.0 exist"),
         };
         ensure!(
-            length <= LONGEST,
-            "claims a header of {length} bytes; that of a plain array is far below {LONGEST}"
+            text_length <= LONGEST,
+            "claims a header of {text_length} bytes; that of a plain array is far below {LONGEST}"
         );
-        let data_start = text_start + length;
+        let data_start = text_start + text_length;
         let Some(text) = file.get(text_start..data_start) else {
             bail!(
-                "is truncated: its header is said to end at byte {data_start}, the file ends at {}",
-                file.len()
+                "is truncated: its header is said to end at byte {data_start}, the file ends at {length}"
             );
         };
         let text = std::str::from_utf8(text).ok();
@@ -71,27 +82,12 @@ impl Header {
             shape: fields.shape,
             data_start,
         };
-        header.check_length(file.len())?;
+        header.check_length(length)?;
         Ok(header)
     }
 
     fn check_length(&self, file: usize) -> Result<()> {
-        // As if no axis were 0, for strides are products of the others.
-        let whole = self
-            .shape
-            .iter()
-            .try_fold(self.descr.width(), |product, &axis| {
-                product.checked_mul(axis.max(1))
-            });
-        // No file is that long, and offsets into it must fit a signed integer.
-        let whole = whole.filter(|&n| isize::try_from(n).is_ok());
-        let Some(whole) = whole else {
-            bail!(
-                "claims the shape {:?}, which no memory can hold",
-                self.shape
-            )
-        };
-        let promised = if self.shape.contains(&0) { 0 } else { whole };
+        let promised = payload_length(&self.shape, self.descr.width())?;
         let present = file - self.data_start;
         ensure!(
             present >= promised,
@@ -103,6 +99,23 @@ impl Header {
         );
         Ok(())
     }
+}
+
+/// Bytes of the elements of an array.
+///
+/// # Errors
+/// If no memory can hold an array of that shape.
+pub fn payload_length(shape: &[usize], width: usize) -> Result<usize> {
+    // As if no axis were 0, for strides are products of the others.
+    let whole = shape
+        .iter()
+        .try_fold(width, |product, &axis| product.checked_mul(axis.max(1)));
+    // No file is that long, and offsets into it must fit a signed integer.
+    let whole = whole.filter(|&n| isize::try_from(n).is_ok());
+    let Some(whole) = whole else {
+        bail!("claims the shape {shape:?}, which no memory can hold")
+    };
+    Ok(if shape.contains(&0) { 0 } else { whole })
 }
 
 fn shorten(text: &str) -> String {

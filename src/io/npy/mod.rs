@@ -5,20 +5,23 @@
 
 mod descr;
 mod header;
+mod read;
 mod write;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 pub use descr::Descr;
+pub(super) use descr::Kind;
 pub use header::Header;
+pub(super) use header::{MOST_AXES, payload_length};
 pub use write::{write_header, write_npy};
 
 use super::MappedFile;
-use crate::num::{Format, decimal};
-use crate::tensor::{Bytes, Encoding, Order, Tensor};
+use crate::num::Format;
+use crate::tensor::Tensor;
 
 /// An opened `.npy` file whose header has been read and whose size agrees with it.
 #[derive(Debug)]
@@ -34,21 +37,7 @@ impl NpyFile {
     /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<NpyFile> {
         let name = || path.display().to_string();
-        NpyFile::read(MappedFile::open(path).with_context(name)?)
-    }
-
-    /// A tensor as the file that [`write_npy`] would make of it, under a name of its own.
-    ///
-    /// # Errors
-    /// None of an array that can be written.
-    pub fn made(name: &Path, tensor: &Tensor) -> Result<NpyFile> {
-        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
-        write_npy(tensor, &mut bytes)?;
-        NpyFile::read(MappedFile::made(name, bytes))
-    }
-
-    fn read(file: MappedFile) -> Result<NpyFile> {
-        let name = || file.path().display().to_string();
+        let file = MappedFile::open(path).with_context(name)?;
         let header = Header::parse(file.bytes()).with_context(name)?;
         Ok(NpyFile {
             file: Arc::new(file),
@@ -74,46 +63,8 @@ impl NpyFile {
     /// If the stored elements cannot be codes or values of that format, naming the first that is
     /// not.
     pub fn tensor(&self, format: Format) -> Result<Tensor> {
-        let name = || self.path().display().to_string();
-        let descr = &self.header.descr;
-        let stored = descr.stored_as(format).with_context(name)?;
-        let order = if self.header.fortran_order {
-            Order::Fortran
-        } else {
-            Order::C
-        };
-        let bytes: Bytes = self.file.clone();
-        let shape = self.header.shape.clone();
-        let tensor = Tensor::new(format, shape, order, stored, bytes, self.header.data_start);
-        match tensor {
-            Ok(tensor) => Ok(tensor),
-            Err(bad) => match stored.encoding {
-                Encoding::Value(from) => bail!(
-                    "{}: element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
-                     nothing is rounded on the way in",
-                    name(),
-                    bad.index,
-                    decimal(from, bad.raw),
-                    bad.raw,
-                    width = 2 * from.bytes()
-                ),
-                Encoding::Integer { .. } => bail!(
-                    "{}: element {:?} is {}, which {format} cannot represent; it holds {} to {}",
-                    name(),
-                    bad.index,
-                    stored.integer(bad.raw),
-                    decimal(format, format.max_finite(true)),
-                    decimal(format, format.max_finite(false)),
-                ),
-                Encoding::Code => bail!(
-                    "{}: element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
-                     one code a byte in the low bits",
-                    name(),
-                    bad.index,
-                    bad.raw,
-                    format.width()
-                ),
-            },
-        }
+        self.header
+            .tensor(format, self.file.clone())
+            .with_context(|| self.path().display().to_string())
     }
 }

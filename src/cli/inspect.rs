@@ -1,0 +1,275 @@
+//! `tcverify inspect`: what files hold.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+
+use super::args::any_format;
+use super::{Ending, show};
+use crate::emu::shape_text;
+use crate::inspect::Census;
+use crate::io::{Container, Source, file_sha256, payload_sha256};
+use crate::num::{Format, decimal};
+use crate::report::Tool;
+
+/// List the arrays in files, with digests and counts of special numbers
+///
+/// For each array its element type, shape and the SHA-256 of its payload; and, where the file says
+/// what the elements are, how many are NaN, infinite, zero or subnormal, and the least and the
+/// greatest.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  All tensors of a model:
+    tcverify inspect model.safetensors
+
+  One of them, as JSON:
+    tcverify inspect --json model.safetensors#layers.0.q_proj.weight
+
+  Bytes that are codes of E4M3:
+    tcverify inspect --dtype e4m3 dump.npz#a
+
+Exit codes: 0 all arrays were read, 2 one was not (its line says why), or anything else.")]
+pub struct Inspect {
+    /// Files: x.npy, x.npz, x.safetensors, or one array of them as FILE#NAME
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Format to read elements as, where the file does not say it
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    dtype: Option<Format>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Inspection {
+    schema: &'static str,
+    tool: Tool,
+    files: Vec<File>,
+}
+
+#[derive(Serialize)]
+struct File {
+    path: String,
+    file_sha256: String,
+    arrays: Vec<Array>,
+}
+
+#[derive(Serialize)]
+struct Array {
+    /// Of a `.npy` file none.
+    name: Option<String>,
+    #[serde(flatten)]
+    found: Found,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Found {
+    Read(Box<Read>),
+    NotRead { error: String },
+}
+
+#[derive(Serialize)]
+struct Read {
+    descr: String,
+    fortran_order: bool,
+    format: Option<Format>,
+    shape: Vec<usize>,
+    payload_sha256: String,
+    counts: Option<Counts>,
+}
+
+#[derive(Serialize)]
+struct Counts {
+    nan: u64,
+    infinite: u64,
+    zero: u64,
+    subnormal: u64,
+    min: Option<String>,
+    max: Option<String>,
+}
+
+impl Inspect {
+    pub fn run(self) -> Result<Ending> {
+        let files: Result<Vec<_>> = self.files.iter().map(|path| self.file(path)).collect();
+        let inspection = Inspection {
+            schema: "tcverify.inspection/1",
+            tool: Tool::default(),
+            files: files?,
+        };
+        show::print(|out| {
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &inspection)?;
+                return writeln!(out);
+            }
+            let mut files = inspection.files.iter();
+            files.try_for_each(|file| file.text(out))
+        })?;
+        let arrays = inspection.files.iter().flat_map(|file| &file.arrays);
+        let failed = arrays
+            .filter(|array| matches!(array.found, Found::NotRead { .. }))
+            .count();
+        match failed {
+            0 => Ok(Ending::Done),
+            1 => anyhow::bail!("one array was not read; the list says why"),
+            n => anyhow::bail!("{n} arrays were not read; the list says why"),
+        }
+    }
+
+    fn file(&self, path: &std::path::Path) -> Result<File> {
+        let container = Container::open(path)?;
+        let array = |number| {
+            let source = container.source(number);
+            let found = source.and_then(|source| self.read(&source));
+            let name = container.name(number).map(str::to_owned);
+            let found = match found {
+                Ok(read) => Found::Read(Box::new(read)),
+                // The line begins with the array's name already.
+                Err(error) => Found::NotRead {
+                    error: error.chain().skip(1).fold(String::new(), |text, cause| {
+                        let colon = if text.is_empty() { "" } else { ": " };
+                        text + colon + &cause.to_string()
+                    }),
+                },
+            };
+            Array { name, found }
+        };
+        let meant = container.meant();
+        let only = (meant.len() == 1).then_some(meant.start);
+        let named = only.is_some() && path != container.file().path();
+        let arrays: Vec<_> = meant.map(array).collect();
+        // One that was asked for by name is no line in a list.
+        if let Some(Array {
+            found: Found::NotRead { error },
+            ..
+        }) = arrays.first()
+            && (named || container.name(0).is_none())
+        {
+            return Err(anyhow::anyhow!("{error}")).with_context(|| path.display().to_string());
+        }
+        let file_sha256 = file_sha256(container.file());
+        container.file().confirm_unchanged()?;
+        Ok(File {
+            path: path.display().to_string(),
+            file_sha256,
+            arrays,
+        })
+    }
+
+    fn read(&self, source: &Source) -> Result<Read> {
+        let header = source.header();
+        let format = self.dtype.or(header.descr.number_format());
+        let tensor = source.tensor(format.unwrap_or(header.descr.as_stored()))?;
+        let counts = format.map(|format| {
+            let census = Census::of(&tensor);
+            let [min, max] = [0, 1].map(|which| {
+                let extremes = census.extremes();
+                extremes.map(|extremes| decimal(format, extremes[which]))
+            });
+            Counts {
+                nan: census.nan,
+                infinite: census.infinite,
+                zero: census.zero,
+                subnormal: census.subnormal,
+                min,
+                max,
+            }
+        });
+        Ok(Read {
+            descr: header.descr.text().to_owned(),
+            fortran_order: header.fortran_order,
+            format,
+            shape: header.shape.clone(),
+            payload_sha256: payload_sha256(&tensor),
+            counts,
+        })
+    }
+}
+
+impl File {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.path.escape_debug())?;
+        writeln!(out, "  file  {}", self.file_sha256)?;
+        let title = [
+            "array",
+            "type",
+            "read as",
+            "shape",
+            "NaN",
+            "Inf",
+            "zero",
+            "subnormal",
+            "min",
+            "max",
+            "payload",
+        ];
+        let mut rows = vec![title.map(str::to_owned).to_vec()];
+        rows.extend(self.arrays.iter().map(Array::cells));
+        let width = |column: usize| {
+            let full = rows.iter().filter(|row| row.len() > 2);
+            let lengths = full.map(|row| row[column].chars().count());
+            lengths.max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..title.len()).map(width).collect();
+        let names = rows.iter().map(|row| row[0].chars().count());
+        let names = names.max().unwrap_or(0);
+        for row in &rows {
+            let mut line = format!("  {:names$}", row[0]);
+            for (column, cell) in row.iter().enumerate().skip(1) {
+                // Numbers end where those of other lines do.
+                let width = if row.len() > 2 { widths[column] } else { 0 };
+                line += &match column {
+                    4..=9 => format!("  {cell:>width$}"),
+                    _ => format!("  {cell:width$}"),
+                };
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl Array {
+    fn cells(&self) -> Vec<String> {
+        let name = self.name.as_deref().unwrap_or("-");
+        let mut cells = vec![name.escape_debug().to_string()];
+        let read = match &self.found {
+            Found::NotRead { error } => {
+                cells.push(format!("not read: {error}"));
+                return cells;
+            }
+            Found::Read(read) => read,
+        };
+        cells.push(read.descr.clone());
+        cells.push(
+            read.format
+                .map_or("-".to_owned(), |format| format.to_string()),
+        );
+        cells.push(shape_text(&read.shape));
+        cells.extend(match &read.counts {
+            None => vec!["-".to_owned(); 6],
+            Some(counts) => {
+                let or = |number: &Option<String>| number.clone().unwrap_or("-".to_owned());
+                let [min, max] = [&counts.min, &counts.max].map(or);
+                let Counts {
+                    nan,
+                    infinite,
+                    zero,
+                    subnormal,
+                    ..
+                } = counts;
+                let counts = [nan, infinite, zero, subnormal].map(u64::to_string);
+                counts.into_iter().chain([min, max]).collect()
+            }
+        });
+        cells.push(read.payload_sha256.clone());
+        cells
+    }
+}

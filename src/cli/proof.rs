@@ -1,0 +1,163 @@
+//! `tcverify commit prove` and `verify`: blocks of a committed D, shown and checked.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use super::check::same_file;
+use super::commit::{keep, pretty, read_commitment, read_json};
+use super::{Ending, show};
+use crate::commit::Proof;
+use crate::io::npy::write_npy;
+use crate::io::{Output, Source};
+
+/// Prove that some blocks of rows are those of the committed D
+#[derive(Args)]
+pub struct Prove {
+    /// The whole D: x.npy, x.npz#name or x.safetensors#name
+    #[arg(value_name = "D.npy")]
+    d: PathBuf,
+
+    /// What 'tcverify commit' wrote
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Which blocks, counted from 0: 3,7
+    #[arg(long, value_name = "BLOCKS", value_delimiter = ',', required = true)]
+    blocks: Vec<u64>,
+
+    /// Where to write the proof; "-" is standard output
+    #[arg(long, short, value_name = "PROOF.json")]
+    output: PathBuf,
+
+    /// Where to write the rows of these blocks, one block after the other
+    #[arg(long, value_name = "ROWS.npy")]
+    rows: Option<PathBuf>,
+}
+
+/// Check that a proof leads to the committed root, and that rows are those it proves
+#[derive(Args)]
+pub struct Verify {
+    /// What 'tcverify commit prove' wrote
+    #[arg(value_name = "PROOF.json")]
+    proof: PathBuf,
+
+    /// The rows of its blocks; without them, only that their hashes belong to D is checked
+    #[arg(value_name = "ROWS.npy")]
+    rows: Option<PathBuf>,
+
+    /// What 'tcverify commit' wrote
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Prove {
+    pub fn run(mut self) -> Result<Ending> {
+        let (commitment, _) = read_commitment(&self.commitment)?;
+        let rows = commitment.d.rows()?;
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+        if let Some(block) = self.blocks.iter().find(|&&block| block >= rows.blocks()) {
+            bail!(
+                "--blocks asks for block {block}; {} has 0 to {}",
+                self.commitment.display(),
+                rows.blocks() - 1
+            );
+        }
+        let source = Source::open(&self.d)?;
+        let name = self.d.display();
+        for to in [Some(&self.output), self.rows.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            keep(to, source.path())?;
+            keep(to, &self.commitment)?;
+        }
+        let dash = |path: &Path| path.as_os_str() == "-";
+        if self.rows.as_ref().is_some_and(|rows| {
+            *rows == self.output
+                || same_file(rows, &self.output)
+                || dash(rows) && dash(&self.output)
+        }) {
+            bail!("--output and --rows must be two files");
+        }
+        let have = &source.header().shape;
+        if *have != rows.shape {
+            show::different(&format!(
+                "{name}: is {have:?}, committed was {:?}",
+                rows.shape
+            ));
+            return Ok(Ending::Different);
+        }
+        let output = Output::prepare(&self.output)?;
+        let beside = self.rows.as_deref().map(Output::prepare).transpose()?;
+        let tensor = source.tensor(rows.format)?;
+        let tree = rows.tree(&tensor);
+        let root = rows.root(tree.root());
+        source.file().confirm_unchanged()?;
+        if root != commitment.d.root {
+            let committed = commitment.d.root;
+            show::different(&format!(
+                "{name}: its root is {root}, committed was {committed}"
+            ));
+            return Ok(Ending::Different);
+        }
+        let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
+        if let Some(beside) = beside {
+            let gathered = rows.gather(&tensor, &self.blocks);
+            source.file().confirm_unchanged()?;
+            beside.commit(|out| write_npy(&gathered, out))?;
+        }
+        output.commit(|out| out.write_all(&text))?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Verify {
+    pub fn run(self) -> Result<Ending> {
+        let (commitment, _) = read_commitment(&self.commitment)?;
+        let cut = commitment.d.rows()?;
+        let (file, proof) = read_json(&self.proof, Proof::parse)?;
+        let rows = self.rows.as_deref().map(Source::open).transpose()?;
+        let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
+        let verdict = proof.check(&commitment.d, tensor.transpose()?.as_ref());
+        file.confirm_unchanged()?;
+        if let Some(rows) = &rows {
+            rows.file().confirm_unchanged()?;
+        }
+        if let Err(why) = verdict {
+            show::different(&format!(
+                "{}: proves nothing: {why:#}",
+                self.proof.display()
+            ));
+            return Ok(Ending::Different);
+        }
+        if !self.quiet {
+            show::print(|out| {
+                for proven in &proof.blocks {
+                    let range = cut.of_block(proven.block);
+                    let (block, first, last) = (proven.block, range.start, range.end - 1);
+                    writeln!(out, "proven  block {block}, rows {first} to {last}")?;
+                }
+                let blocks = cut.blocks();
+                match &self.rows {
+                    Some(rows) => writeln!(
+                        out,
+                        "{} has the rows of these blocks, of {blocks}, of the committed D",
+                        rows.display()
+                    ),
+                    None => writeln!(
+                        out,
+                        "the hashes of these blocks, of {blocks}, are in the committed D; no rows were given"
+                    ),
+                }
+            })?;
+        }
+        Ok(Ending::Done)
+    }
+}

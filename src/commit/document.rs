@@ -1,0 +1,227 @@
+//! `tcverify.commitment/1` as data.
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Hash, Rows};
+use crate::io::printable;
+use crate::num::Format;
+use crate::report::Product;
+
+/// Value of the `schema` field.
+pub const COMMITMENT: &str = "tcverify.commitment/1";
+
+/// A product, fixed by digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commitment {
+    pub schema: String,
+    /// Of the arithmetic, as `model.sha256` of a report.
+    pub model_sha256: Hash,
+    /// Of the kernel around the instruction; absent for one chain over k.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub schedule: Option<CommittedSchedule>,
+    pub product: Product,
+    pub inputs: CommittedInputs,
+    pub d: CommittedD,
+}
+
+/// A kernel's schedule and its factors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommittedSchedule {
+    /// Of the recipe, as `schedule.sha256` of a report.
+    pub sha256: Hash,
+    /// Codes of f32, as in a report.
+    pub alpha: String,
+    pub beta: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommittedInputs {
+    pub a: CommittedInput,
+    pub b: CommittedInput,
+    // Said to be absent, not left out.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub c: Option<CommittedInput>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub scale_a: Option<CommittedInput>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub scale_b: Option<CommittedInput>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub bias: Option<CommittedInput>,
+}
+
+/// A field that is left out or has a value, and is never null.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+/// An operand, wherever it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommittedInput {
+    pub format: Format,
+    /// As stored, before any transposition.
+    pub shape: Vec<usize>,
+    pub payload_sha256: Hash,
+}
+
+/// D, cut into blocks of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommittedD {
+    pub format: Format,
+    pub shape: Vec<usize>,
+    pub block_rows: u64,
+    pub root: Hash,
+}
+
+impl CommittedD {
+    /// How it is cut.
+    ///
+    /// # Errors
+    /// If no D can be of that shape.
+    pub fn rows(&self) -> Result<Rows> {
+        Rows::new(self.format, self.shape.clone(), self.block_rows)
+    }
+}
+
+impl Commitment {
+    /// Reads a commitment.
+    ///
+    /// # Errors
+    /// What is wrong with it, to be read after the file's name.
+    pub fn parse(text: &[u8]) -> Result<Commitment> {
+        let commitment: Commitment = serde_json::from_slice(text)
+            .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
+            .context("is not a commitment")?;
+        ensure!(
+            commitment.schema == COMMITMENT,
+            "is not a commitment: its schema is not {COMMITMENT:?}"
+        );
+        let Product { batch, m, n, .. } = &commitment.product;
+        let shape = [&batch[..], &[*m, *n]].concat();
+        ensure!(
+            shape == commitment.d.shape,
+            "is not a commitment: its D is {:?}, but its product is {shape:?}",
+            commitment.d.shape
+        );
+        commitment.d.rows().context("is not a commitment")?;
+        Ok(commitment)
+    }
+
+    /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
+    pub fn differences(&self, found: &Commitment) -> Vec<String> {
+        let mut differences = Vec::new();
+        let mut compare = |what: &str, here: String, committed: String| {
+            if here != committed {
+                differences.push(format!("{what} is {here}, committed was {committed}"));
+            }
+        };
+        compare(
+            "the model's SHA-256",
+            found.model_sha256.to_string(),
+            self.model_sha256.to_string(),
+        );
+        compare(
+            "the schedule",
+            schedule_text(found.schedule.as_ref()),
+            schedule_text(self.schedule.as_ref()),
+        );
+        compare(
+            "the product",
+            product_text(&found.product),
+            product_text(&self.product),
+        );
+        let (ours, theirs) = (&self.inputs, &found.inputs);
+        for (name, here, committed) in [
+            ("A", Some(&theirs.a), Some(&ours.a)),
+            ("B", Some(&theirs.b), Some(&ours.b)),
+            ("C", theirs.c.as_ref(), ours.c.as_ref()),
+            ("SA", theirs.scale_a.as_ref(), ours.scale_a.as_ref()),
+            ("SB", theirs.scale_b.as_ref(), ours.scale_b.as_ref()),
+            ("the bias", theirs.bias.as_ref(), ours.bias.as_ref()),
+        ] {
+            let (Some(here), Some(committed)) = (here, committed) else {
+                let presence = |input: Option<_>| match input {
+                    Some(_) => "given".to_owned(),
+                    None => "absent".to_owned(),
+                };
+                compare(name, presence(here), presence(committed));
+                continue;
+            };
+            let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);
+            compare(name, layout(here), layout(committed));
+            compare(
+                &format!("the payload's SHA-256 of {name}"),
+                here.payload_sha256.to_string(),
+                committed.payload_sha256.to_string(),
+            );
+        }
+        let layout =
+            |d: &CommittedD| format!("{} {:?} in blocks of {}", d.format, d.shape, d.block_rows);
+        compare("D", layout(&found.d), layout(&self.d));
+        compare(
+            "the root of D",
+            found.d.root.to_string(),
+            self.d.root.to_string(),
+        );
+        // Should a field have been forgotten above.
+        if differences.is_empty() && self != found {
+            differences.push("something is not as committed".to_owned());
+        }
+        differences
+    }
+}
+
+fn schedule_text(schedule: Option<&CommittedSchedule>) -> String {
+    let Some(schedule) = schedule else {
+        return "one chain over k".to_owned();
+    };
+    let CommittedSchedule {
+        sha256,
+        alpha,
+        beta,
+    } = schedule;
+    let factor = |code: &str| printable(code);
+    format!(
+        "{sha256} with alpha {} and beta {}",
+        factor(alpha),
+        factor(beta)
+    )
+}
+
+fn product_text(product: &Product) -> String {
+    let Product {
+        batch,
+        m,
+        n,
+        k,
+        transpose_a,
+        transpose_b,
+    } = product;
+    let turned = |turned: &bool| if *turned { " transposed" } else { "" };
+    format!(
+        "{batch:?} of {m}x{k}{} by {k}x{n}{}",
+        turned(transpose_a),
+        turned(transpose_b)
+    )
+}

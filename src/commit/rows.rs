@@ -1,0 +1,137 @@
+//! D cut into blocks of rows.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
+
+use super::{Hash, Tree, leaf};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// How D is cut: rows of all matrices of the batch are counted on, one matrix after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    pub format: Format,
+    pub shape: Vec<usize>,
+    /// Rows of a block; the last may have fewer.
+    pub block_rows: u64,
+    rows: u64,
+}
+
+impl Rows {
+    /// Cuts a D of this format and shape.
+    ///
+    /// # Errors
+    /// If it is no stack of matrices with elements, or larger than any memory.
+    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows> {
+        ensure!(
+            shape.len() >= 2 && !shape.contains(&0),
+            "{shape:?} is no shape of a D"
+        );
+        ensure!(block_rows > 0, "a block must have a row");
+        let bytes = shape
+            .iter()
+            .try_fold(format.bytes() as u64, |n, &axis| n.checked_mul(axis as u64));
+        let bytes = bytes.filter(|&n| i64::try_from(n).is_ok());
+        bytes.with_context(|| format!("{shape:?} is the shape of no D that a memory can hold"))?;
+        let rows = shape[..shape.len() - 1].iter().map(|&axis| axis as u64);
+        Ok(Rows {
+            rows: rows.product(),
+            format,
+            shape,
+            block_rows,
+        })
+    }
+
+    /// As many rows as make a block of about a mebibyte.
+    pub fn about_a_mebibyte(format: Format, shape: &[usize]) -> u64 {
+        let columns = shape.last().copied().unwrap_or(1);
+        let row = (columns as u64).saturating_mul(format.bytes() as u64);
+        ((1 << 20) / row.max(1)).max(1)
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.rows.div_ceil(self.block_rows)
+    }
+
+    /// The rows of a block.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn of_block(&self, block: u64) -> Range<u64> {
+        assert!(block < self.blocks());
+        let start = block * self.block_rows;
+        start..self.rows.min(start.saturating_add(self.block_rows))
+    }
+
+    pub fn columns(&self) -> usize {
+        self.shape[self.shape.len() - 1]
+    }
+
+    /// The root that is committed to: of the tree, bound to how D is cut and read.
+    pub fn root(&self, tree: Hash) -> Hash {
+        let axes: Vec<_> = self.shape.iter().map(usize::to_string).collect();
+        let header = format!(
+            "tcverify.commitment/1\nformat={}\nshape={}\nblock_rows={}\n",
+            self.format,
+            axes.join(","),
+            self.block_rows
+        );
+        let header = Hash::of([&[2][..], header.as_bytes()]);
+        Hash::of([&[3][..], &header.0, &tree.0])
+    }
+
+    /// The tree over a D.
+    ///
+    /// # Panics
+    /// If it is not of this format and shape.
+    pub fn tree(&self, d: &Tensor) -> Tree {
+        assert!(d.format() == self.format && d.shape() == self.shape);
+        let blocks = (0..self.blocks()).map(|block| self.of_block(block));
+        Tree::new(leaves(d, &blocks.collect::<Vec<_>>()))
+    }
+
+    /// The payloads of some blocks as one matrix.
+    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Tensor {
+        let ranges = blocks.iter().map(|&block| self.of_block(block));
+        let rows: Vec<u64> = ranges.flatten().collect();
+        let mut payload = Vec::with_capacity(rows.len() * self.columns() * self.format.bytes());
+        for &row in &rows {
+            payload.extend(row_payload(d, row));
+        }
+        Tensor::from_payload(self.format, vec![rows.len(), self.columns()], payload)
+    }
+}
+
+/// The hashes of some blocks of rows of a tensor.
+///
+/// # Panics
+/// If it has no such rows.
+pub fn leaves(tensor: &Tensor, blocks: &[Range<u64>]) -> Vec<Hash> {
+    let columns = tensor.shape().last().copied().unwrap_or(1);
+    let width = columns * tensor.format().bytes();
+    if let Some(payload) = tensor.as_payload() {
+        let place = |row: u64| row as usize * width;
+        let hash = |rows: &Range<u64>| leaf([&payload[place(rows.start)..place(rows.end)]]);
+        return blocks.par_iter().map(hash).collect();
+    }
+    let hash = |rows: &Range<u64>| {
+        let payloads: Vec<_> = rows.clone().map(|row| row_payload(tensor, row)).collect();
+        leaf(payloads.iter().map(Vec::as_slice))
+    };
+    blocks.par_iter().map(hash).collect()
+}
+
+/// The canonical payload of a row, counted through the batch.
+fn row_payload(tensor: &Tensor, row: u64) -> Vec<u8> {
+    let planes = tensor.planes();
+    let (row, rows) = (row as usize, planes.rows());
+    let plane = planes.plane(row / rows);
+    let width = tensor.format().bytes();
+    let codes = (0..plane.columns).map(|column| plane.code(row % rows, column).to_le_bytes());
+    codes
+        .flat_map(|code| code.into_iter().take(width))
+        .collect()
+}

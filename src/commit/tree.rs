@@ -1,0 +1,90 @@
+//! The Merkle tree of RFC 6962, section 2.1: a leaf and a node can never have one hash, and a tree
+//! of any number of leaves has one shape.
+
+use super::Hash;
+
+const LEAF: &[u8] = &[0];
+const NODE: &[u8] = &[1];
+
+/// The hash of a leaf whose payload comes in pieces.
+pub fn leaf<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Hash {
+    Hash::of(std::iter::once(LEAF).chain(pieces))
+}
+
+/// The hash of a node over two others.
+pub fn node(left: Hash, right: Hash) -> Hash {
+    Hash::of([NODE, &left.0, &right.0])
+}
+
+/// All hashes of a tree.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// Leaves first, the root last. A last one without a partner rises as it is, which gives the
+    /// shape of RFC 6962: the left half is the largest power of two.
+    levels: Vec<Vec<Hash>>,
+}
+
+impl Tree {
+    /// A tree over these leaves.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn new(leaves: Vec<Hash>) -> Tree {
+        assert!(!leaves.is_empty());
+        let mut levels = vec![leaves];
+        loop {
+            let below = levels.last().expect("one at least");
+            if below.len() == 1 {
+                return Tree { levels };
+            }
+            let above = below.chunks(2).map(|pair| match *pair {
+                [left, right] => node(left, right),
+                _ => pair[0],
+            });
+            let above = above.collect();
+            levels.push(above);
+        }
+    }
+
+    pub fn leaves(&self) -> &[Hash] {
+        &self.levels[0]
+    }
+
+    pub fn root(&self) -> Hash {
+        self.levels[self.levels.len() - 1][0]
+    }
+
+    /// The hashes that lead from a leaf to the root, the lowest first: RFC 6962's audit path.
+    ///
+    /// # Panics
+    /// If there is no such leaf.
+    pub fn path(&self, mut at: usize) -> Vec<Hash> {
+        assert!(at < self.leaves().len());
+        let mut path = Vec::new();
+        for level in &self.levels {
+            path.extend((level.len() > 1).then(|| level.get(at ^ 1)).flatten());
+            at /= 2;
+        }
+        path
+    }
+}
+
+/// The root that a leaf and its path lead to in a tree of `size` leaves; `None` if the path is
+/// longer or shorter than that of this leaf, or there is no such leaf.
+pub fn root_of(leaf: Hash, mut at: u64, mut size: u64, path: &[Hash]) -> Option<Hash> {
+    if at >= size {
+        return None;
+    }
+    let mut path = path.iter().copied();
+    let mut hash = leaf;
+    while size > 1 {
+        if at % 2 == 1 {
+            hash = node(path.next()?, hash);
+        } else if at + 1 < size {
+            hash = node(hash, path.next()?);
+        }
+        at /= 2;
+        size = size.div_ceil(2);
+    }
+    path.next().is_none().then_some(hash)
+}

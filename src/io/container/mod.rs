@@ -1,0 +1,227 @@
+//! Files that hold arrays: `.npy` with one, `.npz` and `.safetensors` with many.
+//!
+//! `model.safetensors#layer.weight` and `dump.npz#a` name one of many. A path that exists as it
+//! stands is never taken apart.
+
+mod npz;
+mod safetensors;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+
+use super::npy::{Header, write_npy};
+use super::{MappedFile, Source, printable};
+use crate::tensor::{Bytes, Tensor};
+
+/// A file whose arrays are listed, or the one of them that a path names.
+#[derive(Debug)]
+pub struct Container {
+    file: Arc<MappedFile>,
+    contents: Contents,
+    /// The one named after the `#`.
+    wanted: Option<usize>,
+}
+
+#[derive(Debug)]
+enum Contents {
+    /// One array, without a name.
+    Npy(Header),
+    Npz(Vec<npz::Member>),
+    Safetensors(Vec<safetensors::Entry>),
+}
+
+impl Container {
+    /// Opens a file and reads what it holds. After a `#` the path may name one array.
+    ///
+    /// # Errors
+    /// One sentence naming the file and the cause; for a name that is not there with those that are.
+    pub fn open(path: &Path) -> Result<Container> {
+        let name = || path.display().to_string();
+        let (on_disk, wanted) = split(path);
+        let file = MappedFile::open(&on_disk).with_context(name)?;
+        let contents = Contents::read(&file).with_context(name)?;
+        let mut container = Container {
+            file: Arc::new(file),
+            contents,
+            wanted: None,
+        };
+        if let Some(wanted) = wanted {
+            container.wanted = Some(container.find(&wanted).with_context(name)?);
+        }
+        Ok(container)
+    }
+
+    pub fn file(&self) -> &MappedFile {
+        &self.file
+    }
+
+    /// The arrays that the path means, by number: the one it names, the only one, or all in the
+    /// order of the file.
+    pub fn meant(&self) -> Range<usize> {
+        match (&self.contents, self.wanted) {
+            (_, Some(wanted)) => wanted..wanted + 1,
+            (Contents::Npy(_), None) => 0..1,
+            (Contents::Npz(members), None) => 0..members.len(),
+            (Contents::Safetensors(entries), None) => 0..entries.len(),
+        }
+    }
+
+    /// What can be written after the `#`; nothing for a `.npy` file.
+    pub fn name(&self, array: usize) -> Option<&str> {
+        match &self.contents {
+            Contents::Npy(_) => None,
+            Contents::Npz(members) => Some(&members[array].name),
+            Contents::Safetensors(entries) => Some(&entries[array].name),
+        }
+    }
+
+    /// One of the arrays.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of a type that holds no numbers known here.
+    pub fn source(&self, array: usize) -> Result<Source> {
+        let path = self.file.path();
+        let label = match self.name(array) {
+            None => path.to_owned(),
+            Some(name) => PathBuf::from(format!("{}#{name}", path.display())),
+        };
+        let read = match &self.contents {
+            Contents::Npy(header) => Ok((header.clone(), self.file.clone() as Bytes)),
+            Contents::Npz(members) => members[array].read(self.file.clone()),
+            Contents::Safetensors(entries) => {
+                let header = entries[array].header();
+                header.map(|header| (header, self.file.clone() as Bytes))
+            }
+        };
+        let (header, bytes) = read.with_context(|| printable(&label.display().to_string()))?;
+        Ok(Source::new(label, self.file.clone(), bytes, header))
+    }
+
+    /// The only array that the path means.
+    ///
+    /// # Errors
+    /// If it is one of many, but not which.
+    pub fn only(&self) -> Result<Source> {
+        match (&self.contents, self.wanted) {
+            (_, Some(wanted)) => self.source(wanted),
+            (Contents::Npy(_), None) => self.source(0),
+            _ => bail!(
+                "{}: say which array is meant, as FILE#NAME; {}",
+                self.file.path().display(),
+                self.list()
+            ),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        match &self.contents {
+            Contents::Npy(_) => Vec::new(),
+            Contents::Npz(members) => members.iter().map(|m| m.name.as_str()).collect(),
+            Contents::Safetensors(entries) => entries.iter().map(|e| e.name.as_str()).collect(),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<usize> {
+        if let Contents::Npy(_) = self.contents {
+            bail!(
+                "is a .npy file, which holds one array without a name; leave out {:?}",
+                format!("#{name}")
+            );
+        }
+        let names = self.names();
+        if let Some(at) = names.iter().position(|&n| n == name) {
+            return Ok(at);
+        }
+        let nearest = names
+            .iter()
+            .filter(|n| n.len() <= 1000)
+            .map(|n| (strsim::jaro_winkler(n, name), n))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        let hint = nearest.map_or(String::new(), |(_, n)| {
+            format!("; did you mean {:?}?", shorten(n))
+        });
+        bail!(
+            "holds no array of the name {:?}{hint}; {}",
+            shorten(name),
+            self.list()
+        )
+    }
+
+    fn list(&self) -> String {
+        /// As many as fit a terminal.
+        const SHOWN: usize = 24;
+        let names = self.names();
+        if names.is_empty() {
+            return "it holds none".to_owned();
+        }
+        let shown = names.iter().take(SHOWN);
+        let shown: Vec<_> = shown.map(|name| format!("{:?}", shorten(name))).collect();
+        let more = match names.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("it holds {}{more}", shown.join(", "))
+    }
+}
+
+impl Contents {
+    /// The name decides, so that no file is two things; of another name the first bytes.
+    fn read(file: &MappedFile) -> Result<Contents> {
+        let bytes = file.bytes();
+        let extension = file.path().extension().and_then(|e| e.to_str());
+        let kind = match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some(known @ ("npy" | "npz" | "safetensors")) => known.to_owned(),
+            _ if npz::looks_like_one(bytes) => "npz".to_owned(),
+            _ if safetensors::looks_like_one(bytes) => "safetensors".to_owned(),
+            _ => "npy".to_owned(),
+        };
+        Ok(match kind.as_str() {
+            "npz" => Contents::Npz(npz::members(bytes)?),
+            "safetensors" => Contents::Safetensors(safetensors::entries(bytes)?),
+            _ => Contents::Npy(Header::parse(bytes)?),
+        })
+    }
+}
+
+/// A tensor as the file that [`write_npy`] would make of it, under a name of its own.
+///
+/// # Errors
+/// None of an array that can be written.
+pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
+    let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
+    write_npy(tensor, &mut bytes)?;
+    let header = Header::parse(&bytes)?;
+    let file = Arc::new(MappedFile::made(name, bytes));
+    Ok(Source::new(name.to_owned(), file.clone(), file, header))
+}
+
+/// A path and perhaps a name after a `#`: the longest part that exists is the path.
+fn split(path: &Path) -> (PathBuf, Option<String>) {
+    let whole = (path.to_owned(), None);
+    if std::fs::symlink_metadata(path).is_ok() {
+        return whole;
+    }
+    let Some(text) = path.to_str() else {
+        return whole;
+    };
+    let parts = text.rmatch_indices('#').map(|(at, _)| text.split_at(at));
+    let existing = parts
+        .into_iter()
+        .find(|(file, _)| std::fs::symlink_metadata(file).is_ok());
+    match existing {
+        Some((file, name)) => (file.into(), Some(name[1..].to_owned())),
+        None => whole,
+    }
+}
+
+/// Text from a file, fit for a message.
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        return text.to_owned();
+    }
+    text.chars().take(77).chain("...".chars()).collect()
+}

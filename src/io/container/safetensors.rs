@@ -1,0 +1,239 @@
+//! `.safetensors`: eight bytes of length, a JSON object of that length, then the tensors without a
+//! gap, in C order, little-endian.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::shorten;
+use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
+use crate::io::printable;
+use crate::num::Format;
+
+/// The format's own limit.
+const LONGEST: u64 = 100_000_000;
+
+/// A tensor as the header describes it.
+#[derive(Debug)]
+pub struct Entry {
+    pub name: String,
+    dtype: String,
+    shape: Vec<usize>,
+    /// In the file.
+    start: usize,
+}
+
+impl Entry {
+    /// What a `.npy` header would say of it.
+    ///
+    /// # Errors
+    /// If elements of that type are no numbers known here.
+    pub fn header(&self) -> Result<Header> {
+        let (kind, width) = match element(&self.dtype) {
+            Element::Read(kind, width) => (kind, width),
+            Element::NotRead { why, .. } => {
+                bail!("its elements are {}, {why}", shorten(&self.dtype))
+            }
+            Element::Unknown => bail!(
+                "its element type {:?} is unknown; F64 F32 F16 BF16, F8_E4M3 F8_E5M2 F8_E8M0, \
+                 I8 I16 I32 I64 and U8 U16 U32 U64 are read",
+                shorten(&self.dtype)
+            ),
+        };
+        Ok(Header {
+            descr: Descr::foreign(format!("safetensors {}", self.dtype), kind, width),
+            fortran_order: false,
+            shape: self.shape.clone(),
+            data_start: self.start,
+        })
+    }
+}
+
+enum Element {
+    Read(Kind, usize),
+    NotRead { bits: usize, why: &'static str },
+    Unknown,
+}
+
+fn element(dtype: &str) -> Element {
+    let float = |format: Format| Element::Read(Kind::Float(format), format.bytes());
+    let named = |format: Format| Element::Read(Kind::Named(format), format.bytes());
+    let packed = "which share bytes; store one code a byte, in the low bits, as U8";
+    match dtype {
+        "F64" => float(Format::Fp64),
+        "F32" => float(Format::Fp32),
+        "F16" => float(Format::Fp16),
+        "BF16" => named(Format::Bf16),
+        "F8_E4M3" => named(Format::E4m3),
+        "F8_E5M2" => named(Format::E5m2),
+        "F8_E4M3FNUZ" => named(Format::E4m3fnuz),
+        "F8_E5M2FNUZ" => named(Format::E5m2fnuz),
+        "F8_E8M0" => named(Format::Ue8m0),
+        "I8" | "I16" | "I32" | "I64" | "U8" | "U16" | "U32" | "U64" => {
+            let signed = dtype.starts_with('I');
+            let bits: usize = dtype[1..].parse().expect("listed above");
+            Element::Read(Kind::Integer { signed }, bits / 8)
+        }
+        "F4" => Element::NotRead {
+            bits: 4,
+            why: packed,
+        },
+        "F6_E2M3" | "F6_E3M2" => Element::NotRead {
+            bits: 6,
+            why: packed,
+        },
+        "BOOL" => Element::NotRead {
+            bits: 8,
+            why: "which are no numbers",
+        },
+        "C64" => Element::NotRead {
+            bits: 64,
+            why: "complex numbers, which no tensor core multiplies",
+        },
+        _ => Element::Unknown,
+    }
+}
+
+/// Whether a file of another name begins like one.
+pub fn looks_like_one(file: &[u8]) -> bool {
+    file.get(8) == Some(&b'{') && length(file).is_ok_and(|n| n <= file.len() - 8)
+}
+
+fn length(file: &[u8]) -> Result<usize> {
+    let field = file
+        .first_chunk()
+        .context("ends within its first 8 bytes")?;
+    let length = u64::from_le_bytes(*field);
+    ensure!(
+        length <= LONGEST,
+        "is no .safetensors file: it claims a header of {length} bytes, and {LONGEST} are allowed"
+    );
+    Ok(length as usize)
+}
+
+/// The tensors of a file in the order of their bytes, after every check that the format asks for.
+///
+/// # Errors
+/// What is wrong, to be read after the file's name.
+pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
+    let length = length(file)?;
+    let Some(text) = file.get(8..8 + length) else {
+        bail!(
+            "is truncated: its header is said to end at byte {}, the file ends at {}",
+            8 + length,
+            file.len()
+        );
+    };
+    ensure!(
+        text.first() == Some(&b'{'),
+        "is no .safetensors file: its header does not begin with '{{'"
+    );
+    let index: Index = serde_json::from_slice(text)
+        .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
+        .context("its header is not that of a .safetensors file")?;
+    let mut tensors = index.0;
+    tensors.sort_by(|one, other| one.0.cmp(&other.0));
+    if let Some(pair) = tensors.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        bail!("has the tensor {:?} twice", shorten(&pair[0].0));
+    }
+    // Empty tensors share their place with a neighbour; names keep the order the same on every run.
+    tensors.sort_by_key(|(_, about)| about.data_offsets);
+    let data = file.len() - 8 - length;
+    let mut end = 0;
+    let mut entries = Vec::with_capacity(tensors.len());
+    for (name, about) in tensors {
+        let [from, to] = about.data_offsets;
+        let check = || {
+            ensure!(
+                from <= to && to <= data,
+                "is said to be bytes {from} to {to} of the {data} that follow the header"
+            );
+            // The format's own rule: no byte is shared, none is left out.
+            ensure!(
+                from == end,
+                "begins at byte {from} of the data, but the tensor before it ends at {end}"
+            );
+            check_size(&about)
+        };
+        check().with_context(|| format!("its tensor {:?}", shorten(&name)))?;
+        end = to;
+        entries.push(Entry {
+            name,
+            dtype: about.dtype,
+            shape: about.shape,
+            start: 8 + length + from,
+        });
+    }
+    ensure!(
+        end == data,
+        "is too long: its tensors are {end} bytes, {data} follow the header"
+    );
+    Ok(entries)
+}
+
+fn check_size(about: &About) -> Result<()> {
+    ensure!(
+        about.shape.len() <= MOST_AXES,
+        "has more than {MOST_AXES} axes"
+    );
+    let [from, to] = about.data_offsets;
+    let bits = match element(&about.dtype) {
+        Element::Read(_, width) => 8 * width,
+        Element::NotRead { bits, .. } => bits,
+        // Its size cannot be checked, and nobody will read it.
+        Element::Unknown => return Ok(()),
+    };
+    let elements = payload_length(&about.shape, 1)?;
+    let promised = elements.checked_mul(bits).map(|bits| bits.div_ceil(8));
+    let whole = payload_length(&about.shape, bits.div_ceil(8));
+    ensure!(
+        whole.is_ok() && promised == Some(to - from),
+        "is said to be {:?} of {}, and to lie in {} bytes, which do not agree",
+        about.shape,
+        about.dtype,
+        to - from
+    );
+    Ok(())
+}
+
+/// The header, names as often as they occur.
+struct Index(Vec<(String, About)>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: [usize; 2],
+}
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Index, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Index;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object of tensors")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Index, M::Error> {
+                let mut entries = Vec::new();
+                let mut metadata = false;
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "__metadata__" {
+                        if std::mem::replace(&mut metadata, true) {
+                            return Err(M::Error::custom("it has __metadata__ twice"));
+                        }
+                        // Text for people: checked to be that, and left.
+                        map.next_value::<std::collections::BTreeMap<String, String>>()?;
+                    } else {
+                        entries.push((name, map.next_value()?));
+                    }
+                }
+                Ok(Index(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}

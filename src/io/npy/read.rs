@@ -1,0 +1,52 @@
+//! From a header and bytes to a tensor.
+
+use anyhow::{Result, bail};
+
+use super::Header;
+use crate::num::{Format, decimal};
+use crate::tensor::{Bytes, Encoding, Order, Tensor};
+
+impl Header {
+    /// The elements behind this header as a tensor of a format.
+    ///
+    /// # Errors
+    /// If they cannot be codes or values of that format, naming the first that is not. To be read
+    /// after the file's name.
+    pub fn tensor(&self, format: Format, bytes: Bytes) -> Result<Tensor> {
+        let stored = self.descr.stored_as(format)?;
+        let order = if self.fortran_order {
+            Order::Fortran
+        } else {
+            Order::C
+        };
+        let shape = self.shape.clone();
+        let tensor = Tensor::new(format, shape, order, stored, bytes, self.data_start);
+        match tensor {
+            Ok(tensor) => Ok(tensor),
+            Err(bad) => match stored.encoding {
+                Encoding::Value(from) => bail!(
+                    "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
+                     nothing is rounded on the way in",
+                    bad.index,
+                    decimal(from, bad.raw),
+                    bad.raw,
+                    width = 2 * from.bytes()
+                ),
+                Encoding::Integer { .. } => bail!(
+                    "element {:?} is {}, which {format} cannot represent; it holds {} to {}",
+                    bad.index,
+                    stored.integer(bad.raw),
+                    decimal(format, format.max_finite(true)),
+                    decimal(format, format.max_finite(false)),
+                ),
+                Encoding::Code => bail!(
+                    "element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
+                     one code a byte in the low bits",
+                    bad.index,
+                    bad.raw,
+                    format.width()
+                ),
+            },
+        }
+    }
+}

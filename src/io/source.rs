@@ -1,0 +1,91 @@
+//! One array, wherever it lies: in a `.npy` file, in a container, or in memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::MappedFile;
+use super::container::{self, Container};
+use super::npy::Header;
+use crate::num::Format;
+use crate::tensor::{Bytes, Tensor};
+
+/// An array whose header has been read and whose size agrees with it.
+pub struct Source {
+    /// As typed, with the name after a `#`.
+    label: PathBuf,
+    file: Arc<MappedFile>,
+    /// The mapped file; of a compressed member its contents.
+    bytes: Bytes,
+    header: Header,
+}
+
+impl Source {
+    pub(super) fn new(
+        label: PathBuf,
+        file: Arc<MappedFile>,
+        bytes: Bytes,
+        header: Header,
+    ) -> Source {
+        Source {
+            label,
+            file,
+            bytes,
+            header,
+        }
+    }
+
+    /// Opens `x.npy`, `x.npz#name` or `x.safetensors#name`.
+    ///
+    /// # Errors
+    /// One sentence naming the file and the cause.
+    pub fn open(path: &Path) -> Result<Source> {
+        let mut source = Container::open(path)?.only()?;
+        path.clone_into(&mut source.label);
+        Ok(source)
+    }
+
+    /// A tensor that stands for a file of this name.
+    ///
+    /// # Errors
+    /// None of an array that can be written.
+    pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
+        container::made(name, tensor)
+    }
+
+    /// What to call it: the path as typed, with the array's name.
+    pub fn label(&self) -> &Path {
+        &self.label
+    }
+
+    /// The file on disk.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub fn file(&self) -> &MappedFile {
+        &self.file
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The array as a tensor of this format.
+    ///
+    /// # Errors
+    /// If the stored elements cannot be codes or values of that format, naming the first that is
+    /// not.
+    pub fn tensor(&self, format: Format) -> Result<Tensor> {
+        self.header
+            .tensor(format, self.bytes.clone())
+            .with_context(|| self.label.display().to_string())
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Source({}, {:?})", self.label.display(), self.header)
+    }
+}
