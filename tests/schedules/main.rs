@@ -10,4 +10,6 @@ mod operands;
 mod own;
 mod presets;
 mod product;
+mod separations;
 mod straight;
+mod wrong;

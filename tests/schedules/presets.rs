@@ -1,7 +1,7 @@
 //! Every preset, by the library and by loops of our own.
 
 use rayon::prelude::*;
-use tcverify::emu::schedule::{Split, presets};
+use tcverify::emu::schedule::{Recipe, Split, presets};
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int8, Int32, Tf32};
 
 use crate::common::engines::{engines, name};
@@ -14,9 +14,9 @@ use crate::straight::{self, NAMES, Open};
 const SHAPES: [Shape; 10] = [
     shape(3, 5, 256),
     shape(2, 3, 129),
-    shape(4, 33, 97),
+    shape(4, 33, 121),
     shape(1, 6, 200),
-    shape(5, 1, 331),
+    shape(5, 1, 311),
     shape(3, 4, 31),
     shape(2, 2, 1),
     shape(1, 1, 65),
@@ -101,6 +101,17 @@ fn kinds(unit: &Unit) -> Vec<Kind> {
         .collect()
 }
 
+/// A preset's recipe with what it leaves open.
+pub fn closed(name: &str, open: Open) -> Recipe {
+    let mut recipe = preset(name);
+    match &mut recipe.split {
+        Split::Serial { slices } | Split::Workspace { slices, .. } => *slices = Some(open.slices),
+        Split::Stream { workers, .. } => *workers = Some(open.workers),
+        _ => {}
+    }
+    recipe
+}
+
 fn proves(schedule: &str) {
     let cases: Vec<(Unit, usize, Kind)> = units(schedule)
         .into_iter()
@@ -123,14 +134,7 @@ fn proves(schedule: &str) {
             workers: 1 + random.below(9),
         };
         let own = product.straight(&unit, |dot| straight::element(schedule, dot, open));
-        let mut recipe = preset(schedule);
-        match &mut recipe.split {
-            Split::Serial { slices } | Split::Workspace { slices, .. } => {
-                *slices = Some(open.slices)
-            }
-            Split::Stream { workers, .. } => *workers = Some(open.workers),
-            _ => {}
-        }
+        let recipe = closed(schedule, open);
         for engine in engines() {
             let library = product.replay(&unit, &recipe, engine);
             assert_eq!(library.len(), own.len());

@@ -206,7 +206,13 @@ impl Product {
             let shapes = scale_shapes(scaling.per, m, n, k);
             let [a, b] = [0, 1].map(|i| {
                 let [rows, columns] = shapes[i];
-                self.tensor(Format::Fp32, rows, columns, &wide(&scales[i]))
+                let count = self.wish.shape.batch.unwrap_or(1) * rows * columns;
+                // Another schedule's scales: the first one for all.
+                let codes = match self.wish.per == Some(scaling.per) {
+                    true => wide(&scales[i]),
+                    false => vec![scales[i][0].into(); count],
+                };
+                self.tensor(Format::Fp32, rows, columns, &codes)
             });
             values = values
                 .with_scales(scaling.per, [a.planes(), b.planes()], &problem)

@@ -88,7 +88,7 @@ fn plain(dot: &Dot) -> u64 {
 }
 
 /// An accumulator as an f32.
-fn real(dot: &Dot, sum: u32) -> u32 {
+pub fn real(dot: &Dot, sum: u32) -> u32 {
     match dot.unit.arithmetic.accumulator {
         Format::Int32 => from_int(sum),
         _ => sum,
@@ -112,7 +112,7 @@ pub fn before_conversion(dot: &Dot, sum: u32) -> u32 {
 }
 
 /// So many places of shared memory: k of the product, and zeros before and after them.
-fn tile(codes: &[u32], before: usize, after: usize) -> Vec<u32> {
+pub fn tile(codes: &[u32], before: usize, after: usize) -> Vec<u32> {
     let mut tile = vec![0; before];
     tile.extend(codes);
     tile.resize(tile.len() + after, 0);
@@ -169,7 +169,7 @@ pub fn zeros_at_the_end(dot: &Dot, begin: usize, end: usize, size: usize) -> u32
 }
 
 /// Where slice `i` of K begins and ends: whole tiles of 32, alike but for the last ones.
-fn slice(length: usize, slices: usize, i: usize) -> (usize, usize) {
+pub fn slice(length: usize, slices: usize, i: usize) -> (usize, usize) {
     let tiles = length.div_ceil(32);
     let each = 32 * tiles.div_ceil(slices);
     ((each * i).min(length), (each * i + each).min(length))
@@ -287,7 +287,7 @@ pub fn rounded(x: u32) -> (u32, u32) {
 }
 
 /// Where tiles of 32 begin and end when what is left over comes first.
-fn tiles_of_32(length: usize) -> Vec<(usize, usize)> {
+pub fn tiles_of_32(length: usize) -> Vec<(usize, usize)> {
     let mut tiles = Vec::new();
     let mut k = 0;
     while k < length {
