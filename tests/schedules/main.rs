@@ -6,10 +6,12 @@ mod common;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ends;
 mod operands;
 mod own;
 mod presets;
 mod product;
+mod recipes;
 mod separations;
 mod straight;
 mod wrong;
