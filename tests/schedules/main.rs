@@ -6,12 +6,14 @@ mod common;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod commands;
 mod ends;
 mod operands;
 mod own;
 mod presets;
 mod product;
 mod recipes;
+mod refusals;
 mod separations;
 mod straight;
 mod wrong;

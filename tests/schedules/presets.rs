@@ -27,7 +27,7 @@ const SHAPES: [Shape; 10] = [
         k: 150,
     },
     // Larger than a tile of D, and than what engines compute together.
-    shape(131, 3, 140),
+    shape(131, 2, 100),
 ];
 
 /// What a preset is tried with.
