@@ -291,7 +291,7 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
     row(out, "  model", &report.model.sha256)?;
     if let Some(schedule) = &report.schedule {
-        row(out, "  schedule", &schedule.sha256)?;
+        row(out, "  recipe", &schedule.sha256)?;
     }
     for (name, input) in report.inputs.named() {
         let about = format!(
