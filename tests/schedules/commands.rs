@@ -173,3 +173,22 @@ fn a_schedule_file_is_what_raw_prints() {
         }
     }
 }
+
+/// A C that the first accumulator starts from, a tile that is filled up, and more than one matrix.
+#[test]
+fn c_starts_the_chains_of_a_batch() {
+    let folder = Folder::new();
+    let options = format!("{FP16} --schedule plain --tile-k 64 --residue first");
+    let product = "--c generate:5:normal:2x4x6 generate:1:normal:2x4x300 generate:2:normal:2x300x6";
+    folder
+        .tcverify(&format!("replay {options} {product} -o d.npy"))
+        .expect(0);
+    folder
+        .tcverify(&format!("check {options} {product} d.npy"))
+        .expect(0);
+    let report = folder
+        .tcverify(&format!("check {FP16} {product} d.npy --json -"))
+        .expect(1)
+        .json();
+    assert_eq!(report["verdict"], "different");
+}

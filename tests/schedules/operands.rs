@@ -109,5 +109,5 @@ fn near(format: Format, low: i32, high: i32, random: &mut Random) -> u64 {
     let fraction = random.bits() & ((1 << width) - 1);
     let code = field | fraction;
     let code = if beyond(format, code) { field } else { code };
-    code | format.sign_mask() * (random.bits() & 1)
+    code | (format.sign_mask() * (random.bits() & 1))
 }
