@@ -36,9 +36,11 @@ impl Pieces {
         }
     }
 
-    /// Their product.
+    /// Their product. C is of its size, but may be a part of a larger tensor.
     pub fn problem<'a>(&'a self, c: Option<Planes<'a>>) -> Problem<'a> {
-        Problem::new(self.a.planes(), self.b.planes(), c).expect("parts of operands that fit")
+        let product = Problem::new(self.a.planes(), self.b.planes(), None);
+        let product = product.expect("parts of operands that fit");
+        Problem { c, ..product }
     }
 }
 

@@ -219,8 +219,12 @@ impl Per {
             (Per::Tensor, _) => "one for all".into(),
             (Per::Row, "A") => "one for every row of A".into(),
             (Per::Row, _) => "one for every column of B".into(),
+            (Per::Block { rows: 1, k, .. }, "A") => format!("one for every row and {k} k of A"),
             (Per::Block { rows, k, .. }, "A") => {
                 format!("one for every {rows} rows and {k} k of A")
+            }
+            (Per::Block { columns: 1, k, .. }, _) => {
+                format!("one for every {k} k and column of B")
             }
             (Per::Block { columns, k, .. }, _) => {
                 format!("one for every {k} k and {columns} columns of B")
