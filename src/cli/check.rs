@@ -8,6 +8,7 @@ use sha2::Digest;
 
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::command_line::quoted_path;
+use super::exports::{ExportArgs, Extras};
 use super::inputs::{Operand, Operands, read_d};
 use super::part::PartArgs;
 use super::progress::Meter;
@@ -16,8 +17,8 @@ use crate::emu::Replay;
 use crate::io::{Output, hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
-    Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report, Reproduced,
-    Sampled, Text, Tool, Verdict,
+    Conclusion, Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report,
+    Reproduced, Sampled, Text, Tool, Verdict,
 };
 
 /// Replay a product and compare every bit with a captured D
@@ -107,6 +108,9 @@ pub struct Check {
     /// Write the report as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH", help_heading = "Report")]
     json: Option<PathBuf>,
+
+    #[command(flatten)]
+    exports: ExportArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,6 +149,8 @@ impl Check {
         };
         check_conversion(accumulator, format)?;
         let json = self.prepare_json(&operands, d.as_ref())?;
+        let inputs = operands.all().chain(&d).map(|o| o.file.path());
+        let exports = self.exports.prepare(self.json.as_deref(), inputs)?;
 
         let replay = Replay {
             problem,
@@ -161,9 +167,10 @@ impl Check {
             let [m, n] = layout.tile();
             problem.m >= m && problem.n >= n.min(8)
         });
+        let differ = |d| Differ::new(d, policy, self.max_mismatches).counting(layout);
         let mut differ = d
             .as_ref()
-            .map(|d| Differ::new(&d.tensor, policy, self.max_mismatches).counting(layout));
+            .map(|d| differ(&d.tensor).mapping(self.exports.wants_map()));
         let part = self.part.part(&problem)?;
         let work = part
             .as_ref()
@@ -205,9 +212,18 @@ impl Check {
             Found::All(digest) => (Some(digest), None),
             Found::Sample(sample) => (None, Some(*sample)),
         };
+        let mut extras = Extras {
+            map: None,
+            choice: &choice,
+            problem: &problem,
+            d: d.as_ref().map(|d| &d.tensor),
+        };
         let (outcome, same) = match (differ, &self.d_digest) {
             (Some(differ), _) => {
-                let comparison = differ.finish();
+                let Conclusion {
+                    comparison, map, ..
+                } = differ.conclude();
+                extras.map = map;
                 let same = comparison.mismatches == 0;
                 let outcome = Outcome::Elements {
                     nan: self.nan.name(),
@@ -248,8 +264,11 @@ impl Check {
                 }),
             },
             outcome,
+            causes: Vec::new(),
         };
-        self.publish(&report, json)?;
+        let to_stdout = exports.to_stdout();
+        exports.publish(&report, extras)?;
+        self.publish(&report, json, to_stdout)?;
         Ok(if same {
             Ending::Done
         } else {
@@ -292,11 +311,12 @@ impl Check {
         Some(words.join(" "))
     }
 
-    fn publish(&self, report: &Report, json: Option<Output>) -> Result<()> {
-        let to_stdout = self
+    fn publish(&self, report: &Report, json: Option<Output>, instead: bool) -> Result<()> {
+        let json_there = self
             .json
             .as_ref()
             .is_some_and(|path| path.as_os_str() == "-");
+        let to_stdout = instead || json_there;
         if let Some(json) = json {
             json.commit(|out| Json.export(report, out))?;
         }

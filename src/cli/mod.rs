@@ -8,6 +8,7 @@ mod command_line;
 mod completions;
 mod digest;
 mod explain;
+mod exports;
 mod features;
 mod generate;
 mod identify;

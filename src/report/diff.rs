@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::map::{Filling, MismatchMap};
+use super::spread::{KEPT, Reach, Seen, Spread};
 use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
 use crate::num::{Class, Fields, Format, decimal, ulp_distance};
+use crate::random::mix;
 use crate::tensor::{Order, Planes, Tensor, unravel};
 
 /// Differences that are not counted as such.
@@ -144,8 +147,20 @@ pub struct Differ<'a> {
     /// The last row that [`Differ::compare_some`] counted as touched.
     last_row: Option<usize>,
     units: Option<(LayoutKind, Vec<AtomicU64>)>,
+    map: Option<Filling>,
     found: Found,
 }
+
+/// A comparison, and what else was asked for.
+#[derive(Clone, Debug)]
+pub struct Conclusion {
+    pub comparison: Comparison,
+    pub map: Option<MismatchMap>,
+    pub spread: Spread,
+}
+
+/// Elements, spread over all rows, that may be kept as samples of equal ones.
+const EQUALS: usize = 1024;
 
 /// Counts over some rows, and the first few mismatches by position in C order.
 #[derive(Clone, Default)]
@@ -157,6 +172,7 @@ struct Found {
     largest: Option<(i128, usize)>,
     buckets: BTreeMap<u32, u64>,
     first: Vec<(usize, u64, u64)>,
+    reach: Reach,
 }
 
 impl<'a> Differ<'a> {
@@ -172,7 +188,18 @@ impl<'a> Differ<'a> {
             compared: 0,
             last_row: None,
             units: None,
+            map: None,
             found: Found::default(),
+        }
+    }
+
+    /// Also counts mismatches by place.
+    pub fn mapping(self, wanted: bool) -> Differ<'a> {
+        let planes = self.given;
+        let filling = || Filling::new(planes.batches(), planes.rows(), planes.columns());
+        Differ {
+            map: wanted.then(filling),
+            ..self
         }
     }
 
@@ -198,10 +225,13 @@ impl<'a> Differ<'a> {
                 let flat = band.first_row + index;
                 let plane = this.given.plane(flat / m);
                 let before = found.mismatches;
-                for (column, bytes) in row.chunks_exact(width).enumerate() {
+                let code = |bytes: &[u8]| {
                     let mut code = [0; 8];
                     code[..width].copy_from_slice(bytes);
-                    let reproduced = u64::from_le_bytes(code);
+                    u64::from_le_bytes(code)
+                };
+                for (column, bytes) in row.chunks_exact(width).enumerate() {
+                    let reproduced = code(bytes);
                     let given = plane.code(flat % m, column);
                     if given != reproduced
                         && this.record(&mut found, flat * n + column, reproduced, given)
@@ -211,6 +241,15 @@ impl<'a> Differ<'a> {
                     }
                 }
                 found.rows_touched += u64::from(found.mismatches > before);
+                let rows = this.given.batches() * m;
+                for i in 0..(EQUALS / rows).clamp(1, n) {
+                    let column = (mix((flat * EQUALS + i) as u64) % n as u64) as usize;
+                    let reproduced = code(&row[column * width..(column + 1) * width]);
+                    if plane.code(flat % m, column) == reproduced {
+                        let seen = Seen::new(flat * n + column, reproduced, reproduced);
+                        found.reach.equal.add(seen);
+                    }
+                }
                 found
             })
             // Neighbours are joined left to right, so that the result does not depend on who
@@ -228,6 +267,13 @@ impl<'a> Differ<'a> {
         for (at, &reproduced) in elements.iter().zip(reproduced) {
             let given = self.given.plane(at.batch).code(at.row, at.column);
             let row = at.batch * m + at.row;
+            if let Some(map) = &mut self.map {
+                map.compared(row, at.column);
+            }
+            if given == reproduced {
+                let seen = Seen::new(row * n + at.column, reproduced, given);
+                found.reach.equal.add(seen);
+            }
             if given != reproduced
                 && self.record(&mut found, row * n + at.column, reproduced, given)
             {
@@ -255,6 +301,18 @@ impl<'a> Differ<'a> {
             return false;
         }
         found.mismatches += 1;
+        let (row, column) = (
+            position / self.given.columns(),
+            position % self.given.columns(),
+        );
+        found.reach.mark(row, column);
+        found
+            .reach
+            .different
+            .add(Seen::new(position, reproduced, given));
+        if let Some(map) = &self.map {
+            map.mark(row, column);
+        }
         if let Some((layout, counts)) = &self.units {
             let (m, n) = (self.given.rows(), self.given.columns());
             let unit = layout.unit_of(position / n % m, position % n);
@@ -276,13 +334,23 @@ impl<'a> Differ<'a> {
 
     /// The whole comparison.
     pub fn finish(self) -> Comparison {
+        self.conclude().comparison
+    }
+
+    /// The whole comparison, the map if one was asked for, and where the mismatches are.
+    pub fn conclude(self) -> Conclusion {
         let format = self.format();
         let shape = self.given.tensor().shape();
         let found = self.found;
         let elements = self.compared;
         let index = |position| unravel(position, shape, Order::C);
         let touched = |flag: &&AtomicBool| flag.load(Ordering::Relaxed);
-        Comparison {
+        let columns = self.columns_touched.iter().enumerate();
+        let columns = columns
+            .filter(|(_, flag)| touched(flag))
+            .map(|(column, _)| column);
+        let spread = found.reach.finish(columns.take(KEPT).collect());
+        let comparison = Comparison {
             elements,
             mismatches: found.mismatches,
             mismatch_percent: percent(found.mismatches, elements),
@@ -309,6 +377,11 @@ impl<'a> Differ<'a> {
                     mismatch(format, index(position), reproduced, given)
                 })
                 .collect(),
+        };
+        Conclusion {
+            comparison,
+            map: self.map.map(Filling::finish),
+            spread,
         }
     }
 }
@@ -330,6 +403,7 @@ impl Found {
         }
         self.first.extend(right.first);
         self.first.truncate(keep);
+        self.reach.join(right.reach);
         self
     }
 }

@@ -2,21 +2,28 @@
 
 mod diff;
 mod document;
+mod html;
 mod identification;
 mod json;
+mod map;
+mod spread;
 mod text;
+mod words;
 
 use std::io::{self, Write};
 
-pub use diff::{Bucket, Classes, Comparison, Differ, Largest, Mismatch, Policy};
+pub use diff::{Bucket, Classes, Comparison, Conclusion, Differ, Kind, Largest, Mismatch, Policy};
 pub use document::{
-    Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product, Report,
+    Cause, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product, Report,
     Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
+pub use html::Html;
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other, SampleSize,
 };
 pub use json::Json;
+pub use map::{Gathered, Margin, MismatchMap, PERIOD};
+pub use spread::{KEPT, Seen, Spread};
 pub use text::Text;
 
 /// A form a report can take.
