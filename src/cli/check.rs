@@ -269,6 +269,7 @@ impl Check {
         let to_stdout = exports.to_stdout();
         exports.publish(&report, extras)?;
         self.publish(&report, json, to_stdout)?;
+        self.exports.annotate(&report)?;
         Ok(if same {
             Ending::Done
         } else {

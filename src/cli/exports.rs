@@ -1,16 +1,18 @@
 //! Forms of the report besides text and JSON.
 
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::check::same_file;
+use super::show;
 use crate::emu::{Choice, Problem};
 use crate::explain::{self, Question, Wish};
 use crate::io::Output;
-use crate::report::{Exporter, Html, MismatchMap, Outcome, Report};
+use crate::report::{Exporter, GitHub, Html, Junit, Markdown, MismatchMap, Outcome, Report};
 use crate::tensor::Tensor;
 
 /// Which of them.
@@ -21,12 +23,35 @@ pub struct ExportArgs {
     /// its sources. It loads nothing
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
+
+    /// Write the verdict as JUnit XML, for CI servers
+    #[arg(long, value_name = "PATH")]
+    pub junit: Option<PathBuf>,
+
+    /// Write the report as Markdown
+    #[arg(long, value_name = "PATH")]
+    pub markdown: Option<PathBuf>,
+
+    /// Annotate a run of GitHub Actions: "::error ..." on standard output, even with --quiet, and
+    /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
+    #[arg(long)]
+    pub github: bool,
 }
 
 /// Their destinations, opened before the replay.
 pub struct Exports {
     html: Option<Output>,
+    junit: Option<Output>,
+    markdown: Option<Output>,
+    summary: Option<Summary>,
     to_stdout: bool,
+}
+
+/// What a step of GitHub Actions has to say; steps append to it.
+struct Summary {
+    path: PathBuf,
+    /// Open already if it was there already.
+    file: Option<File>,
 }
 
 /// What the page shows and the report does not hold.
@@ -44,7 +69,19 @@ impl ExportArgs {
     }
 
     fn files(&self) -> impl Iterator<Item = &Path> {
-        [&self.html].into_iter().flatten().map(PathBuf::as_path)
+        let files = [&self.html, &self.junit, &self.markdown];
+        files.into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Prints annotations, if they are wanted: after the text, so that it stays in one piece.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn annotate(&self, report: &Report) -> Result<()> {
+        match self.github {
+            true => show::print(|out| GitHub.export(report, out)),
+            false => Ok(()),
+        }
     }
 
     /// Opens the destinations; `json` is one more, `inputs` are files that must not be written.
@@ -62,6 +99,11 @@ impl ExportArgs {
                 bail!("{}: two reports cannot go to one place", other.display());
             }
         }
+        let instead = all.contains(&Path::new("-"));
+        ensure!(
+            !(instead && self.github),
+            "--github prints to standard output, and so would a report to \"-\""
+        );
         for input in inputs {
             if let Some(path) = self.files().find(|path| same_file(path, input)) {
                 bail!(
@@ -73,6 +115,13 @@ impl ExportArgs {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
         Ok(Exports {
             html: open(&self.html)?,
+            junit: open(&self.junit)?,
+            markdown: open(&self.markdown)?,
+            summary: if self.github {
+                Summary::prepare()?
+            } else {
+                None
+            },
             to_stdout: self.files().any(|path| path == Path::new("-")),
         })
     }
@@ -88,7 +137,7 @@ impl Exports {
         self.to_stdout
     }
 
-    /// Writes them all.
+    /// Writes them all, but for what goes to standard output beside the text.
     ///
     /// # Errors
     /// The first destination that cannot be written.
@@ -100,9 +149,54 @@ impl Exports {
             };
             html.commit(|out| page.export(report, out))?;
         }
-        Ok(())
+        if let Some(junit) = self.junit {
+            junit.commit(|out| Junit.export(report, out))?;
+        }
+        if let Some(markdown) = self.markdown {
+            markdown.commit(|out| Markdown.export(report, out))?;
+        }
+        self.summary
+            .map_or(Ok(()), |summary| summary.append(report))
     }
 }
+
+impl Summary {
+    /// # Errors
+    /// If nothing can be appended to it.
+    fn prepare() -> Result<Option<Summary>> {
+        let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
+        let Some(path) = path.map(PathBuf::from) else {
+            return Ok(None);
+        };
+        let fail = || format!("{SUMMARY}: {}: cannot be written", path.display());
+        let file = match OpenOptions::new().append(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            file => Some(file.with_context(fail)?),
+        };
+        Ok(Some(Summary { path, file }))
+    }
+
+    fn append(self, report: &Report) -> Result<()> {
+        let fail = || format!("{SUMMARY}: {}: cannot be written", self.path.display());
+        let mut text = Vec::new();
+        Markdown.export(report, &mut text)?;
+        text.push(b'\n');
+        let mut file = match self.file {
+            Some(file) => file,
+            None => {
+                let options = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .open(&self.path);
+                options.with_context(fail)?
+            }
+        };
+        file.write_all(&text).with_context(fail)
+    }
+}
+
+/// The environment variable that names the file.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// What `tcverify explain` shows of the first mismatch, without colours.
 fn trace(report: &Report, extras: &Extras) -> Result<Option<String>> {

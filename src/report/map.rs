@@ -39,11 +39,13 @@ pub struct Margin {
 }
 
 /// A period in which mismatches gather.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gathered {
     /// 0 for rows, 1 for columns.
     pub side: usize,
     pub period: usize,
+    /// Mismatches at the positions that have four times their share or more.
+    pub held: u64,
     /// Mismatches by position within the period.
     pub counts: Vec<u64>,
 }
@@ -88,40 +90,51 @@ impl MismatchMap {
     }
 
     /// Counts by position within 8, 16, 32, 64 and 128 rows or columns: of each side the period in
-    /// which mismatches gather most, if they do: half of the positions or more go without.
+    /// which mismatches gather most, if they do: some positions, each with four times its share or
+    /// more, together hold half of them.
     pub fn gathered(&self) -> Vec<Gathered> {
-        let sides = [self.matrix_rows, self.columns];
-        let of = |side: usize| {
-            let length = sides[side];
-            let periods = [8, 16, 32, 64, PERIOD];
-            // In less than two periods a position is a row or a column.
-            let periods = periods.into_iter().filter(|period| 2 * period <= length);
-            let mut best: Option<(usize, Gathered)> = None;
-            for period in periods {
-                let mut counts = vec![0; period];
-                for (position, count) in self.within[side].iter().enumerate() {
-                    counts[position % period] += count;
-                }
-                let touched = counts.iter().filter(|count| **count > 0).count();
-                if touched == 0 || 2 * touched > period {
-                    continue;
-                }
-                // The longest period that tells more than the one before.
-                let narrower = best
-                    .as_ref()
-                    .is_none_or(|(share, _)| period / touched > *share);
-                if narrower {
-                    let gathered = Gathered {
-                        side,
-                        period,
-                        counts,
-                    };
-                    best = Some((period / touched, gathered));
-                }
+        (0..2)
+            .filter_map(|side| self.gathered_along(side))
+            .collect()
+    }
+
+    fn gathered_along(&self, side: usize) -> Option<Gathered> {
+        let length = [self.matrix_rows, self.columns][side];
+        let all: u64 = self.within[side].iter().sum();
+        let mut best = (0.0, None);
+        // In less than two periods a position is a row or a column.
+        for period in [8, 16, 32, 64, PERIOD] {
+            if 2 * period > length || all == 0 {
+                continue;
             }
-            best.map(|(_, gathered)| gathered)
-        };
-        (0..2).filter_map(of).collect()
+            let mut counts = vec![0; period];
+            for (position, count) in self.within[side].iter().enumerate() {
+                counts[position % period] += count;
+            }
+            let hot = |count: &&u64| **count * period as u64 >= 4 * all;
+            let (positions, held) = counts
+                .iter()
+                .filter(hot)
+                .fold((0, 0), |(positions, held), count| {
+                    (positions + 1, held + count)
+                });
+            if 2 * held < all {
+                continue;
+            }
+            // How many times its share the hot positions hold.
+            let times = held as f64 / all as f64 * period as f64 / f64::from(positions);
+            // A longer period has to tell clearly more than the one before.
+            if times > 1.5 * best.0 {
+                let gathered = Gathered {
+                    side,
+                    period,
+                    held,
+                    counts,
+                };
+                best = (times, Some(gathered));
+            }
+        }
+        best.1
     }
 }
 

@@ -2,10 +2,14 @@
 
 mod diff;
 mod document;
+mod github;
 mod html;
 mod identification;
 mod json;
+mod junit;
 mod map;
+mod markdown;
+mod plain;
 mod spread;
 mod text;
 mod words;
@@ -17,12 +21,15 @@ pub use document::{
     Cause, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product, Report,
     Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
+pub use github::GitHub;
 pub use html::Html;
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, Named, Other, SampleSize,
 };
 pub use json::Json;
+pub use junit::Junit;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
+pub use markdown::Markdown;
 pub use spread::{KEPT, Seen, Spread};
 pub use text::Text;
 

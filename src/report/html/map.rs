@@ -118,21 +118,20 @@ fn period(gathered: &Gathered, all: u64, out: &mut dyn Write) -> io::Result<()> 
     let Gathered {
         side,
         period,
+        held,
         counts,
     } = gathered;
     let side = ["row", "column"][*side];
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let mut named: Vec<_> = (0..*period).filter(|&i| counts[i] > 0).collect();
-    named.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-    let places = named.len();
-    let listed: Vec<_> = named
-        .iter()
-        .take(4)
-        .map(|&i| format!("{i}: {}", grouped(counts[i])))
+    let mut named: Vec<_> = (0..*period)
+        .filter(|&i| counts[i] * *period as u64 >= 4 * all)
         .collect();
-    let more = if places > 4 { ", \u{2026}" } else { "" };
+    named.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
+    let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
+    let more = if named.len() > 4 { ", \u{2026}" } else { "" };
     let words = format!(
-        "All {} lie in {places} of {period} positions: {side} mod {period} = {}{more}",
+        "{} of {} mismatches lie at {side} mod {period} = {}{more}",
+        grouped(*held),
         grouped(all),
         listed.join(", ")
     );

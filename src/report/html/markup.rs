@@ -3,6 +3,8 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
+use crate::report::plain::hidden;
+
 /// Text that means itself, in elements and in quoted attributes. Characters that pages must not
 /// contain, or that turn the direction of text, are shown as what they are.
 pub fn escaped(text: &str) -> Escaped<'_> {
@@ -27,12 +29,6 @@ impl Display for Escaped<'_> {
         }
         Ok(())
     }
-}
-
-/// Controls, and what changes the order in which text is shown: a file name could lie by it.
-pub fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// JSON inside a script element: no text in it can end the element.

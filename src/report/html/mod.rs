@@ -45,12 +45,15 @@ impl Exporter for Html {
             escaped(&title)
         )?;
         headline(report, word, out)?;
+        // Only the map needs it.
+        let mut script = String::new();
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
             causes(report, out)?;
             if let Some(map) = &self.map {
                 map::write(map, comparison, out)?;
+                script = format!("<script>\n{SCRIPT}</script>\n");
             }
             charts::write(comparison, out)?;
             mismatches::write(comparison, report.reproduced.format, out)?;
@@ -69,7 +72,7 @@ impl Exporter for Html {
         write!(
             out,
             "</main>\n<footer><p>{} {} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
-             the same page.</p></footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+             the same page.</p></footer>\n{script}</body>\n</html>\n",
             report.tool.name, report.tool.version, report.schema
         )
     }

@@ -8,11 +8,6 @@ use crate::report::words::grouped;
 use crate::report::{Input, Outcome, Report, Sampled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    section("model", "The model", out, |out| model(report, out))?;
-    section("inputs", "Inputs", out, |out| inputs(report, out))?;
-    section("replay", "The reproduced D", out, |out| {
-        reproduced(report, out)
-    })?;
     section("proves", "What this proves", out, |out| {
         out.write_all(match report.verdict {
             crate::report::Verdict::Identical => b"<p>These bits of D follow from these inputs by the arithmetic named above. That \
@@ -21,6 +16,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             crate::report::Verdict::Different => b"<p>D was not computed from these inputs by the arithmetic named above, in this \
                 order. Another order of the sum, another unit or a damaged result differ in the same way.</p>\n",
         })
+    })?;
+    section("model", "The model", out, |out| model(report, out))?;
+    section("inputs", "Inputs", out, |out| inputs(report, out))?;
+    section("replay", "The reproduced D", out, |out| {
+        reproduced(report, out)
     })
 }
 
@@ -160,6 +160,10 @@ fn reproduced(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(sha256) = &reproduced.payload_sha256 {
         digest("Data", sha256, out)?;
+        let given = report.inputs.d.as_ref().map(|d| &d.payload_sha256);
+        if given == Some(sha256) {
+            fact("", "the same digest as the data of D", out)?;
+        }
     }
     match &report.outcome {
         Outcome::Digest {
