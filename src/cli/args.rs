@@ -11,7 +11,7 @@ use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
 use crate::num::Format;
 
 /// Which arithmetic.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
@@ -86,7 +86,7 @@ impl ModelArgs {
 }
 
 /// Which files.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct OperandArgs {
     /// A, MxK (or KxM with --transpose-a), as .npy; leading axes are a batch
     #[arg(value_name = "A.npy")]

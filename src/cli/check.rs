@@ -7,17 +7,18 @@ use clap::{Args, ValueEnum};
 use sha2::Digest;
 
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
+use super::causes::Asked;
 use super::command_line::quoted_path;
 use super::exports::{ExportArgs, Extras};
 use super::inputs::{Operand, Operands, read_d};
 use super::part::PartArgs;
 use super::progress::Meter;
 use super::{Ending, show};
-use crate::emu::Replay;
+use crate::emu::{Choice, Replay};
 use crate::io::{Output, hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
-    Conclusion, Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report,
+    Cause, Conclusion, Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report,
     Reproduced, Sampled, Text, Tool, Verdict,
 };
 
@@ -204,14 +205,11 @@ impl Check {
             },
         );
         drop(meter);
-        for operand in operands.all().chain(&d) {
-            operand.confirm_unchanged()?;
-        }
-
         let (digest, sample) = match found {
             Found::All(digest) => (Some(digest), None),
             Found::Sample(sample) => (None, Some(*sample)),
         };
+        let mut causes = Vec::new();
         let mut extras = Extras {
             map: None,
             choice: &choice,
@@ -220,9 +218,13 @@ impl Check {
         };
         let (outcome, same) = match (differ, &self.d_digest) {
             (Some(differ), _) => {
+                let conclusion = differ.conclude();
+                if let (Some(d), false) = (&d, self.exports.no_causes) {
+                    causes = self.causes(&operands, &choice, replay, d, &conclusion);
+                }
                 let Conclusion {
                     comparison, map, ..
-                } = differ.conclude();
+                } = conclusion;
                 extras.map = map;
                 let same = comparison.mismatches == 0;
                 let outcome = Outcome::Elements {
@@ -264,10 +266,14 @@ impl Check {
                 }),
             },
             outcome,
-            causes: Vec::new(),
+            causes,
         };
+        let exports = exports.ready(&report, extras)?;
+        for operand in operands.all().chain(&d) {
+            operand.confirm_unchanged()?;
+        }
         let to_stdout = exports.to_stdout();
-        exports.publish(&report, extras)?;
+        exports.publish(&report)?;
         self.publish(&report, json, to_stdout)?;
         self.exports.annotate(&report)?;
         Ok(if same {
@@ -292,6 +298,35 @@ impl Check {
             }
         }
         Output::prepare(path).map(Some)
+    }
+
+    /// What would give a D that differs.
+    fn causes(
+        &self,
+        operands: &Operands,
+        choice: &Choice,
+        replay: Replay,
+        d: &Operand,
+        found: &Conclusion,
+    ) -> Vec<Cause> {
+        let policies = [("--nan", self.nan), ("--zero", self.zero)].into_iter();
+        let policies = policies.filter(|(_, how)| *how == Strictness::Any);
+        let asked = Asked {
+            model: &self.model,
+            operands: &self.operands,
+            read: operands,
+            d: d.file.path(),
+            d_dtype: self.d_dtype,
+            policy: policies
+                .flat_map(|(option, how)| [option.to_owned(), how.name().to_owned()])
+                .collect(),
+        };
+        asked.causes(
+            choice,
+            replay,
+            &d.tensor,
+            (&found.comparison, &found.spread),
+        )
     }
 
     /// The command that explains the first mismatch.

@@ -36,11 +36,16 @@ pub struct ExportArgs {
     /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
     #[arg(long)]
     pub github: bool,
+
+    /// Do not look for what would give a D that differs
+    #[arg(long)]
+    pub no_causes: bool,
 }
 
 /// Their destinations, opened before the replay.
 pub struct Exports {
     html: Option<Output>,
+    page: Html,
     junit: Option<Output>,
     markdown: Option<Output>,
     summary: Option<Summary>,
@@ -115,6 +120,7 @@ impl ExportArgs {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
         Ok(Exports {
             html: open(&self.html)?,
+            page: Html::default(),
             junit: open(&self.junit)?,
             markdown: open(&self.markdown)?,
             summary: if self.github {
@@ -137,17 +143,25 @@ impl Exports {
         self.to_stdout
     }
 
+    /// Computes what the page shows and the report does not hold.
+    ///
+    /// # Errors
+    /// If that cannot be.
+    pub fn ready(mut self, report: &Report, extras: Extras) -> Result<Exports> {
+        if self.html.is_some() {
+            self.page.trace = trace(report, &extras)?;
+            self.page.map = extras.map;
+        }
+        Ok(self)
+    }
+
     /// Writes them all, but for what goes to standard output beside the text.
     ///
     /// # Errors
     /// The first destination that cannot be written.
-    pub fn publish(self, report: &Report, extras: Extras) -> Result<()> {
+    pub fn publish(self, report: &Report) -> Result<()> {
         if let Some(html) = self.html {
-            let page = Html {
-                trace: trace(report, &extras)?,
-                map: extras.map,
-            };
-            html.commit(|out| page.export(report, out))?;
+            html.commit(|out| self.page.export(report, out))?;
         }
         if let Some(junit) = self.junit {
             junit.commit(|out| Junit.export(report, out))?;

@@ -3,6 +3,7 @@
 mod archs;
 mod args;
 mod bench;
+mod causes;
 mod check;
 mod command_line;
 mod completions;

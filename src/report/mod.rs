@@ -32,6 +32,7 @@ pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
 pub use spread::{KEPT, Seen, Spread};
 pub use text::Text;
+pub use words::grouped;
 
 /// A form a report can take.
 pub trait Exporter {

@@ -7,7 +7,6 @@ use anstyle::{AnsiColor, Style};
 use super::words::{classes, grouped, model_line, product_line, range, sentence, touched};
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
 use crate::emu::{Evidence, shape_text};
-use crate::num::Format;
 
 /// Text with colours; whoever owns the stream strips them where they are not wanted.
 pub struct Text;
@@ -25,7 +24,7 @@ impl Exporter for Text {
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
-            differences(comparison, report.reproduced.format, out)?;
+            differences(report, comparison, out)?;
         }
         digests(report, out)
     }
@@ -83,7 +82,8 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<()> {
+fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let format = report.reproduced.format;
     row(
         out,
         "where",
@@ -108,6 +108,12 @@ fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Resul
         row(out, "largest", &text)?;
     }
     histogram(c, out)?;
+    for cause in &report.causes {
+        row(out, "cause", &cause.sentence)?;
+        if let Some(command) = &cause.command {
+            row(out, "", command)?;
+        }
+    }
     if c.first.is_empty() {
         return Ok(());
     }

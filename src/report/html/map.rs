@@ -155,9 +155,9 @@ fn period(gathered: &Gathered, all: u64, out: &mut dyn Write) -> io::Result<()> 
             )?;
         }
     }
-    write!(
+    writeln!(
         out,
-        "</svg><p class=\"axis\" aria-hidden=\"true\"><span>0</span><span>{side} mod {period}</span><span>{}</span></p></figure>\n",
+        "</svg><p class=\"axis\" aria-hidden=\"true\"><span>0</span><span>{side} mod {period}</span><span>{}</span></p></figure>",
         period - 1
     )
 }

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn fields_and_marks() {
         assert_eq!(
-            bits(Format::Fp16, 0b1_00001_0000000011, 0b0_00000_0000000011),
+            bits(Format::Fp16, 0x8403, 0x0003),
             "<span class=\"bits\"><span class=\"s\">1</span><span class=\"e\">00001</span>\
              <span class=\"f\">00000000<b>11</b></span></span>"
         );

@@ -13,6 +13,7 @@ use super::words::{grouped, model_line, product_line, sentence};
 use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
 
 /// One self-contained page.
+#[derive(Clone, Debug, Default)]
 pub struct Html {
     /// Where mismatches lie, if there are any.
     pub map: Option<MismatchMap>,
