@@ -3,7 +3,7 @@
 use super::addend::{self, Way};
 use super::trial::Trial;
 use super::{Case, Change, Found};
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Element, Evidence, Problem, Replay};
 use crate::identify::{Candidate, Conditions, candidates};
 use crate::num::{Format, Rounding, round_code};
 
@@ -299,17 +299,25 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
             fitting.push(candidate);
         }
     }
-    // Of the same machine first, then as the catalogue has them.
+    // Of the same machine first, then what is best known, then as the catalogue has them.
     let same = |c: &Candidate| {
         c.names
             .iter()
             .position(|n| n.architecture == case.architecture)
     };
-    fitting.sort_by_key(|candidate| same(candidate).is_none());
+    let best = |c: &Candidate| {
+        let evidence = c
+            .names
+            .iter()
+            .map(|name| name.evidence == Evidence::Hardware);
+        evidence.enumerate().find(|(_, hardware)| *hardware)
+    };
+    fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
     let Some(first) = fitting.first() else {
         return Vec::new();
     };
-    let name = &first.names[same(first).unwrap_or(0)];
+    let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
+    let name = &first.names[name];
     let words = |c: &Candidate, name: &crate::identify::Name| {
         let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));
         format!(
@@ -326,9 +334,10 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
         .collect();
     let too = match others.len() {
         0 => String::new(),
-        n if n <= NAMED => format!(" So does {}.", others.join(", ")),
+        1 => format!(" So does {}.", others[0]),
+        n if n <= NAMED => format!(" So do {}.", others.join(", ")),
         n => format!(
-            " So does {}, and {} more do.",
+            " So do {}, and {} more.",
             others[..NAMED].join(", "),
             n - NAMED
         ),
@@ -336,7 +345,7 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
     let (tested, own) = (trial.words(), words(first, name));
     vec![Found {
         kind: "model",
-        sentence: format!("D is of another unit or accumulation, {own}: {tested}.{too}"),
+        sentence: format!("Another unit or accumulation fits, {own}: {tested}.{too}"),
         change: Change::Model {
             name: name.clone(),
             arithmetic: Box::new(first.arithmetic.clone()),

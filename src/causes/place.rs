@@ -171,10 +171,9 @@ fn rectangle(case: &Case) -> Option<Found> {
 
 /// The largest tile at whose edges a side begins and ends, the end of D being one.
 fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
-    let fits =
-        |tile: &usize| from.is_multiple_of(*tile) && (to.is_multiple_of(*tile) || to == length);
-    TILES
-        .into_iter()
-        .find(fits)
-        .filter(|tile| to - from >= *tile)
+    let fits = |tile: &usize| {
+        let edges = from.is_multiple_of(*tile) && (to.is_multiple_of(*tile) || to == length);
+        edges && *tile <= to - from
+    };
+    TILES.into_iter().find(fits)
 }

@@ -66,8 +66,8 @@ impl Trial {
         match all - differing {
             0 => format!("it gives all {all} tested elements, bit for bit"),
             others => format!(
-                "it gives all {all} tested elements, bit for bit ({differing} of those that differ, {others} of \
-                 those that do not)"
+                "it gives all {all} tested elements, bit for bit ({differing} that differ and {others} \
+                 that do not)"
             ),
         }
     }
