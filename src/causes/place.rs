@@ -46,7 +46,7 @@ pub fn flipped_bit(case: &Case) -> Option<Found> {
     found(
         "flipped_bit",
         format!(
-            "One bit of one element is flipped, of {elements} that were compared: bit {} ({field}) at row {row}, \
+            "One bit of one element differs and nothing else, of {elements} elements: bit {} ({field}) at row {row}, \
              column {column}{matrix}.",
             xor.trailing_zeros()
         ),
@@ -66,7 +66,7 @@ pub fn place(case: &Case) -> Option<Found> {
 fn rows(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let n = case.replay.problem.n;
-    let lie = lines(c.rows_touched, c.rows, n, c.mismatches)?;
+    let lie = lines("rows", [c.rows_touched, c.rows], n, c.mismatches)?;
     let listed = listed(&case.spread.rows_touched, c.rows_touched, "row");
     found("rows", format!("{lie} {listed}."))
 }
@@ -74,13 +74,13 @@ fn rows(case: &Case) -> Option<Found> {
 fn columns(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let m = case.replay.problem.m;
-    let lie = lines(c.columns_touched, c.columns, m, c.mismatches)?;
+    let lie = lines("columns", [c.columns_touched, c.columns], m, c.mismatches)?;
     let listed = listed(&case.spread.columns_touched, c.columns_touched, "column");
     found("columns", format!("{lie} {listed}."))
 }
 
 /// Few of many, at least half of their elements wrong.
-fn lines(touched: u64, all: u64, length: usize, mismatches: u64) -> Option<String> {
+fn lines(what: &str, [touched, all]: [u64; 2], length: usize, mismatches: u64) -> Option<String> {
     let elements = touched * length as u64;
     let few = 4 * touched <= all && 2 * mismatches >= elements && length >= SHORT;
     few.then(|| {
@@ -93,8 +93,10 @@ fn lines(touched: u64, all: u64, length: usize, mismatches: u64) -> Option<Strin
             ),
         };
         format!(
-            "All {} mismatches lie in {touched} of {all} lines of D, {share}:",
-            grouped(mismatches)
+            "All {} mismatches lie in {} of {} {what} of D, {share}:",
+            grouped(mismatches),
+            grouped(touched),
+            grouped(all)
         )
     })
 }

@@ -97,3 +97,36 @@ fn an_error_would_be_seen() {
         );
     }
 }
+
+/// What a person would do with the map; the page says what is under the pointer.
+#[test]
+fn the_map_answers_to_keys_wheel_and_pointer() {
+    let folder = folder(&|i, j| i % 128 == 5 || (i < 64 && j >= 320));
+    let page = page(&folder, 1);
+    let script = "
+        const map = document.getElementById('heat'), said = [];
+        const say = () => said.push(document.getElementById('map-cell').textContent);
+        const key = (key) => map.dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true }));
+        map.focus();
+        for (const name of ['ArrowRight', 'ArrowDown', 'ArrowDown']) key(name);
+        say();
+        for (const name of ['+', '+', '-', 'ArrowLeft', 'ArrowUp', '=', '0']) key(name);
+        const box = map.getBoundingClientRect();
+        const at = { clientX: box.left + 60, clientY: box.top + 60, ctrlKey: true, cancelable: true, deltaY: -200 };
+        map.dispatchEvent(new WheelEvent('wheel', at));
+        map.dispatchEvent(new MouseEvent('dblclick', at));
+        map.dispatchEvent(new PointerEvent('pointermove', { ...at, pointerType: 'mouse', pointerId: 1 }));
+        for (const button of document.querySelectorAll('#map button')) button.click();
+        key('Escape');
+        say();
+        document.body.append(said.join(' / '));
+    ";
+    let driven = page.replace("</body>", &format!("<script>{script}</script></body>"));
+    folder.write("driven.html", driven);
+    if let Some(run) = shown(&folder, "driven.html") {
+        assert_eq!(complaints(&run), [""; 0]);
+        let said = "row 4\u{2013}5, column 0\u{2013}1: 2 of 4 differ (50.0 %) / 5,568 mismatches in 1,760 of 49,152 \
+                    squares; at most 4 in one</body>";
+        assert!(run.stdout.contains(said), "{}", run.stdout);
+    }
+}
