@@ -126,7 +126,7 @@ fn the_map_answers_to_keys_wheel_and_pointer() {
     if let Some(run) = shown(&folder, "driven.html") {
         assert_eq!(complaints(&run), [""; 0]);
         let said = "row 4\u{2013}5, column 0\u{2013}1: 2 of 4 differ (50.0 %) / 5,568 mismatches in 1,760 of 49,152 \
-                    squares; at most 4 in one</body>";
+                    squares; at most 4 in one";
         assert!(run.stdout.contains(said), "{}", run.stdout);
     }
 }
