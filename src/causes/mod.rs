@@ -1,7 +1,7 @@
 //! What a D that differs may come from: guesses that are told only if they give the very bits of D
 //! on every element they were tested on.
 //!
-//! Two kinds: where the mismatches lie ([`mod@place`]), counted over all that was compared; and another
+//! Two kinds: where the mismatches lie (`place`), counted over all that was compared; and another
 //! computation (`other`), replayed on at most 64 elements that differ and 64 that do not.
 
 mod addend;

@@ -68,7 +68,7 @@ fn rows(case: &Case) -> Option<Found> {
     let n = case.replay.problem.n;
     let lie = lines("rows", [c.rows_touched, c.rows], n, c.mismatches)?;
     let listed = listed(&case.spread.rows_touched, c.rows_touched, "row");
-    found("rows", format!("{lie} {listed}."))
+    found("rows", format!("{lie} {listed}{}.", counted(case)))
 }
 
 fn columns(case: &Case) -> Option<Found> {
@@ -76,7 +76,15 @@ fn columns(case: &Case) -> Option<Found> {
     let m = case.replay.problem.m;
     let lie = lines("columns", [c.columns_touched, c.columns], m, c.mismatches)?;
     let listed = listed(&case.spread.columns_touched, c.columns_touched, "column");
-    found("columns", format!("{lie} {listed}."))
+    found("columns", format!("{lie} {listed}{}.", counted(case)))
+}
+
+/// What the numbers mean in a batch.
+fn counted(case: &Case) -> &'static str {
+    match case.replay.problem.batches() {
+        1 => "",
+        _ => " (counted on from matrix to matrix)",
+    }
 }
 
 /// Few of many, at least half of their elements wrong.

@@ -212,6 +212,9 @@ impl Summary {
 /// The environment variable that names the file.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// The longest K that a page explains: more takes long, and memory.
+const LONGEST: usize = 1 << 20;
+
 /// What `tcverify explain` shows of the first mismatch, without colours.
 fn trace(report: &Report, extras: &Extras) -> Result<Option<String>> {
     let Outcome::Elements { comparison, .. } = &report.outcome else {
@@ -220,6 +223,9 @@ fn trace(report: &Report, extras: &Extras) -> Result<Option<String>> {
     let (Some(first), Some(d)) = (comparison.first.first(), extras.d) else {
         return Ok(None);
     };
+    if extras.problem.k > LONGEST {
+        return Ok(None);
+    }
     let given = u64::from_str_radix(&first.given, 16)?;
     ensure!(first.index.len() >= 2, "an index of D");
     let question = Question {

@@ -95,21 +95,14 @@ fn runs(counts: &[u64]) -> Vec<u64> {
 
 fn summary(map: &MismatchMap) -> String {
     let touched = map.bins.iter().filter(|count| **count > 0).count();
-    let total: u64 = map.bins.iter().sum();
-    let one = map.bin == [1, 1];
-    let squares = match (touched, one) {
-        (1, _) => "1".to_owned(),
-        (n, _) => grouped(n as u64),
-    };
-    let of = grouped(map.bins.len() as u64);
-    let what = if one {
-        "elements"
-    } else {
-        "squares of the map"
-    };
-    match one {
-        true => format!("{} mismatches among {of} {what}.", grouped(total)),
-        false => format!("{} mismatches in {squares} of {of} {what}.", grouped(total)),
+    let total = grouped(map.bins.iter().sum());
+    let squares = grouped(map.bins.len() as u64);
+    match map.bin {
+        [1, 1] => format!("{total} of {squares} elements."),
+        _ => format!(
+            "{total} mismatches in {} of {squares} squares of the map.",
+            grouped(touched as u64)
+        ),
     }
 }
 
@@ -165,18 +158,17 @@ fn period(gathered: &Gathered, all: u64, out: &mut dyn Write) -> io::Result<()> 
 /// The map in words.
 fn densest(map: &MismatchMap, out: &mut dyn Write) -> io::Result<()> {
     let one = map.bin == [1, 1];
-    let (open, heading) = match one {
+    let heading = match one {
         // The mismatches themselves are listed further down.
-        true => (false, "The map in words: the rows with most mismatches"),
-        false => (false, "The map in words: the squares with most mismatches"),
+        true => "The map in words: the rows with most mismatches",
+        false => "The map in words: the squares with most mismatches",
     };
     write!(
         out,
-        "<details id=\"map-words\"{}><summary>{heading}</summary>\n<table>\n",
-        if open { " open" } else { "" }
+        "<details id=\"map-words\"><summary>{heading}</summary>\n<table>\n"
     )?;
     if one {
-        out.write_all(b"<thead><tr><th scope=\"col\">row</th><th scope=\"col\">mismatches</th></tr></thead>\n<tbody>\n")?;
+        out.write_all(b"<thead><tr><th scope=\"col\">row</th><th scope=\"col\" class=\"count\">mismatches</th></tr></thead>\n<tbody>\n")?;
         let counts = &map.by_row.counts;
         let mut rows: Vec<_> = (0..counts.len()).filter(|&row| counts[row] > 0).collect();
         rows.sort_by_key(|&row| (std::cmp::Reverse(counts[row]), row));
@@ -189,8 +181,8 @@ fn densest(map: &MismatchMap, out: &mut dyn Write) -> io::Result<()> {
         }
     } else {
         out.write_all(
-            b"<thead><tr><th scope=\"col\">rows</th><th scope=\"col\">columns</th><th scope=\"col\">mismatches</th>\
-              <th scope=\"col\">of</th></tr></thead>\n<tbody>\n",
+            b"<thead><tr><th scope=\"col\">rows</th><th scope=\"col\">columns</th><th scope=\"col\" class=\"count\">mismatches</th>\
+              <th scope=\"col\" class=\"count\">of</th></tr></thead>\n<tbody>\n",
         )?;
         for bin in map.densest(LISTED) {
             let [rows, columns] = map.span(bin);

@@ -169,8 +169,9 @@
   const say = () => {
     if (!chosen) {
       const touched = bins.filter((count) => count > 0).length;
-      const what = binRows * binColumns === 1 ? "elements" : "squares";
-      cell.textContent = `${number(total)} mismatches in ${number(touched)} of ${number(bins.length)} ${what}; at most ${number(most)} in one`;
+      cell.textContent = binRows * binColumns === 1
+        ? `${number(total)} of ${number(bins.length)} elements differ`
+        : `${number(total)} mismatches in ${number(touched)} of ${number(bins.length)} squares; at most ${number(most)} in one`;
       return;
     }
     const { row, column } = chosen;
@@ -303,7 +304,13 @@
     draw();
   }).observe(holder);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", afresh);
-  for (const name of ["beforeprint", "afterprint"]) window.addEventListener(name, afresh);
+  // Paper is light, whatever the screen is.
+  for (const name of ["beforeprint", "afterprint"]) {
+    window.addEventListener(name, () => {
+      document.documentElement.classList.toggle("printing", name === "beforeprint");
+      afresh();
+    });
+  }
   afresh();
   say();
 })();
