@@ -47,6 +47,9 @@ Examples:
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
 
+  A page for a browser, with a map of the mismatches; and for a run of GitHub Actions:
+    tcverify check --arch h100 --dtype bf16 --html report.html --github a.npy b.npy d.npy
+
   A hundred thousand random elements of a big product; the report says what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 

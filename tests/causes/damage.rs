@@ -116,3 +116,27 @@ fn a_part_has_no_place() {
         [serde_json::Value::Null; 0]
     );
 }
+
+/// In a batch, rows count on.
+#[test]
+fn a_row_of_a_batch() {
+    let folder = Folder::new();
+    for (role, shape) in [("a", "4x32x8"), ("b", "4x8x32")] {
+        let spec = format!(
+            "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy"
+        );
+        folder.tcverify(&spec).expect(0);
+    }
+    let command = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy";
+    folder.tcverify(command).expect(0);
+    let mut d = floats_of(&folder, "d.npy");
+    let row = 2 * 32 + 7;
+    d[row * 32..(row + 1) * 32]
+        .iter_mut()
+        .for_each(|code| *code ^= 0x0012_3456);
+    let d = crate::support::le32(&d);
+    folder.save("d.npy", &crate::support::Npy::new("<f4", &[4, 32, 32], d));
+    let sentence = names(&folder, CHECK, "rows", false);
+    let expected = "1 of 128 rows of D, and every element there differs: row 71 (counted on from matrix to matrix).";
+    assert!(sentence.ends_with(expected), "{sentence}");
+}

@@ -7,6 +7,7 @@ mod support;
 mod github;
 mod golden;
 mod junit;
+#[cfg(unix)]
 mod scripts;
 
 use support::{Folder, Npy, floats, halves, le32};

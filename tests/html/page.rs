@@ -156,6 +156,33 @@ fn names_of_files_are_text() {
     assert_eq!(page.matches("</script").count(), 2);
 }
 
+/// A model of one's own brings names, notes and citations.
+#[test]
+fn what_a_model_says_is_text() {
+    let folder = folder(&|i, _| i == 0);
+    let run = folder.tcverify("archs ampere --json").expect(0);
+    let evil = "<img src=x onerror=alert(1)>";
+    let mut model = run.json();
+    if let Some(list) = model.as_array() {
+        model = list[0].clone();
+    }
+    model["title"] = evil.into();
+    for (_, citation) in model["sources"].as_object_mut().unwrap() {
+        *citation = evil.into();
+    }
+    for instruction in model["instructions"].as_array_mut().unwrap() {
+        for rule in instruction["rules"].as_array_mut().unwrap() {
+            rule["note"] = evil.into();
+        }
+    }
+    folder.write("model.json", model.to_string());
+    let check = CHECK.replace("--arch ampere", "--model model.json");
+    folder.tcverify(&check).expect(1);
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(!page.contains("<img"));
+    assert!(page.matches("&lt;img src=x onerror=alert(1)&gt;").count() > 2);
+}
+
 #[test]
 fn nothing_comes_from_elsewhere() {
     for code in [0, 1] {

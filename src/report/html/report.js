@@ -144,10 +144,13 @@
     for (let c = Math.ceil(view.x / stepX) * stepX; c < view.x + view.w; c += stepX) pen.fillRect(Math.round(toX(c)), plot.top, 1, plot.h);
     for (let r = Math.ceil(view.y / stepY) * stepY; r < view.y + view.h; r += stepY) pen.fillRect(plot.left, Math.round(toY(r)), plot.w, 1);
     if (chosen) {
-      pen.strokeStyle = colours.ink;
-      pen.lineWidth = 2;
       const x = toX(chosen.column * binColumns), y = toY(chosen.row * binRows);
-      pen.strokeRect(x - 1, y - 1, Math.max(wide, 4) + 2, Math.max(high, 4) + 2);
+      // Two colours, so that one of them stands out whatever lies below.
+      for (const [width, colour] of [[5, colours.shade], [2, colours.ink]]) {
+        pen.lineWidth = width;
+        pen.strokeStyle = colour;
+        pen.strokeRect(x - 1, y - 1, Math.max(wide, 4) + 2, Math.max(high, 4) + 2);
+      }
     }
     pen.restore();
     margin("top", byColumn, data.by_column.step, view.x, view.w, plot.w);
