@@ -290,10 +290,9 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
     let mut fitting: Vec<&Candidate> = Vec::new();
     for candidate in all.iter().filter(differs) {
         let replay = Replay {
-            problem,
             arithmetic: &candidate.arithmetic,
             convert_to: candidate.convert_to,
-            engine: own.engine,
+            ..*own
         };
         if trial.fits(&replayed(&replay)) {
             fitting.push(candidate);

@@ -1,5 +1,6 @@
 //! What a check found: the comparison, the report built around it, and one exporter per form.
 
+mod classes;
 mod diff;
 mod document;
 mod github;
@@ -16,7 +17,8 @@ mod words;
 
 use std::io::{self, Write};
 
-pub use diff::{Bucket, Classes, Comparison, Conclusion, Differ, Kind, Largest, Mismatch, Policy};
+pub use classes::{Classes, Kind};
+pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Cause, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product, Report,
     Reproduced, SCHEMA, Sampled, Tool, Verdict,
