@@ -19,6 +19,7 @@
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`explain`]: one element in full, step by step.
+//! * [`causes`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -41,6 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod causes;
 pub mod cli;
 pub mod commit;
 pub mod emu;

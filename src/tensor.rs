@@ -164,6 +164,29 @@ impl Tensor {
         self.shape.iter().product()
     }
 
+    /// The same codes as those of another format of their width, if they were stored as codes.
+    pub fn reread(&self, format: Format) -> Option<Tensor> {
+        if format == self.format {
+            return Some(self.clone());
+        }
+        let codes = match self.stored.encoding {
+            Encoding::Code => true,
+            // In two's complement, so the code itself.
+            Encoding::Integer { .. } => self.stored.width == format.bytes(),
+            Encoding::Value(_) => false,
+        };
+        let alike =
+            self.format.bytes() == format.bytes() && self.format.max_code() == format.max_code();
+        (codes && alike).then(|| Tensor {
+            format,
+            stored: Stored {
+                encoding: Encoding::Code,
+                ..self.stored
+            },
+            ..self.clone()
+        })
+    }
+
     /// The same tensor, its TF32 or XF32 registers rounded to nearest, ties away from zero (PTX
     /// `cvt.rna.tf32.f32`), before use.
     pub fn rounding_tf32(mut self) -> Tensor {
@@ -416,6 +439,22 @@ impl<'a> Planes<'a> {
         }
         let shape = vec![rows.len(), plane.columns];
         Tensor::from_payload(self.tensor.format, shape, payload)
+    }
+
+    /// The same view of a tensor whose elements lie alike.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn over(self, tensor: &Tensor) -> Planes<'_> {
+        assert_eq!(self.tensor.strides, tensor.strides);
+        assert_eq!(self.tensor.shape, tensor.shape);
+        Planes {
+            tensor,
+            rows: self.rows,
+            columns: self.columns,
+            batch_axes: self.batch_axes,
+            offset: self.offset,
+        }
     }
 
     /// One matrix alone.

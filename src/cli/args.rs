@@ -12,7 +12,7 @@ use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
 use crate::num::Format;
 
 /// Which arithmetic.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
@@ -89,7 +89,7 @@ impl ModelArgs {
 }
 
 /// Which files.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct OperandArgs {
     /// A, MxK (or KxM with --transpose-a): x.npy, x.npz#name or x.safetensors#name; leading axes are
     /// a batch

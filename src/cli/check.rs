@@ -8,18 +8,20 @@ use sha2::Digest;
 
 use super::against::AgainstArgs;
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
+use super::causes::Asked;
 use super::command_line::quoted_path;
+use super::exports::{ExportArgs, Extras};
 use super::inputs::{Operand, Operands, read_d};
 use super::part::PartArgs;
 use super::progress::Meter;
-use super::schedule::ScheduleArgs;
+use super::schedule::{Chosen, ScheduleArgs};
 use super::{Ending, show};
-use crate::emu::Replay;
+use crate::emu::{Choice, Replay};
 use crate::io::{Output, hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
-    Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report, Reproduced,
-    Sampled, Scheduled, Text, Tool, Verdict,
+    Cause, Conclusion, Conversion, Differ, Exporter, Inputs, Json, Model, Outcome, Policy, Report,
+    Reproduced, Sampled, Scheduled, Text, Tool, Verdict,
 };
 
 /// Replay a product and compare every bit with a captured D
@@ -52,6 +54,9 @@ Examples:
 
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
+
+  A page for a browser, with a map of the mismatches; and for a run of GitHub Actions:
+    tcverify check --arch h100 --dtype bf16 --html report.html --github a.npy b.npy d.npy
 
   A hundred thousand random elements of a big product; the report says what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
@@ -124,6 +129,9 @@ pub struct Check {
     /// Write the report as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH", help_heading = "Report")]
     json: Option<PathBuf>,
+
+    #[command(flatten)]
+    exports: ExportArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -177,6 +185,8 @@ impl Check {
         else {
             return Ok(Ending::Different);
         };
+        let inputs = operands.all().chain(&d).map(|o| o.file.path());
+        let exports = self.exports.prepare(self.json.as_deref(), inputs)?;
 
         let replay = Replay {
             problem,
@@ -194,9 +204,10 @@ impl Check {
             let [m, n] = layout.tile();
             problem.m >= m && problem.n >= n.min(8)
         });
+        let differ = |d| Differ::new(d, policy, self.max_mismatches).counting(layout);
         let mut differ = d
             .as_ref()
-            .map(|d| Differ::new(&d.tensor, policy, self.max_mismatches).counting(layout));
+            .map(|d| differ(&d.tensor).mapping(self.exports.wants_map()));
         let part = self.part.part(&problem)?;
         let work = part
             .as_ref()
@@ -231,17 +242,31 @@ impl Check {
             },
         );
         drop(meter);
-        for operand in operands.all().chain(&d) {
-            operand.confirm_unchanged()?;
-        }
-
         let (digest, sample) = match found {
             Found::All(digest) => (Some(digest), None),
             Found::Sample(sample) => (None, Some(*sample)),
         };
+        let mut causes = Vec::new();
+        let mut extras = Extras {
+            map: None,
+            choice: &choice,
+            problem: &problem,
+            kernel: kernel.map(|kernel| {
+                let scheduled = Scheduled::of(&schedule.schedule, &schedule.given, kernel.values);
+                (kernel, scheduled)
+            }),
+            d: d.as_ref().map(|d| &d.tensor),
+        };
         let (outcome, same) = match (differ, &self.d_digest) {
             (Some(differ), _) => {
-                let comparison = differ.finish();
+                let conclusion = differ.conclude();
+                if let (Some(d), false) = (&d, self.exports.no_causes) {
+                    causes = self.causes(&operands, &choice, &schedule, replay, d, &conclusion);
+                }
+                let Conclusion {
+                    comparison, map, ..
+                } = conclusion;
+                extras.map = map;
                 let same = comparison.mismatches == 0;
                 let outcome = Outcome::Elements {
                     nan: self.nan.name(),
@@ -285,8 +310,16 @@ impl Check {
                 }),
             },
             outcome,
+            causes,
         };
-        self.publish(&report, json)?;
+        let exports = exports.ready(&report, extras)?;
+        for operand in operands.all().chain(&d) {
+            operand.confirm_unchanged()?;
+        }
+        let to_stdout = exports.to_stdout();
+        exports.publish(&report)?;
+        self.publish(&report, json, to_stdout)?;
+        self.exports.annotate(&report)?;
         Ok(if same {
             Ending::Done
         } else {
@@ -311,6 +344,38 @@ impl Check {
         Output::prepare(path).map(Some)
     }
 
+    /// What would give a D that differs.
+    fn causes(
+        &self,
+        operands: &Operands,
+        choice: &Choice,
+        schedule: &Chosen,
+        replay: Replay,
+        d: &Operand,
+        found: &Conclusion,
+    ) -> Vec<Cause> {
+        let policies = [("--nan", self.nan), ("--zero", self.zero)].into_iter();
+        let policies = policies.filter(|(_, how)| *how == Strictness::Any);
+        let asked = Asked {
+            model: &self.model,
+            schedule: &self.schedule,
+            chosen: schedule,
+            operands: &self.operands,
+            read: operands,
+            d: d.file.path(),
+            d_dtype: self.d_dtype,
+            policy: policies
+                .flat_map(|(option, how)| [option.to_owned(), how.name().to_owned()])
+                .collect(),
+        };
+        asked.causes(
+            choice,
+            replay,
+            &d.tensor,
+            (&found.comparison, &found.spread),
+        )
+    }
+
     /// The command that explains the first mismatch.
     fn explain(&self, report: &Report) -> Option<String> {
         let Outcome::Elements { comparison, .. } = &report.outcome else {
@@ -330,11 +395,12 @@ impl Check {
         Some(words.join(" "))
     }
 
-    fn publish(&self, report: &Report, json: Option<Output>) -> Result<()> {
-        let to_stdout = self
+    fn publish(&self, report: &Report, json: Option<Output>, instead: bool) -> Result<()> {
+        let json_there = self
             .json
             .as_ref()
             .is_some_and(|path| path.as_os_str() == "-");
+        let to_stdout = instead || json_there;
         if let Some(json) = json {
             json.commit(|out| Json.export(report, out))?;
         }

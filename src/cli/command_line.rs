@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use super::args::{ModelArgs, OperandArgs, Tf32Input};
+use crate::emu::Arithmetic;
+use crate::identify::Name;
+use crate::num::Format;
 
 impl ModelArgs {
     /// The options that choose this model.
@@ -64,6 +67,36 @@ impl OperandArgs {
         }
         words
     }
+}
+
+/// The options that choose a rule of the catalogue, and D's format where it is rounded to it.
+pub fn rule_words(name: &Name, arithmetic: &Arithmetic, convert_to: Option<Format>) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut option = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    option("--arch", quoted(&name.architecture));
+    option("--instruction", quoted(&name.instruction));
+    option("--dtype", arithmetic.a.to_string());
+    if arithmetic.b != arithmetic.a {
+        option("--dtype-b", arithmetic.b.to_string());
+    }
+    let short = |format| match format {
+        Format::Fp16 => "f16",
+        Format::Fp64 => "f64",
+        Format::Int32 => "s32",
+        _ => "f32",
+    };
+    option("--acc", short(arithmetic.accumulator).to_owned());
+    if let Some(addend) = arithmetic.addend {
+        option("--c-dtype", short(addend).to_owned());
+    }
+    if let Some(scale) = arithmetic.scale {
+        option("--scale-dtype", scale.format.to_string());
+        option("--scale-block", scale.block.to_string());
+    }
+    if let Some(format) = convert_to {
+        option("--d-dtype", format.to_string());
+    }
+    words
 }
 
 /// A path as one word of a POSIX shell. One that begins with a dash is no option then, either.

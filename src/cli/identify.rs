@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 
 use super::args::{OperandArgs, Tf32Input, any_format};
+use super::command_line::rule_words;
 use super::inputs::open;
 use super::progress::Meter;
 use super::schedule_search::ScheduleSearch;
@@ -434,39 +435,10 @@ impl Identify {
     fn model(&self, candidate: &Candidate) -> Identified {
         let arithmetic = candidate.arithmetic.clone();
         let names = candidate.names.iter().map(|name| {
-            let mut options = format!(
-                "--arch {} --instruction {} --dtype {}",
-                name.architecture, name.instruction, arithmetic.a
-            );
-            let mut option = |text: String| {
-                options.push(' ');
-                options += &text;
-            };
-            if arithmetic.b != arithmetic.a {
-                option(format!("--dtype-b {}", arithmetic.b));
-            }
-            let acc = match arithmetic.accumulator {
-                Format::Fp16 => "f16",
-                Format::Fp64 => "f64",
-                Format::Int32 => "s32",
-                _ => "f32",
-            };
-            option(format!("--acc {acc}"));
-            if let Some(addend) = arithmetic.addend {
-                let name = if addend == Format::Fp16 { "f16" } else { "f32" };
-                option(format!("--c-dtype {name}"));
-            }
-            if let Some(scale) = arithmetic.scale {
-                option(format!(
-                    "--scale-dtype {} --scale-block {}",
-                    scale.format, scale.block
-                ));
-            }
-            if let Some(format) = candidate.convert_to {
-                option(format!("--d-dtype {format}"));
-            }
+            let mut options = rule_words(name, &arithmetic, candidate.convert_to).join(" ");
             if let Some(guess) = &candidate.schedule {
-                option(guess.options.clone());
+                options += " ";
+                options += &guess.options;
             }
             Named {
                 architecture: name.architecture.clone(),

@@ -6,9 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::classes::{Classes, Kind, kind};
+use super::map::{Filling, MismatchMap};
+use super::spread::{KEPT, Reach, Seen, Spread};
 use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
-use crate::num::{Class, Fields, Format, decimal, ulp_distance};
+use crate::num::{Format, decimal, ulp_distance};
+use crate::random::mix;
 use crate::tensor::{Order, Planes, Tensor, unravel};
 
 /// Differences that are not counted as such.
@@ -33,68 +37,6 @@ pub struct Mismatch {
     pub ulp: Option<i128>,
     pub xor: String,
     pub class: Kind,
-}
-
-/// How an element differs; every differing element is of exactly one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    ZeroSign,
-    NanPayload,
-    NanAgainstNumber,
-    InfinityAgainstFinite,
-    InfinitySign,
-    Sign,
-    Exponent,
-    Significand,
-}
-
-/// How many elements differ in which way; every differing element counts once, under the first
-/// that applies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Classes {
-    /// Both are zero; the signs differ.
-    pub zero_sign: u64,
-    /// Both are NaN; the codes differ.
-    pub nan_payload: u64,
-    /// One is NaN, the other is not.
-    pub nan_against_number: u64,
-    /// One is infinite, the other finite.
-    pub infinity_against_finite: u64,
-    /// Infinities of opposite signs.
-    pub infinity_sign: u64,
-    /// Both finite; the signs differ.
-    pub sign: u64,
-    /// Both finite, of equal sign; the exponent fields differ.
-    pub exponent: u64,
-    /// Only the significand fields differ.
-    pub significand: u64,
-}
-
-impl Classes {
-    fn count(&mut self, kind: Kind) {
-        *match kind {
-            Kind::ZeroSign => &mut self.zero_sign,
-            Kind::NanPayload => &mut self.nan_payload,
-            Kind::NanAgainstNumber => &mut self.nan_against_number,
-            Kind::InfinityAgainstFinite => &mut self.infinity_against_finite,
-            Kind::InfinitySign => &mut self.infinity_sign,
-            Kind::Sign => &mut self.sign,
-            Kind::Exponent => &mut self.exponent,
-            Kind::Significand => &mut self.significand,
-        } += 1;
-    }
-
-    fn add(&mut self, other: Classes) {
-        self.zero_sign += other.zero_sign;
-        self.nan_payload += other.nan_payload;
-        self.nan_against_number += other.nan_against_number;
-        self.infinity_against_finite += other.infinity_against_finite;
-        self.infinity_sign += other.infinity_sign;
-        self.sign += other.sign;
-        self.exponent += other.exponent;
-        self.significand += other.significand;
-    }
 }
 
 /// The largest distance and the first element that has it.
@@ -144,8 +86,20 @@ pub struct Differ<'a> {
     /// The last row that [`Differ::compare_some`] counted as touched.
     last_row: Option<usize>,
     units: Option<(LayoutKind, Vec<AtomicU64>)>,
+    map: Option<Filling>,
     found: Found,
 }
+
+/// A comparison, and what else was asked for.
+#[derive(Clone, Debug)]
+pub struct Conclusion {
+    pub comparison: Comparison,
+    pub map: Option<MismatchMap>,
+    pub spread: Spread,
+}
+
+/// Elements, spread over all rows, that may be kept as samples of equal ones.
+const EQUALS: usize = 1024;
 
 /// Counts over some rows, and the first few mismatches by position in C order.
 #[derive(Clone, Default)]
@@ -157,6 +111,7 @@ struct Found {
     largest: Option<(i128, usize)>,
     buckets: BTreeMap<u32, u64>,
     first: Vec<(usize, u64, u64)>,
+    reach: Reach,
 }
 
 impl<'a> Differ<'a> {
@@ -172,7 +127,18 @@ impl<'a> Differ<'a> {
             compared: 0,
             last_row: None,
             units: None,
+            map: None,
             found: Found::default(),
+        }
+    }
+
+    /// Also counts mismatches by place.
+    pub fn mapping(self, wanted: bool) -> Differ<'a> {
+        let planes = self.given;
+        let filling = || Filling::new(planes.batches(), planes.rows(), planes.columns());
+        Differ {
+            map: wanted.then(filling),
+            ..self
         }
     }
 
@@ -198,10 +164,13 @@ impl<'a> Differ<'a> {
                 let flat = band.first_row + index;
                 let plane = this.given.plane(flat / m);
                 let before = found.mismatches;
-                for (column, bytes) in row.chunks_exact(width).enumerate() {
+                let code = |bytes: &[u8]| {
                     let mut code = [0; 8];
                     code[..width].copy_from_slice(bytes);
-                    let reproduced = u64::from_le_bytes(code);
+                    u64::from_le_bytes(code)
+                };
+                for (column, bytes) in row.chunks_exact(width).enumerate() {
+                    let reproduced = code(bytes);
                     let given = plane.code(flat % m, column);
                     if given != reproduced
                         && this.record(&mut found, flat * n + column, reproduced, given)
@@ -211,6 +180,15 @@ impl<'a> Differ<'a> {
                     }
                 }
                 found.rows_touched += u64::from(found.mismatches > before);
+                let rows = this.given.batches() * m;
+                for i in 0..(EQUALS / rows).clamp(1, n) {
+                    let column = (mix((flat * EQUALS + i) as u64) % n as u64) as usize;
+                    let reproduced = code(&row[column * width..(column + 1) * width]);
+                    if plane.code(flat % m, column) == reproduced {
+                        let seen = Seen::new(flat * n + column, reproduced, reproduced);
+                        found.reach.equal.add(seen);
+                    }
+                }
                 found
             })
             // Neighbours are joined left to right, so that the result does not depend on who
@@ -228,6 +206,13 @@ impl<'a> Differ<'a> {
         for (at, &reproduced) in elements.iter().zip(reproduced) {
             let given = self.given.plane(at.batch).code(at.row, at.column);
             let row = at.batch * m + at.row;
+            if let Some(map) = &mut self.map {
+                map.compared(row, at.column);
+            }
+            if given == reproduced {
+                let seen = Seen::new(row * n + at.column, reproduced, given);
+                found.reach.equal.add(seen);
+            }
             if given != reproduced
                 && self.record(&mut found, row * n + at.column, reproduced, given)
             {
@@ -255,6 +240,18 @@ impl<'a> Differ<'a> {
             return false;
         }
         found.mismatches += 1;
+        let (row, column) = (
+            position / self.given.columns(),
+            position % self.given.columns(),
+        );
+        found.reach.mark(row, column);
+        found
+            .reach
+            .different
+            .add(Seen::new(position, reproduced, given));
+        if let Some(map) = &self.map {
+            map.mark(row, column);
+        }
         if let Some((layout, counts)) = &self.units {
             let (m, n) = (self.given.rows(), self.given.columns());
             let unit = layout.unit_of(position / n % m, position % n);
@@ -276,13 +273,23 @@ impl<'a> Differ<'a> {
 
     /// The whole comparison.
     pub fn finish(self) -> Comparison {
+        self.conclude().comparison
+    }
+
+    /// The whole comparison, the map if one was asked for, and where the mismatches are.
+    pub fn conclude(self) -> Conclusion {
         let format = self.format();
         let shape = self.given.tensor().shape();
         let found = self.found;
         let elements = self.compared;
         let index = |position| unravel(position, shape, Order::C);
         let touched = |flag: &&AtomicBool| flag.load(Ordering::Relaxed);
-        Comparison {
+        let columns = self.columns_touched.iter().enumerate();
+        let columns = columns
+            .filter(|(_, flag)| touched(flag))
+            .map(|(column, _)| column);
+        let spread = found.reach.finish(columns.take(KEPT).collect());
+        let comparison = Comparison {
             elements,
             mismatches: found.mismatches,
             mismatch_percent: percent(found.mismatches, elements),
@@ -309,6 +316,11 @@ impl<'a> Differ<'a> {
                     mismatch(format, index(position), reproduced, given)
                 })
                 .collect(),
+        };
+        Conclusion {
+            comparison,
+            map: self.map.map(Filling::finish),
+            spread,
         }
     }
 }
@@ -330,29 +342,8 @@ impl Found {
         }
         self.first.extend(right.first);
         self.first.truncate(keep);
+        self.reach.join(right.reach);
         self
-    }
-}
-
-fn kind(format: Format, reproduced: u64, given: u64) -> Kind {
-    use Class::{Finite, Infinite, Nan};
-    let (one, other) = (format.unpack(reproduced), format.unpack(given));
-    match (one.class, other.class) {
-        (Nan, Nan) => Kind::NanPayload,
-        (Nan, _) | (_, Nan) => Kind::NanAgainstNumber,
-        (Infinite, Infinite) => Kind::InfinitySign,
-        (Infinite, _) | (_, Infinite) => Kind::InfinityAgainstFinite,
-        (Finite, Finite) if one.is_zero() && other.is_zero() => Kind::ZeroSign,
-        (Finite, Finite) => {
-            let fields = Fields::differing(format, reproduced, given);
-            if fields.sign {
-                Kind::Sign
-            } else if fields.exponent {
-                Kind::Exponent
-            } else {
-                Kind::Significand
-            }
-        }
     }
 }
 
@@ -404,28 +395,6 @@ mod tests {
             assert_eq!(from, expected, "bucket {b}");
             assert_eq!((bucket(from), bucket(to)), (b, b));
             expected = to + 1;
-        }
-    }
-
-    #[test]
-    fn kinds() {
-        use Kind::*;
-        for (one, other, expected) in [
-            (0x0000_0000, 0x8000_0000, ZeroSign),
-            (0x7fff_ffff, 0x7fc0_0000, NanPayload),
-            (0x7fff_ffff, 0x7f80_0000, NanAgainstNumber),
-            (0x7fff_ffff, 0x3f80_0000, NanAgainstNumber),
-            (0x7f80_0000, 0xff80_0000, InfinitySign),
-            (0x7f80_0000, 0x7f7f_ffff, InfinityAgainstFinite),
-            (0x3f80_0000, 0xbf80_0001, Sign),
-            (0x3f80_0000, 0x0000_0000, Exponent),
-            (0x3f80_0000, 0x3f80_0001, Significand),
-        ] {
-            assert_eq!(
-                kind(Format::Fp32, one, other),
-                expected,
-                "{one:x} {other:x}"
-            );
         }
     }
 }

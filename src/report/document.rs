@@ -31,6 +31,17 @@ pub struct Report {
     pub inputs: Inputs,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
+    /// What would give a D that differs; empty if nothing is known to.
+    pub causes: Vec<Cause>,
+}
+
+/// What would give this D: tested bit for bit on the elements that the sentence states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    pub kind: &'static str,
+    pub sentence: String,
+    /// The command that tests it on all of D, where there is one.
+    pub command: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,26 +1,43 @@
 //! What a check found: the comparison, the report built around it, and one exporter per form.
 
+mod classes;
 mod diff;
 mod document;
+mod github;
+mod html;
 mod identification;
 mod json;
+mod junit;
+mod map;
+mod markdown;
+mod plain;
 mod scheduled;
+mod spread;
 mod text;
+mod words;
 
 use std::io::{self, Write};
 
-pub use diff::{Bucket, Classes, Comparison, Differ, Largest, Mismatch, Policy};
+pub use classes::{Classes, Kind};
+pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome, Product,
-    Report, Reproduced, SCHEMA, Sampled, Tool, Verdict,
+    Cause, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome,
+    Product, Report, Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
+pub use github::GitHub;
+pub use html::Html;
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
     Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::Json;
+pub use junit::Junit;
+pub use map::{Gathered, Margin, MismatchMap, PERIOD};
+pub use markdown::Markdown;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
+pub use spread::{KEPT, Seen, Spread};
 pub use text::Text;
+pub use words::grouped;
 
 /// A form a report can take.
 pub trait Exporter {

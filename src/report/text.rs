@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::words::{classes, grouped, model_line, product_line, range, sentence, touched};
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
-use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
-use crate::num::Format;
 
 /// Text with colours; whoever owns the stream strips them where they are not wanted.
 pub struct Text;
@@ -26,7 +25,7 @@ impl Exporter for Text {
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
-            differences(comparison, report.reproduced.format, out)?;
+            differences(report, comparison, out)?;
         }
         digests(report, out)
     }
@@ -37,79 +36,13 @@ fn headline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Verdict::Identical => (GOOD, "IDENTICAL"),
         Verdict::Different => (BAD, "DIFFERENT"),
     };
-    let elements = match &report.reproduced.sample {
-        None => "elements",
-        Some(sample) if sample.seed.is_none() => "chosen elements",
-        Some(_) => "sampled elements",
-    };
-    let sentence = match &report.outcome {
-        Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
-            "the reproduced D has the expected digest".to_owned()
-        }
-        Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
-        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
-            "all {} {elements} of D are reproduced{}",
-            grouped(comparison.elements),
-            accepted(comparison)
-        ),
-        Outcome::Elements { comparison, .. } => format!(
-            "{} of {} {elements} of D differ ({} %){}",
-            grouped(comparison.mismatches),
-            grouped(comparison.elements),
-            percent(comparison),
-            accepted(comparison)
-        ),
-    };
+    let sentence = sentence(report);
     writeln!(out, "{style}{word}{style:#}  {sentence}\n")
-}
-
-fn percent(comparison: &Comparison) -> String {
-    // Six decimals would show a lone mismatch among billions as none.
-    match comparison.mismatch_percent {
-        0.0 => "< 0.000001".to_owned(),
-        percent => format!("{percent}"),
-    }
-}
-
-fn accepted(comparison: &Comparison) -> String {
-    match comparison.accepted {
-        0 if comparison.mismatches == 0 => ", bit for bit".to_owned(),
-        0 => String::new(),
-        n if comparison.mismatches == 0 => {
-            format!(", {} of them only as --nan or --zero allow", grouped(n))
-        }
-        n => format!(
-            "; {} more differ in ways that --nan or --zero accept",
-            grouped(n)
-        ),
-    }
 }
 
 fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let model = &report.model;
-    let arithmetic = &model.arithmetic;
-    let conversion = match &report.reproduced.conversion {
-        Some(c) => format!(", rounded {} to {}", c.rounding, c.to),
-        None => String::new(),
-    };
-    let scale = arithmetic
-        .scale
-        .map_or(String::new(), |scale| format!(", scales {scale}"));
-    let addend = arithmetic
-        .addend
-        .map_or(String::new(), |addend| format!(", C {addend}"));
-    row(
-        out,
-        "model",
-        &format!(
-            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
-            model.architecture,
-            model.instruction,
-            arithmetic.a,
-            arithmetic.b,
-            arithmetic.accumulator
-        ),
-    )?;
+    row(out, "model", &model_line(report))?;
     row(out, "", &model.summary)?;
     let evidence = match model.evidence {
         Evidence::Hardware => "hardware: reproduces results captured on real GPUs".to_owned(),
@@ -168,17 +101,7 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let p = &report.product;
-    let batch = match p.batch.as_slice() {
-        [] => String::new(),
-        batch => format!("{} times ", shape_text(batch)),
-    };
-    let addend = match report.inputs.c {
-        Some(_) => "C",
-        None => "0",
-    };
-    let text = format!("{batch}{}x{} by {}x{}, plus {addend}", p.m, p.k, p.k, p.n);
-    row(out, "product", &text)?;
+    row(out, "product", &product_line(report))?;
     if let Some(sample) = &report.reproduced.sample {
         sampled(sample, out)?;
     }
@@ -200,7 +123,8 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<()> {
+fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let format = report.reproduced.format;
     row(
         out,
         "where",
@@ -215,19 +139,8 @@ fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Resul
     if let Some(units) = &c.units {
         row(out, "", &touched(units))?;
     }
-    let classes = [
-        (c.classes.zero_sign, "only in the sign of zero"),
-        (c.classes.nan_payload, "only in the NaN's bits"),
-        (c.classes.nan_against_number, "NaN against a number"),
-        (c.classes.infinity_against_finite, "infinite against finite"),
-        (c.classes.infinity_sign, "in the sign of infinity"),
-        (c.classes.sign, "in sign"),
-        (c.classes.exponent, "in exponent"),
-        (c.classes.significand, "in significand only"),
-    ];
-    let kinds: Vec<_> = classes
+    let kinds: Vec<_> = classes(c)
         .iter()
-        .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", grouped(*count)))
         .collect();
     row(out, "how", &kinds.join(", "))?;
@@ -236,6 +149,12 @@ fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Resul
         row(out, "largest", &text)?;
     }
     histogram(c, out)?;
+    for cause in &report.causes {
+        row(out, "cause", &cause.sentence)?;
+        if let Some(command) = &cause.command {
+            row(out, "", command)?;
+        }
+    }
     if c.first.is_empty() {
         return Ok(());
     }
@@ -272,10 +191,7 @@ fn differences(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Resul
 fn histogram(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let most = c.histogram.iter().map(|b| b.count).max().unwrap_or(0);
     for (i, bucket) in c.histogram.iter().enumerate() {
-        let range = match (bucket.from, bucket.to) {
-            (from, to) if from == to => format!("{from}"),
-            (from, to) => format!("{from} to {to}"),
-        };
+        let range = range(bucket);
         let bar = "#".repeat((bucket.count * 30).div_ceil(most) as usize);
         let label = if i == 0 { "ulps" } else { "" };
         row(
@@ -336,33 +252,6 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     row(out, "  replay", &about)
 }
 
-/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, if D is tiled plainly.
-fn touched(units: &Units) -> String {
-    const LISTED: usize = 4;
-    let mut touched: Vec<_> = units
-        .counts
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-        .collect();
-    let (count, all) = (touched.len(), units.counts.len());
-    let [m, n] = units.layout.tile();
-    let unit = units.unit;
-    let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
-    if count < all {
-        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-        let named = touched.iter().take(LISTED);
-        let named: Vec<_> = named
-            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
-            .collect();
-        text += &format!(", {}", named.join(", "));
-        if count > LISTED {
-            text += ", ...";
-        }
-    }
-    text
-}
-
 fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
     let [rows, columns] = [sample.rows, sample.columns];
     let seed = sample
@@ -399,30 +288,4 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
 
 fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {QUIET}{label:<10}{QUIET:#}{text}")
-}
-
-/// `1234567` as `1,234,567`.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
-    }
 }

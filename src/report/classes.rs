@@ -1,0 +1,117 @@
+//! In which way an element differs.
+
+use serde::Serialize;
+
+use crate::num::{Class, Fields, Format};
+
+/// How an element differs; every differing element is of exactly one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    ZeroSign,
+    NanPayload,
+    NanAgainstNumber,
+    InfinityAgainstFinite,
+    InfinitySign,
+    Sign,
+    Exponent,
+    Significand,
+}
+
+/// How many elements differ in which way; every differing element counts once, under the first
+/// that applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Classes {
+    /// Both are zero; the signs differ.
+    pub zero_sign: u64,
+    /// Both are NaN; the codes differ.
+    pub nan_payload: u64,
+    /// One is NaN, the other is not.
+    pub nan_against_number: u64,
+    /// One is infinite, the other finite.
+    pub infinity_against_finite: u64,
+    /// Infinities of opposite signs.
+    pub infinity_sign: u64,
+    /// Both finite; the signs differ.
+    pub sign: u64,
+    /// Both finite, of equal sign; the exponent fields differ.
+    pub exponent: u64,
+    /// Only the significand fields differ.
+    pub significand: u64,
+}
+
+impl Classes {
+    pub(super) fn count(&mut self, kind: Kind) {
+        *match kind {
+            Kind::ZeroSign => &mut self.zero_sign,
+            Kind::NanPayload => &mut self.nan_payload,
+            Kind::NanAgainstNumber => &mut self.nan_against_number,
+            Kind::InfinityAgainstFinite => &mut self.infinity_against_finite,
+            Kind::InfinitySign => &mut self.infinity_sign,
+            Kind::Sign => &mut self.sign,
+            Kind::Exponent => &mut self.exponent,
+            Kind::Significand => &mut self.significand,
+        } += 1;
+    }
+
+    pub(super) fn add(&mut self, other: Classes) {
+        self.zero_sign += other.zero_sign;
+        self.nan_payload += other.nan_payload;
+        self.nan_against_number += other.nan_against_number;
+        self.infinity_against_finite += other.infinity_against_finite;
+        self.infinity_sign += other.infinity_sign;
+        self.sign += other.sign;
+        self.exponent += other.exponent;
+        self.significand += other.significand;
+    }
+}
+
+/// The first kind that applies to two unequal codes.
+pub(super) fn kind(format: Format, reproduced: u64, given: u64) -> Kind {
+    use Class::{Finite, Infinite, Nan};
+    let (one, other) = (format.unpack(reproduced), format.unpack(given));
+    match (one.class, other.class) {
+        (Nan, Nan) => Kind::NanPayload,
+        (Nan, _) | (_, Nan) => Kind::NanAgainstNumber,
+        (Infinite, Infinite) => Kind::InfinitySign,
+        (Infinite, _) | (_, Infinite) => Kind::InfinityAgainstFinite,
+        (Finite, Finite) if one.is_zero() && other.is_zero() => Kind::ZeroSign,
+        (Finite, Finite) => {
+            let fields = Fields::differing(format, reproduced, given);
+            if fields.sign {
+                Kind::Sign
+            } else if fields.exponent {
+                Kind::Exponent
+            } else {
+                Kind::Significand
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        use Kind::*;
+        for (one, other, expected) in [
+            (0x0000_0000, 0x8000_0000, ZeroSign),
+            (0x7fff_ffff, 0x7fc0_0000, NanPayload),
+            (0x7fff_ffff, 0x7f80_0000, NanAgainstNumber),
+            (0x7fff_ffff, 0x3f80_0000, NanAgainstNumber),
+            (0x7f80_0000, 0xff80_0000, InfinitySign),
+            (0x7f80_0000, 0x7f7f_ffff, InfinityAgainstFinite),
+            (0x3f80_0000, 0xbf80_0001, Sign),
+            (0x3f80_0000, 0x0000_0000, Exponent),
+            (0x3f80_0000, 0x3f80_0001, Significand),
+        ] {
+            assert_eq!(
+                kind(Format::Fp32, one, other),
+                expected,
+                "{one:x} {other:x}"
+            );
+        }
+    }
+}

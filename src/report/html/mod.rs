@@ -1,0 +1,165 @@
+//! The report as one page: nothing is loaded from anywhere, no template, no framework.
+
+mod charts;
+mod map;
+mod markup;
+mod mismatches;
+mod provenance;
+
+use std::io::{self, Write};
+
+use self::markup::{escaped, number, section};
+use super::words::{grouped, model_line, product_line, sentence};
+use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
+
+/// One self-contained page.
+#[derive(Clone, Debug, Default)]
+pub struct Html {
+    /// Where mismatches lie, if there are any.
+    pub map: Option<MismatchMap>,
+    /// The first mismatch step by step, as plain text.
+    pub trace: Option<String>,
+}
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+/// Nothing but what is in the page itself.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+impl Exporter for Html {
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let (word, class) = match report.verdict {
+            Verdict::Identical => ("Identical", "good"),
+            Verdict::Different => ("Different", "bad"),
+        };
+        let title = format!("{word}: {}", model_line(report));
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n\
+             <title>{} - tcverify</title>\n<style>\n{STYLE}</style>\n</head>\n\
+             <body class=\"{class}\">\n<main>\n",
+            escaped(&title)
+        )?;
+        headline(report, word, out)?;
+        // Only the map needs it.
+        let mut script = String::new();
+        if let Outcome::Elements { comparison, .. } = &report.outcome
+            && comparison.mismatches > 0
+        {
+            causes(report, out)?;
+            if let Some(map) = &self.map {
+                map::write(map, comparison, out)?;
+                script = format!("<script>\n{SCRIPT}</script>\n");
+            }
+            charts::write(comparison, out)?;
+            mismatches::write(comparison, report.reproduced.format, out)?;
+            if let Some(trace) = &self.trace {
+                section("trace", "The first mismatch, step by step", out, |out| {
+                    write!(
+                        out,
+                        "<details><summary>What <code>tcverify explain</code> says of it</summary>\n\
+                         <pre tabindex=\"0\">{}</pre></details>\n",
+                        escaped(trace)
+                    )
+                })?;
+            }
+        }
+        provenance::write(report, out)?;
+        write!(
+            out,
+            "</main>\n<footer><p>{} {} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
+             the same page.</p></footer>\n{script}</body>\n</html>\n",
+            report.tool.name, report.tool.version, report.schema
+        )
+    }
+}
+
+fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mark = match report.verdict {
+        Verdict::Identical => "<path d=\"M7 12.5l3.5 3.5L17.5 8.5\"/>",
+        Verdict::Different => "<path d=\"M8 8l8 8M16 8l-8 8\"/>",
+    };
+    let said = sentence(report);
+    let mut letters = said.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    write!(
+        out,
+        "<header>\n<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"11\"/>{mark}</svg>\n\
+         <div><h1>{word}</h1>\n<p class=\"lead\">{}{}.</p>\n<p class=\"model\">{}<br>{}</p></div>\n</header>\n",
+        first.unwrap_or_default(),
+        escaped(letters.as_str()),
+        escaped(&model_line(report)),
+        escaped(&product_line(report)),
+    )?;
+    out.write_all(b"<dl class=\"tiles\">\n")?;
+    for (name, value) in tiles(report) {
+        writeln!(
+            out,
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escaped(&name),
+            escaped(&value)
+        )?;
+    }
+    out.write_all(b"</dl>\n")
+}
+
+fn tiles(report: &Report) -> Vec<(String, String)> {
+    let tile = |name: &str, value: String| (name.to_owned(), value);
+    let mut tiles = Vec::new();
+    let all: u64 = report.reproduced.shape.iter().map(|&n| n as u64).product();
+    let sample = report.reproduced.sample.as_ref();
+    let computed = sample.map_or(all, |sample| sample.elements);
+    match &report.outcome {
+        Outcome::Elements { comparison: c, .. } => {
+            tiles.push(tile("elements compared", grouped(c.elements)));
+            if c.mismatches > 0 {
+                tiles.push(tile("differ", grouped(c.mismatches)));
+                let of = |part: u64, all: u64| format!("{} of {}", grouped(part), grouped(all));
+                tiles.push(tile("rows touched", of(c.rows_touched, c.rows)));
+                tiles.push(tile("columns touched", of(c.columns_touched, c.columns)));
+                if let Some(largest) = &c.largest {
+                    tiles.push(tile("largest, in ulps", number(largest.ulp)));
+                }
+            } else {
+                tiles.push(tile("differ", "0".into()));
+            }
+            if c.accepted > 0 {
+                tiles.push(tile("accepted by policy", grouped(c.accepted)));
+            }
+        }
+        Outcome::Digest { .. } => tiles.push(tile("elements reproduced", grouped(computed))),
+    }
+    let work = computed.saturating_mul(report.product.k as u64);
+    tiles.push(tile("multiply-adds replayed", grouped(work)));
+    tiles.push(tile("evidence", report.model.evidence.to_string()));
+    tiles
+}
+
+fn causes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    if report.causes.is_empty() {
+        return Ok(());
+    }
+    section("causes", "Likely cause", out, |out| {
+        for cause in &report.causes {
+            write!(
+                out,
+                "<div class=\"cause\"><p>{}</p>",
+                escaped(&cause.sentence)
+            )?;
+            if let Some(command) = &cause.command {
+                write!(
+                    out,
+                    "<p class=\"hint\">This checks all of it:</p><pre class=\"command\" tabindex=\"0\">{}</pre>",
+                    escaped(command)
+                )?;
+            }
+            out.write_all(b"</div>\n")?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,214 @@
+//! What judged, what was judged, and how to check it.
+
+use std::io::{self, Write};
+
+use super::markup::{escaped, section};
+use crate::emu::{Evidence, shape_text};
+use crate::report::words::grouped;
+use crate::report::{Input, Outcome, Report, Sampled};
+
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    section("proves", "What this proves", out, |out| {
+        out.write_all(match report.verdict {
+            crate::report::Verdict::Identical => b"<p>These bits of D follow from these inputs by the arithmetic named above. That \
+                does not prove that a GPU computed them, nor that no other arithmetic gives the same bits; data that needs no rounding \
+                agrees with every model.</p>\n" as &[u8],
+            crate::report::Verdict::Different => b"<p>D was not computed from these inputs by the arithmetic named above, in this \
+                order. Another order of the sum, another unit or a damaged result differ in the same way.</p>\n",
+        })
+    })?;
+    section("model", "The model", out, |out| model(report, out))?;
+    section("inputs", "Inputs", out, |out| inputs(report, out))?;
+    section("replay", "The reproduced D", out, |out| {
+        reproduced(report, out)
+    })
+}
+
+fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let model = &report.model;
+    let about = match model.evidence {
+        Evidence::Hardware => "reproduces results captured on real GPUs",
+        Evidence::Literature => "published, but no captured result proves it",
+        Evidence::Inferred => "neither published nor captured",
+    };
+    write!(
+        out,
+        "<p>{}</p>\n<dl class=\"facts\">\n",
+        escaped(&model.summary)
+    )?;
+    fact(
+        "Architecture",
+        &format!("{} ({})", model.title, model.architecture),
+        out,
+    )?;
+    fact("Instruction", &model.instruction, out)?;
+    fact("Evidence", &format!("{}: {about}", model.evidence), out)?;
+    if let Some(note) = &model.note {
+        fact("Note", note, out)?;
+    }
+    digest("SHA-256", &model.sha256, out)?;
+    out.write_all(b"</dl>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n<table class=\"constants\">\
+        <caption>Constants, and how each is known</caption>\n<thead><tr><th scope=\"col\">constant</th><th scope=\"col\">value</th>\
+        <th scope=\"col\">evidence</th><th scope=\"col\">source</th><th scope=\"col\">note</th></tr></thead>\n<tbody>\n")?;
+    for constant in &model.constants {
+        let value = constant.value.to_string();
+        writeln!(
+            out,
+            "<tr><th scope=\"row\"><code>{}</code></th><td><code>{}</code></td><td><span class=\"tag {}\">{}</span></td><td>{}</td><td>{}</td></tr>",
+            escaped(&constant.name),
+            escaped(value.trim_matches('"')),
+            constant.evidence,
+            constant.evidence,
+            escaped(&constant.source.join(", ")),
+            escaped(constant.note.as_deref().unwrap_or_default())
+        )?;
+    }
+    out.write_all(b"</tbody></table></div>\n")?;
+    if !model.sources.is_empty() {
+        out.write_all(b"<details><summary>Sources</summary>\n<dl class=\"facts\">\n")?;
+        for (key, citation) in &model.sources {
+            fact(key, citation, out)?;
+        }
+        out.write_all(b"</dl></details>\n")?;
+    }
+    Ok(())
+}
+
+fn fact(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<div><dt>{}</dt><dd>{}</dd></div>",
+        escaped(name),
+        escaped(value)
+    )
+}
+
+fn digest(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<div><dt>{}</dt><dd><code class=\"digest\">{}</code></dd></div>",
+        escaped(name),
+        escaped(value)
+    )
+}
+
+fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"<div class=\"cards\">\n")?;
+    for (name, input) in report.inputs.named() {
+        card(report, name, input, out)?;
+    }
+    out.write_all(b"</div>\n")
+}
+
+fn card(report: &Report, name: &str, input: &Input, out: &mut dyn Write) -> io::Result<()> {
+    let turned = match name {
+        "A" => report.product.transpose_a,
+        "B" => report.product.transpose_b,
+        _ => false,
+    };
+    write!(
+        out,
+        "<article><h3>{name} <span class=\"path\">{}</span></h3>\n<dl class=\"facts\">\n",
+        escaped(&input.path)
+    )?;
+    let order = if input.fortran_order {
+        ", Fortran order"
+    } else {
+        ""
+    };
+    let turned = if turned { ", taken transposed" } else { "" };
+    fact(
+        "Contents",
+        &format!(
+            "{} {}{turned} (stored as {}{order})",
+            shape_text(&input.shape),
+            input.format,
+            input.descr
+        ),
+        out,
+    )?;
+    if let Some(bits) = &input.tf32_low_bits
+        && bits.elements > 0
+    {
+        let text = format!(
+            "{} elements had bits that {} lacks: {}",
+            grouped(bits.elements as u64),
+            input.format,
+            bits.treatment
+        );
+        fact("Low bits", &text, out)?;
+    }
+    digest("File", &input.file_sha256, out)?;
+    digest("Data", &input.payload_sha256, out)?;
+    out.write_all(b"</dl></article>\n")
+}
+
+fn reproduced(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let reproduced = &report.reproduced;
+    out.write_all(b"<dl class=\"facts\">\n")?;
+    fact(
+        "Contents",
+        &format!("{} {}", shape_text(&reproduced.shape), reproduced.format),
+        out,
+    )?;
+    if let Some(c) = &reproduced.conversion {
+        let text = format!(
+            "from {} to {}, {}, once for every element",
+            c.from, c.to, c.rounding
+        );
+        fact("Rounded", &text, out)?;
+    }
+    if let Some(sha256) = &reproduced.payload_sha256 {
+        digest("Data", sha256, out)?;
+        let given = report.inputs.d.as_ref().map(|d| &d.payload_sha256);
+        if given == Some(sha256) {
+            fact("", "the same digest as the data of D", out)?;
+        }
+    }
+    match &report.outcome {
+        Outcome::Digest {
+            expected_payload_sha256,
+        } => digest("Wanted", expected_payload_sha256, out)?,
+        Outcome::Elements { nan, zero, .. } => {
+            fact(
+                "NaN",
+                &policy(nan, "any NaN counts as any other", "every bit counts"),
+                out,
+            )?;
+            fact(
+                "Zero",
+                &policy(zero, "either zero counts as the other", "signs count"),
+                out,
+            )?;
+        }
+    }
+    if let Some(sample) = &reproduced.sample {
+        sampled(sample, out)?;
+    }
+    out.write_all(b"</dl>\n")
+}
+
+fn policy(name: &str, any: &str, exact: &str) -> String {
+    format!("{name}: {}", if name == "any" { any } else { exact })
+}
+
+fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
+    let ([rows, columns], seed) = ([sample.rows, sample.columns], sample.seed);
+    let seed = seed.map_or(String::new(), |seed| format!(", drawn with seed {seed}"));
+    let text = format!(
+        "{} of {} elements of rows {} to {}, columns {} to {}{seed}. The rest of D was not looked at.",
+        grouped(sample.elements),
+        grouped(sample.population),
+        rows[0],
+        rows[1] - 1,
+        columns[0],
+        columns[1] - 1
+    );
+    fact("Compared", &text, out)?;
+    digest("Their codes", &sample.sha256, out)?;
+    let text = format!(
+        "{} or more tampered elements with 99 % at least",
+        grouped(sample.caught_99_percent)
+    );
+    fact("Catches", &text, out)
+}

@@ -1,0 +1,109 @@
+//! The report as JUnit XML: one suite, one case.
+
+use std::io::{self, Write};
+
+use super::plain::{line, lines};
+use super::words::{model_line, sentence};
+use super::{Exporter, Outcome, Report, Text, Verdict};
+
+/// JUnit XML, as CI servers read it. Without times: the same inputs give the same file.
+pub struct Junit;
+
+impl Exporter for Junit {
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let failures = u8::from(report.verdict == Verdict::Different);
+        let counts = format!("tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\"");
+        let model = &report.model;
+        write!(
+            out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tcverify\" {counts}>\n  \
+             <testsuite name=\"tcverify {}\" {counts}>\n    <properties>\n",
+            report.tool.version
+        )?;
+        let mut properties = vec![
+            ("model".to_owned(), model_line(report)),
+            ("model.evidence".to_owned(), model.evidence.to_string()),
+            ("model.sha256".to_owned(), model.sha256.clone()),
+        ];
+        for (name, input) in report.inputs.named() {
+            properties.push((format!("{name}.path"), input.path.clone()));
+            properties.push((format!("{name}.file_sha256"), input.file_sha256.clone()));
+        }
+        if let Some(sha256) = &report.reproduced.payload_sha256 {
+            properties.push(("reproduced.payload_sha256".to_owned(), sha256.clone()));
+        }
+        for (name, value) in properties {
+            writeln!(
+                out,
+                "      <property name=\"{name}\" value=\"{}\"/>",
+                escaped(&line(&value))
+            )?;
+        }
+        let d = match (&report.inputs.d, &report.outcome) {
+            (Some(d), _) => d.path.clone(),
+            (
+                None,
+                Outcome::Digest {
+                    expected_payload_sha256,
+                },
+            ) => expected_payload_sha256.clone(),
+            (None, Outcome::Elements { .. }) => "D".to_owned(),
+        };
+        let [a, b] = [&report.inputs.a.path, &report.inputs.b.path];
+        let addend = report.inputs.c.as_ref();
+        let addend = addend.map_or(String::new(), |c| format!(" + {}", c.path));
+        write!(
+            out,
+            "    </properties>\n    <testcase classname=\"tcverify.{}.{}\" name=\"{}\"",
+            escaped(&line(&model.architecture)),
+            escaped(&line(&model.instruction)),
+            escaped(&line(&format!("{d} = {a} * {b}{addend}")))
+        )?;
+        if failures == 0 {
+            out.write_all(b"/>\n")?;
+        } else {
+            let mut text = anstream::StripStream::new(Vec::new());
+            Text.export(report, &mut text)?;
+            let text = String::from_utf8_lossy(&text.into_inner()).into_owned();
+            writeln!(
+                out,
+                ">\n      <failure type=\"different\" message=\"{}\">{}</failure>\n    </testcase>",
+                escaped(&line(&sentence(report))),
+                escaped(&lines(text.trim_end()))
+            )?;
+        }
+        out.write_all(b"  </testsuite>\n</testsuites>\n")
+    }
+}
+
+/// What means itself in elements and attributes. Controls are gone already, by [`line`]; of the rest
+/// XML lacks two.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&apos;",
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_forbids_is_not_written() {
+        let text = escaped(&line("]]> <a b='c'> & \"\u{0}\u{1b}[31m\u{ffff}"));
+        assert_eq!(
+            text,
+            "]]&gt; &lt;a b=&apos;c&apos;&gt; &amp; &quot;\\u{0}\\u{1b}[31m\u{fffd}"
+        );
+    }
+}

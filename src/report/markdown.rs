@@ -1,0 +1,175 @@
+//! The report as Markdown, for summaries and comments.
+
+use std::io::{self, Write};
+
+use super::plain::{line, lines};
+use super::words::{classes, grouped, model_line, product_line, sentence};
+use super::{Comparison, Exporter, Outcome, Report, Verdict};
+
+/// GitHub's Markdown.
+pub struct Markdown;
+
+impl Exporter for Markdown {
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let word = match report.verdict {
+            Verdict::Identical => "\u{2705} Identical",
+            Verdict::Different => "\u{274c} Different",
+        };
+        writeln!(out, "## {word}\n\n{}.\n", capital(&sentence(report)))?;
+        writeln!(out, "| | |\n|---|---|")?;
+        let mut row = |name: &str, text: &str| writeln!(out, "| {name} | {} |", escaped(text));
+        row("model", &model_line(report))?;
+        row("arithmetic", &report.model.summary)?;
+        row("evidence", &report.model.evidence.to_string())?;
+        row("product", &product_line(report))?;
+        let comparison = match &report.outcome {
+            Outcome::Elements { comparison, .. } if comparison.mismatches > 0 => Some(comparison),
+            _ => None,
+        };
+        if let Some(c) = comparison {
+            let of = |part: u64, all: u64| format!("{} of {}", grouped(part), grouped(all));
+            let rows = of(c.rows_touched, c.rows);
+            let columns = of(c.columns_touched, c.columns);
+            row("where", &format!("{rows} rows, {columns} columns"))?;
+            let kinds = classes(c);
+            let kinds: Vec<_> = kinds
+                .iter()
+                .map(|(count, what)| format!("{} {what}", grouped(*count)))
+                .collect();
+            row("how", &kinds.join(", "))?;
+            if let Some(largest) = &c.largest {
+                let text = format!("{:+} ulp at {:?}", largest.ulp, largest.index);
+                row("largest", &text)?;
+            }
+        }
+        if let Some(sample) = &report.reproduced.sample {
+            let text = format!(
+                "{} of {} elements were compared; {} or more tampered ones are caught with 99 % at least",
+                grouped(sample.elements),
+                grouped(sample.population),
+                grouped(sample.caught_99_percent)
+            );
+            row("sample", &text)?;
+        }
+        for cause in &report.causes {
+            writeln!(out, "\n**Likely cause:** {}", escaped(&cause.sentence))?;
+            if let Some(command) = &cause.command {
+                block("sh", command, out)?;
+            }
+        }
+        if let Some(c) = comparison {
+            mismatches(c, out)?;
+        }
+        digests(report, out)
+    }
+}
+
+fn mismatches(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if c.first.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n| index | reproduced | given | xor | ulp | reproduced value | given value |\n|---|---|---|---|--:|--:|--:|"
+    )?;
+    for m in &c.first {
+        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+        writeln!(
+            out,
+            "| {} | `0x{}` | `0x{}` | `0x{}` | {ulp} | {} | {} |",
+            escaped(&format!("{:?}", m.index)),
+            m.reproduced,
+            m.given,
+            m.xor,
+            escaped(&m.reproduced_value),
+            escaped(&m.given_value)
+        )?;
+    }
+    let hidden = c.mismatches - c.first.len() as u64;
+    if hidden > 0 {
+        writeln!(out, "\n\u{2026} and {} more", grouped(hidden))?;
+    }
+    Ok(())
+}
+
+fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 |\n|---|---|"
+    )?;
+    let mut row = |name: &str, sha256: &str| writeln!(out, "| {} | `{sha256}` |", escaped(name));
+    row("model", &report.model.sha256)?;
+    for (name, input) in report.inputs.named() {
+        row(&format!("{name} file, {}", input.path), &input.file_sha256)?;
+        row(&format!("{name} data"), &input.payload_sha256)?;
+    }
+    if let Outcome::Digest {
+        expected_payload_sha256,
+    } = &report.outcome
+    {
+        row("wanted", expected_payload_sha256)?;
+    }
+    if let Some(sha256) = &report.reproduced.payload_sha256 {
+        row("reproduced D", sha256)?;
+    }
+    if let Some(sample) = &report.reproduced.sample {
+        row("reproduced elements", &sample.sha256)?;
+    }
+    writeln!(
+        out,
+        "\n</details>\n\n{} {}",
+        report.tool.name, report.tool.version
+    )
+}
+
+/// A block of code that nothing in the text can end.
+fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    writeln!(out, "\n{fence}{language}\n{}\n{fence}", lines(text))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// One line that means itself, in a cell of a table too.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '&' => escaped += "&amp;",
+            // Whom it would call, and what it would link to.
+            '@' => escaped += "&#64;",
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(
+            escaped("a|b <img src=x> *c* `d`\n# e @f [g](h)"),
+            "a\\|b &lt;img src=x&gt; \\*c\\* \\`d\\`\\\\u{a}\\# e &#64;f \\[g\\](h)"
+        );
+        let mut out = Vec::new();
+        block("sh", "a ```` b", &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\n`````sh\na ```` b\n`````\n"
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Sentences that several forms of a report share.
+
+use super::{Bucket, Comparison, Outcome, Report, Verdict};
+use crate::emu::layout::Units;
+use crate::emu::shape_text;
+
+/// What came out, without the verdict itself.
+pub fn sentence(report: &Report) -> String {
+    let elements = match &report.reproduced.sample {
+        None => "elements",
+        Some(sample) if sample.seed.is_none() => "chosen elements",
+        Some(_) => "sampled elements",
+    };
+    match &report.outcome {
+        Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
+            "the reproduced D has the expected digest".to_owned()
+        }
+        Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
+        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
+            "all {} {elements} of D are reproduced{}",
+            grouped(comparison.elements),
+            accepted(comparison)
+        ),
+        Outcome::Elements { comparison, .. } => format!(
+            "{} of {} {elements} of D differ ({} %){}",
+            grouped(comparison.mismatches),
+            grouped(comparison.elements),
+            percent(comparison),
+            accepted(comparison)
+        ),
+    }
+}
+
+fn percent(comparison: &Comparison) -> String {
+    // Six decimals would show a lone mismatch among billions as none.
+    match comparison.mismatch_percent {
+        0.0 => "< 0.000001".to_owned(),
+        percent => format!("{percent}"),
+    }
+}
+
+fn accepted(comparison: &Comparison) -> String {
+    match comparison.accepted {
+        0 if comparison.mismatches == 0 => ", bit for bit".to_owned(),
+        0 => String::new(),
+        n if comparison.mismatches == 0 => {
+            format!(", {} of them only as --nan or --zero allow", grouped(n))
+        }
+        n => format!(
+            "; {} more differ in ways that --nan or --zero accept",
+            grouped(n)
+        ),
+    }
+}
+
+/// Architecture, instruction and formats.
+pub fn model_line(report: &Report) -> String {
+    let model = &report.model;
+    let arithmetic = &model.arithmetic;
+    let conversion = match &report.reproduced.conversion {
+        Some(c) => format!(", rounded {} to {}", c.rounding, c.to),
+        None => String::new(),
+    };
+    let scale = arithmetic
+        .scale
+        .map_or(String::new(), |scale| format!(", scales {scale}"));
+    let addend = arithmetic
+        .addend
+        .map_or(String::new(), |addend| format!(", C {addend}"));
+    format!(
+        "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
+        model.architecture, model.instruction, arithmetic.a, arithmetic.b, arithmetic.accumulator
+    )
+}
+
+/// What was multiplied.
+pub fn product_line(report: &Report) -> String {
+    let p = &report.product;
+    let batch = match p.batch.as_slice() {
+        [] => String::new(),
+        batch => format!("{} times ", shape_text(batch)),
+    };
+    let addend = match report.inputs.c {
+        Some(_) => "C",
+        None => "0",
+    };
+    format!("{batch}{}x{} by {}x{}, plus {addend}", p.m, p.k, p.k, p.n)
+}
+
+/// Mismatches by class, in words; classes without any are left out.
+pub fn classes(c: &Comparison) -> Vec<(u64, &'static str)> {
+    let classes = [
+        (c.classes.zero_sign, "only in the sign of zero"),
+        (c.classes.nan_payload, "only in the NaN's bits"),
+        (c.classes.nan_against_number, "NaN against a number"),
+        (c.classes.infinity_against_finite, "infinite against finite"),
+        (c.classes.infinity_sign, "in the sign of infinity"),
+        (c.classes.sign, "in sign"),
+        (c.classes.exponent, "in exponent"),
+        (c.classes.significand, "in significand only"),
+    ];
+    classes
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .collect()
+}
+
+/// The distances of a bucket.
+pub fn range(bucket: &Bucket) -> String {
+    match (bucket.from, bucket.to) {
+        (from, to) if from == to => format!("{from}"),
+        (from, to) => format!("{from} to {to}"),
+    }
+}
+
+/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, if D is tiled plainly.
+pub fn touched(units: &Units) -> String {
+    const LISTED: usize = 4;
+    let mut touched: Vec<_> = units
+        .counts
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .collect();
+    let (count, all) = (touched.len(), units.counts.len());
+    let [m, n] = units.layout.tile();
+    let unit = units.unit;
+    let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
+    if count < all {
+        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let named = touched.iter().take(LISTED);
+        let named: Vec<_> = named
+            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
+            .collect();
+        text += &format!(", {}", named.join(", "));
+        if count > LISTED {
+            text += ", ...";
+        }
+    }
+    text
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}
