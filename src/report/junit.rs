@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::plain::{line, lines};
-use super::words::{model_line, sentence};
+use super::words::{model_line, schedule_line, sentence};
 use super::{Exporter, Outcome, Report, Text, Verdict};
 
 /// JUnit XML, as CI servers read it. Without times: the same inputs give the same file.
@@ -25,6 +25,10 @@ impl Exporter for Junit {
             ("model.evidence".to_owned(), model.evidence.to_string()),
             ("model.sha256".to_owned(), model.sha256.clone()),
         ];
+        if let (Some(line), Some(schedule)) = (schedule_line(report), &report.schedule) {
+            properties.push(("schedule".to_owned(), line));
+            properties.push(("schedule.sha256".to_owned(), schedule.sha256.clone()));
+        }
         for (name, input) in report.inputs.named() {
             properties.push((format!("{name}.path"), input.path.clone()));
             properties.push((format!("{name}.file_sha256"), input.file_sha256.clone()));

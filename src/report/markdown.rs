@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::plain::{line, lines};
-use super::words::{classes, grouped, model_line, product_line, sentence};
+use super::words::{classes, grouped, model_line, product_line, schedule_line, sentence};
 use super::{Comparison, Exporter, Outcome, Report, Verdict};
 
 /// GitHub's Markdown.
@@ -21,6 +21,9 @@ impl Exporter for Markdown {
         row("model", &model_line(report))?;
         row("arithmetic", &report.model.summary)?;
         row("evidence", &report.model.evidence.to_string())?;
+        if let Some(schedule) = schedule_line(report) {
+            row("schedule", &schedule)?;
+        }
         row("product", &product_line(report))?;
         let comparison = match &report.outcome {
             Outcome::Elements { comparison, .. } if comparison.mismatches > 0 => Some(comparison),
@@ -99,6 +102,9 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let mut row = |name: &str, sha256: &str| writeln!(out, "| {} | `{sha256}` |", escaped(name));
     row("model", &report.model.sha256)?;
+    if let Some(schedule) = &report.schedule {
+        row("schedule", &schedule.sha256)?;
+    }
     for (name, input) in report.inputs.named() {
         row(&format!("{name} file, {}", input.path), &input.file_sha256)?;
         row(&format!("{name} data"), &input.payload_sha256)?;

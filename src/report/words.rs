@@ -73,6 +73,12 @@ pub fn model_line(report: &Report) -> String {
     )
 }
 
+/// The kernel's schedule, if there is one.
+pub fn schedule_line(report: &Report) -> Option<String> {
+    let schedule = report.schedule.as_ref()?;
+    Some(format!("{}: {}", schedule.name, schedule.summary))
+}
+
 /// What was multiplied.
 pub fn product_line(report: &Report) -> String {
     let p = &report.product;

@@ -281,9 +281,10 @@ pub fn truncated(x: u32) -> (u32, u32) {
     (big, tf32_half_ulp(sub(x, big)))
 }
 
+/// Triton rounds the big part; the unit ignores what TF32 lacks of the small one.
 pub fn rounded(x: u32) -> (u32, u32) {
     let big = tf32_half_ulp(x);
-    (big, tf32_half_ulp(sub(x, big)))
+    (big, tf32_truncated(sub(x, big)))
 }
 
 /// Where tiles of 32 begin and end when what is left over comes first.

@@ -1,11 +1,12 @@
 //! What judged, what was judged, and how to check it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::markup::{escaped, section};
 use crate::emu::{Evidence, shape_text};
 use crate::report::words::grouped;
-use crate::report::{Input, Outcome, Report, Sampled};
+use crate::report::{Factor, Input, Outcome, Report, Sampled, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section("proves", "What this proves", out, |out| {
@@ -18,6 +19,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         })
     })?;
     section("model", "The model", out, |out| model(report, out))?;
+    if let Some(scheduled) = &report.schedule {
+        section("schedule", "The kernel's schedule", out, |out| {
+            schedule(scheduled, out)
+        })?;
+    }
     section("inputs", "Inputs", out, |out| inputs(report, out))?;
     section("replay", "The reproduced D", out, |out| {
         reproduced(report, out)
@@ -47,31 +53,88 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         fact("Note", note, out)?;
     }
     digest("SHA-256", &model.sha256, out)?;
-    out.write_all(b"</dl>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n<table class=\"constants\">\
+    out.write_all(b"</dl>\n")?;
+    constants(
+        model.constants.iter().map(|constant| Row {
+            name: &constant.name,
+            value: &constant.value,
+            tag: constant.evidence.to_string(),
+            source: &constant.source,
+            note: constant.note.as_deref(),
+        }),
+        out,
+    )?;
+    sources(&model.sources, out)
+}
+
+/// How the kernel chained the instruction.
+fn schedule(schedule: &Scheduled, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "<p>{}</p>\n<dl class=\"facts\">\n",
+        escaped(&schedule.summary)
+    )?;
+    let name = format!("{} ({})", schedule.title, schedule.name);
+    fact("Schedule", &name, out)?;
+    fact("Evidence", &schedule.evidence.to_string(), out)?;
+    if let Some(factors) = &schedule.factors {
+        let text = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
+        fact("Alpha", &text(&factors.alpha), out)?;
+        fact("Beta", &text(&factors.beta), out)?;
+    }
+    digest("SHA-256", &schedule.sha256, out)?;
+    out.write_all(b"</dl>\n")?;
+    constants(
+        schedule.constants.iter().map(|constant| Row {
+            name: &constant.name,
+            value: &constant.value,
+            tag: constant.evidence.map_or("given".into(), |e| e.to_string()),
+            source: &constant.source,
+            note: constant.given_by.as_deref().or(constant.note.as_deref()),
+        }),
+        out,
+    )?;
+    sources(&schedule.sources, out)
+}
+
+/// A constant and how it is known.
+struct Row<'a> {
+    name: &'a str,
+    value: &'a serde_json::Value,
+    tag: String,
+    source: &'a [String],
+    note: Option<&'a str>,
+}
+
+fn constants<'a>(rows: impl Iterator<Item = Row<'a>>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n<table class=\"constants\">\
         <caption>Constants, and how each is known</caption>\n<thead><tr><th scope=\"col\">constant</th><th scope=\"col\">value</th>\
         <th scope=\"col\">evidence</th><th scope=\"col\">source</th><th scope=\"col\">note</th></tr></thead>\n<tbody>\n")?;
-    for constant in &model.constants {
-        let value = constant.value.to_string();
+    for row in rows {
+        let value = row.value.to_string();
         writeln!(
             out,
             "<tr><th scope=\"row\"><code>{}</code></th><td><code>{}</code></td><td><span class=\"tag {}\">{}</span></td><td>{}</td><td>{}</td></tr>",
-            escaped(&constant.name),
+            escaped(row.name),
             escaped(value.trim_matches('"')),
-            constant.evidence,
-            constant.evidence,
-            escaped(&constant.source.join(", ")),
-            escaped(constant.note.as_deref().unwrap_or_default())
+            row.tag,
+            row.tag,
+            escaped(&row.source.join(", ")),
+            escaped(row.note.unwrap_or_default())
         )?;
     }
-    out.write_all(b"</tbody></table></div>\n")?;
-    if !model.sources.is_empty() {
-        out.write_all(b"<details><summary>Sources</summary>\n<dl class=\"facts\">\n")?;
-        for (key, citation) in &model.sources {
-            fact(key, citation, out)?;
-        }
-        out.write_all(b"</dl></details>\n")?;
+    out.write_all(b"</tbody></table></div>\n")
+}
+
+fn sources(sources: &BTreeMap<String, String>, out: &mut dyn Write) -> io::Result<()> {
+    if sources.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    out.write_all(b"<details><summary>Sources</summary>\n<dl class=\"facts\">\n")?;
+    for (key, citation) in sources {
+        fact(key, citation, out)?;
+    }
+    out.write_all(b"</dl></details>\n")
 }
 
 fn fact(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
