@@ -186,6 +186,7 @@ impl Check {
             return Ok(Ending::Different);
         };
         let inputs = operands.all().chain(&d).map(|o| o.file.path());
+        let inputs = inputs.chain(self.against.path());
         let exports = self.exports.prepare(self.json.as_deref(), inputs)?;
 
         let replay = Replay {
