@@ -10,7 +10,7 @@ use super::pieces::Pieces;
 use super::values::{ONE, scale_shapes};
 use super::walk::{Chain, Partial, Slot, Slots, Walk};
 use super::{Addend, Multiply, Partials, Per, Recipe, ScaledAt, Split, Values};
-use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, shape_text};
+use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, Wide, shape_text};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor};
 
@@ -39,6 +39,9 @@ pub struct Place<'a> {
 /// together: some tens of megabytes.
 const ROWS: usize = 1024;
 const COLUMNS: usize = 8192;
+
+/// Columns where sums are promoted: both accumulators of a block then stay in a cache.
+const PROMOTED_COLUMNS: usize = 256;
 const PANEL: usize = 4096;
 
 const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say --d-dtype";
@@ -301,6 +304,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 Some((_, [rows, columns])) => {
                     (rows.end - self.kernel.place.row - row, columns.len())
                 }
+                None if self.kernel.recipe.promote.is_some() => (ROWS, PROMOTED_COLUMNS),
                 None => (ROWS, COLUMNS),
             };
             let count = rows.min(m - row).min(rest.len() / n);
@@ -412,10 +416,10 @@ impl<'a, 'r> Run<'a, 'r> {
     ) {
         let rows = totals.par_chunks_mut(n).zip(sums.par_chunks(n));
         rows.for_each(|(totals, sums)| {
-            self.wide(|| {
-                for (total, &sum) in totals.iter_mut().zip(sums) {
-                    *total = each(total, sum);
-                }
+            self.wide(Updated {
+                totals,
+                sums,
+                each: &each,
             });
         });
     }
@@ -423,14 +427,21 @@ impl<'a, 'r> Run<'a, 'r> {
     fn finished<O: Ops>(&self, finish: &Finish<O>, sums: &[u32], n: usize) -> Vec<u64> {
         let mut d = vec![0; sums.len()];
         let rows = d.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        rows.for_each(|(row, (out, sums))| self.wide(|| finish.row(row, sums, out)));
+        rows.for_each(|(row, (out, sums))| {
+            self.wide(Finished {
+                finish,
+                row,
+                sums,
+                out,
+            });
+        });
         d
     }
 
     /// Compiled for the vectors of the platform.
-    fn wide<R>(&self, work: impl FnOnce() -> R) -> R {
+    fn wide<W: Wide>(&self, work: W) -> W::Output {
         match self.replay.engine {
-            Engine::Exact => work(),
+            Engine::Exact => work.run(),
             Engine::Fast(platform) => platform.wide(work),
         }
     }
@@ -459,22 +470,15 @@ impl<'a, 'r> Run<'a, 'r> {
             let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
             ops.told(Told::Stage("promotion"));
             rows.for_each(|(row, (main, sums))| {
-                self.wide(|| match (scaling, &scales) {
-                    (Some(scaling), Some(scales)) => {
-                        promote_scaled(
-                            ops,
-                            scaling.multiply,
-                            main,
-                            sums,
-                            scales.rows[row],
-                            &scales.columns,
-                        );
-                    }
-                    _ => {
-                        for (main, &sum) in main.iter_mut().zip(sums) {
-                            *main = ops.add(*main, sum as u32);
-                        }
-                    }
+                let scales = scaling.zip(scales.as_ref());
+                let scaled = scales.map(|(scaling, scales)| {
+                    (scaling.multiply, scales.rows[row], &scales.columns[..])
+                });
+                self.wide(Promoted {
+                    ops,
+                    scaled,
+                    main,
+                    sums,
                 });
             });
         }
@@ -567,29 +571,86 @@ impl Scales {
     }
 }
 
-/// Adds the sums of a row, scaled, to the main accumulators.
-#[inline(always)]
-fn promote_scaled(
-    ops: impl Ops,
-    multiply: Multiply,
-    main: &mut [u32],
-    sums: &[u64],
-    a: u32,
-    b: &[u32],
-) {
-    let each = main.iter_mut().zip(sums).zip(b);
-    // Chosen once a row, so that each loop is a plain one.
-    match multiply {
-        Multiply::JointFma => {
-            each.for_each(|((main, &sum), &b)| *main = ops.fma(sum as u32, ops.mul(a, b), *main))
+/// The sums of a row, added to the main accumulators.
+struct Promoted<'r, O> {
+    ops: O,
+    /// How, and the scale of the row and those of the columns.
+    scaled: Option<(Multiply, u32, &'r [u32])>,
+    main: &'r mut [u32],
+    sums: &'r [u64],
+}
+
+impl<O: Ops> Wide for Promoted<'_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Promoted {
+            ops,
+            scaled,
+            main,
+            sums,
+        } = self;
+        let each = main.iter_mut().zip(sums);
+        let Some((multiply, a, b)) = scaled else {
+            for (main, &sum) in each {
+                *main = ops.add(*main, sum as u32);
+            }
+            return;
+        };
+        let each = each.zip(b);
+        // Chosen once a row, so that each loop is a plain one.
+        match multiply {
+            Multiply::JointFma => {
+                for ((main, &sum), &b) in each {
+                    *main = ops.fma(sum as u32, ops.mul(a, b), *main);
+                }
+            }
+            Multiply::AThenBFma => {
+                for ((main, &sum), &b) in each {
+                    *main = ops.fma(ops.mul(sum as u32, a), b, *main);
+                }
+            }
+            Multiply::Joint | Multiply::AThenB | Multiply::BThenA => {
+                for ((main, &sum), &b) in each {
+                    *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b));
+                }
+            }
         }
-        Multiply::AThenBFma => {
-            each.for_each(|((main, &sum), &b)| *main = ops.fma(ops.mul(sum as u32, a), b, *main))
+    }
+}
+
+/// Totals, each with one more sum.
+struct Updated<'r, T, F> {
+    totals: &'r mut [T],
+    sums: &'r [u32],
+    each: &'r F,
+}
+
+impl<T: Copy, F: Fn(&T, u32) -> T> Wide for Updated<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (total, &sum) in self.totals.iter_mut().zip(self.sums) {
+            *total = (self.each)(total, sum);
         }
-        Multiply::Joint | Multiply::AThenB | Multiply::BThenA => {
-            each.for_each(|((main, &sum), &b)| {
-                *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b))
-            });
-        }
+    }
+}
+
+/// A row of D.
+struct Finished<'r, 'k, O> {
+    finish: &'r Finish<'k, O>,
+    row: usize,
+    sums: &'r [u32],
+    out: &'r mut [u64],
+}
+
+impl<O: Ops> Wide for Finished<'_, '_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.finish.row(self.row, self.sums, self.out);
     }
 }
