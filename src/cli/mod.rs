@@ -3,6 +3,7 @@
 mod against;
 mod archs;
 mod args;
+mod batch;
 mod bench;
 mod bench_schedules;
 mod causes;
@@ -19,15 +20,19 @@ mod identify;
 mod infer;
 mod inputs;
 mod inspect;
+mod judge;
+mod manifest;
 mod model_file;
 mod part;
 mod probe;
 mod progress;
 mod proof;
 mod replay;
+mod resume;
 mod schedule;
 mod schedule_search;
 mod schedules;
+mod sealed;
 mod show;
 
 use std::process::ExitCode;
@@ -68,6 +73,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Batch(batch::BatchArgs),
     Identify(identify::Identify),
     Explain(explain::Explain),
     Replay(replay::Replay),
@@ -113,6 +119,7 @@ fn run(cli: Cli) -> Result<Ending> {
         .context("worker threads cannot be started")?;
     match cli.command {
         Command::Check(command) => command.run(),
+        Command::Batch(command) => command.run(),
         Command::Identify(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),

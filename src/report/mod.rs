@@ -1,5 +1,6 @@
 //! What a check found: the comparison, the report built around it, and one exporter per form.
 
+mod batch;
 mod classes;
 mod diff;
 mod document;
@@ -18,6 +19,7 @@ mod words;
 
 use std::io::{self, Write};
 
+pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
