@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Parser, ValueEnum};
 use sha2::Digest;
 
@@ -11,16 +11,17 @@ use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
 use super::causes::Asked;
 use super::command_line::quoted_path;
 use super::exports::Extras;
-use super::inputs::{Operand, Operands, read_d};
+use super::inputs::{self, Operand, Operands, read_d_rows};
 use super::part::PartArgs;
 use super::progress::Meter;
 use super::schedule::{Chosen, ScheduleArgs};
+use crate::commit::{Growing, Hash, Rows, Tree};
 use crate::emu::{Choice, Replay};
 use crate::io::{hex, parse_sha256};
 use crate::num::{Format, Rounding};
 use crate::report::{
     Cause, Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Policy, Report,
-    Reproduced, Sampled, Scheduled, Tool, Verdict,
+    Reproduced, ReproducedTree, Sampled, Scheduled, Tool, Verdict,
 };
 
 // A plain comment: a doc comment would become the text of every command that has these options.
@@ -80,9 +81,34 @@ pub struct Judge {
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Report")]
     pub max_mismatches: usize,
 
+    #[command(flatten)]
+    pub tree: TreeArgs,
+
     /// Do not look for what would give a D that differs
     #[arg(long, help_heading = "Report")]
     pub no_causes: bool,
+}
+
+/// By what the reproduced D is named.
+#[derive(Args)]
+pub struct TreeArgs {
+    /// Name the reproduced D by the root of its Merkle tree, as a commitment does, instead of the
+    /// SHA-256 of its payload: what 'tcverify shard merge' reports, too
+    #[arg(long, conflicts_with_all = ["d_digest", "sample", "rows", "cols", "region"], help_heading = "Report")]
+    pub tree: bool,
+
+    /// Rows of D in a block of the tree; by default as many as make about a mebibyte
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
+    pub block_rows: Option<u64>,
+}
+
+impl TreeArgs {
+    /// How the D of a replay is cut.
+    pub fn rows(&self, replay: &Replay) -> Result<Rows> {
+        let (format, shape) = (replay.format(), replay.shape());
+        let about = Rows::about_a_mebibyte(format, &shape);
+        Rows::new(format, shape, self.block_rows.unwrap_or(about))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -100,9 +126,11 @@ impl Strictness {
     }
 }
 
-/// What a replay leaves: the digest of all of D, or what became of a part.
+/// What a replay leaves: the digest of all of D, or its leaves and how it was cut, or what became of a
+/// part.
 pub enum Found {
     All(String),
+    Leaves(Rows, Vec<Hash>),
     Sample(Box<Sampled>),
 }
 
@@ -165,20 +193,34 @@ impl Judge {
     /// # Errors
     /// What is wrong with options or files; those of `then`.
     pub fn set_up<T>(&self, then: impl FnOnce(&Setup) -> Result<T>) -> Result<T> {
+        self.set_up_rows(&None, then)
+    }
+
+    /// The same; of A, C and D only some rows are looked at, and may be used.
+    ///
+    /// # Errors
+    /// As for [`Judge::set_up`].
+    pub fn set_up_rows<T>(
+        &self,
+        rows: &inputs::Rows,
+        then: impl FnOnce(&Setup) -> Result<T>,
+    ) -> Result<T> {
         let schedule = self.schedule.choose()?;
         let choice = self.model.choose(self.operands.scaled(), &schedule)?;
         let accumulator = choice.arithmetic.accumulator;
-        let operands = Operands::read(
+        let operands = Operands::read_rows(
             &self.operands,
             &choice.arithmetic,
             &self.schedule,
             self.model.c_dtype,
             &schedule,
+            rows,
         )?;
         let problem = operands.problem()?;
         let values = operands.values(&problem)?;
         let d = self.d.as_deref();
-        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator, &schedule));
+        let d =
+            d.map(|path| read_d_rows(path, self.d_dtype, &problem, accumulator, &schedule, rows));
         let d = d.transpose()?;
         let format = match &d {
             Some(d) => d.tensor.format(),
@@ -231,6 +273,13 @@ impl Judge {
         ready: impl FnOnce(P, &Setup, &Report, Extras) -> Result<R>,
     ) -> Result<Option<(Report, R)>> {
         self.set_up(|setup| {
+            let tree = match (self.tree.tree, self.tree.block_rows) {
+                (true, _) => Some(self.tree.rows(&setup.replay)?),
+                (false, Some(_)) => {
+                    bail!("--block-rows cuts the D of --tree, which is not asked for")
+                }
+                (false, None) => None,
+            };
             let prepared = prepare(setup)?;
             let Setup {
                 choice, operands, ..
@@ -252,17 +301,25 @@ impl Judge {
                         return Found::Sample(Box::new(part.compare(&replay, differ, &meter)));
                     }
                     let mut hash = sha2::Sha256::new();
+                    let mut growing = tree.as_ref().map(Growing::new);
                     let done = replay.run(&|work| meter.add(work), |band| {
                         let compare = || {
                             if let Some(differ) = &mut differ {
                                 differ.compare(&band);
                             }
                         };
-                        rayon::join(compare, || hash.update(band.payload));
+                        let digest = || match &mut growing {
+                            Some(growing) => growing.update(band.payload),
+                            None => hash.update(band.payload),
+                        };
+                        rayon::join(compare, digest);
                         Ok::<(), std::convert::Infallible>(())
                     });
                     let Ok(()) = done;
-                    Found::All(hex(&hash.finalize()))
+                    match (tree, growing) {
+                        (Some(rows), Some(growing)) => Found::Leaves(rows, growing.finish()),
+                        _ => Found::All(hex(&hash.finalize())),
+                    }
                 },
                 || setup.inputs(),
             );
@@ -297,10 +354,17 @@ impl Judge {
         conclusion: Option<Conclusion>,
     ) -> Result<(Report, Option<MismatchMap>)> {
         let (replay, schedule) = (setup.replay, setup.schedule);
-        let (digest, sample) = match found {
-            Found::All(digest) => (Some(digest), None),
-            Found::Sample(sample) => (None, Some(*sample)),
-        };
+        let (mut digest, mut tree, mut sample) = (None, None, None);
+        match found {
+            Found::All(all) => digest = Some(all),
+            Found::Leaves(rows, leaves) => {
+                tree = Some(ReproducedTree {
+                    block_rows: rows.block_rows,
+                    root: rows.root(Tree::new(leaves).root()).to_string(),
+                });
+            }
+            Found::Sample(part) => sample = Some(*part),
+        }
         let mut causes = Vec::new();
         let mut map = None;
         let (outcome, same) = match (conclusion, &self.d_digest) {
@@ -353,6 +417,7 @@ impl Judge {
                 format: replay.format(),
                 shape: replay.shape(),
                 payload_sha256: digest,
+                tree,
                 sample,
                 conversion: replay.convert_to.map(|to| Conversion {
                     from: replay.arithmetic.accumulator,

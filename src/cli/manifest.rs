@@ -46,7 +46,7 @@ enum Kind {
 
 /// Fields of a case: called as the options of `check` are, with `_` for `-`. Those of [`POSITIONS`]
 /// are no options there.
-const FIELDS: [(&str, Kind); 43] = [
+const FIELDS: [(&str, Kind); 45] = [
     ("a", Kind::Operand),
     ("acc", Kind::Text),
     ("alpha", Kind::Number),
@@ -55,6 +55,7 @@ const FIELDS: [(&str, Kind); 43] = [
     ("beta", Kind::Number),
     ("bias", Kind::Operand),
     ("bias_dtype", Kind::Text),
+    ("block_rows", Kind::Count),
     ("c", Kind::Operand),
     ("c_dtype", Kind::Text),
     ("cols", Kind::Text),
@@ -88,6 +89,7 @@ const FIELDS: [(&str, Kind); 43] = [
     ("tile_k", Kind::Count),
     ("transpose_a", Kind::Flag),
     ("transpose_b", Kind::Flag),
+    ("tree", Kind::Flag),
     ("workers", Kind::Count),
     ("zero", Kind::Text),
 ];

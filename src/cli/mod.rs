@@ -33,6 +33,8 @@ mod schedule;
 mod schedule_search;
 mod schedules;
 mod sealed;
+mod shard;
+mod shard_plan;
 mod show;
 
 use std::process::ExitCode;
@@ -74,6 +76,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Batch(batch::BatchArgs),
+    Shard(shard::Shard),
     Identify(identify::Identify),
     Explain(explain::Explain),
     Replay(replay::Replay),
@@ -120,6 +123,7 @@ fn run(cli: Cli) -> Result<Ending> {
     match cli.command {
         Command::Check(command) => command.run(),
         Command::Batch(command) => command.run(),
+        Command::Shard(command) => command.run(),
         Command::Identify(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),

@@ -21,10 +21,10 @@ use std::io::{self, Write};
 
 pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
-pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
+pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Piece, Policy};
 pub use document::{
     Cause, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome,
-    Product, Report, Reproduced, SCHEMA, Sampled, Tool, Verdict,
+    Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::Html;
