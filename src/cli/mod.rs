@@ -74,7 +74,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Check),
+    Check(Box<check::Check>),
     Batch(batch::BatchArgs),
     Shard(shard::Shard),
     Identify(identify::Identify),
