@@ -133,6 +133,65 @@ fn kernels_batches_and_turned_operands() {
     );
 }
 
+/// A plan keeps options as words: none may lose its quotes, its sign or its spaces.
+#[test]
+fn options_survive_the_plan() {
+    let folder = crate::products::small();
+    std::fs::rename(folder.path("x.npy"), folder.path("it's x $(1).npy")).unwrap();
+    let options = [
+        "--arch",
+        "h100",
+        "--dtype",
+        "fp16",
+        "--schedule",
+        "cublas-workspace",
+        "--split-k",
+        "2",
+        "--alpha",
+        "-0.75",
+        "--beta",
+        "0xbf000000",
+        "--c",
+        "d.npy",
+        "--nan",
+        "any",
+        "--max-mismatches",
+        "2",
+        "--engine",
+        "exact",
+        "it's x $(1).npy",
+        "w.npy",
+    ];
+    let run = |words: &[&str], more: &[&str]| {
+        let mut command = folder.command();
+        // What is compared is no option of a replay.
+        let replay = words == ["replay"];
+        let skip = |i: usize| replay && (14..18).contains(&i);
+        let options = options.iter().enumerate();
+        let options = options.filter(|(i, _)| !skip(*i)).map(|(_, word)| word);
+        command.args(words).args(options).args(more);
+        folder.run(&mut command)
+    };
+    run(&["replay"], &["-o", "r.npy"]).expect(0);
+    flip(&folder, "r.npy", "r2.npy", 3);
+    for (d, code) in [("r.npy", 0), ("r2.npy", 1)] {
+        let block = ["--block-rows", "1", d];
+        run(&["check", "--tree", "--json", "whole.json"], &block).expect(code);
+        run(&["shard", "plan", "-n", "2", "-o", "plan.json"], &block).expect(0);
+        for i in 0..2 {
+            folder
+                .tcverify(&format!("shard run plan.json {i} -o {i}.json"))
+                .expect(0);
+        }
+        let merge = "shard merge plan.json 1.json 0.json -o merged.json";
+        folder.tcverify(merge).expect(code);
+        assert!(
+            folder.read("whole.json") == folder.read("merged.json"),
+            "{d}"
+        );
+    }
+}
+
 #[test]
 fn the_root_is_that_of_a_commitment() {
     let folder = with_d();
