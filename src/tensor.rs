@@ -98,6 +98,26 @@ impl Tensor {
         bytes: Bytes,
         start: usize,
     ) -> Result<Tensor, Unrepresentable> {
+        Tensor::with_rows(format, shape, order, stored, bytes, start, None)
+    }
+
+    /// The same, but only some rows, counted on from matrix to matrix, are looked at, if these lie
+    /// together in the bytes: the others must not be used.
+    ///
+    /// # Errors
+    /// As for [`Tensor::new`], of those rows.
+    ///
+    /// # Panics
+    /// As for [`Tensor::new`].
+    pub fn with_rows(
+        format: Format,
+        shape: Vec<usize>,
+        order: Order,
+        stored: Stored,
+        bytes: Bytes,
+        start: usize,
+        rows: Option<Range<usize>>,
+    ) -> Result<Tensor, Unrepresentable> {
         let tensor = Tensor {
             strides: strides(&shape, order),
             format,
@@ -109,7 +129,16 @@ impl Tensor {
             round_tf32: false,
         };
         assert!(tensor.start + tensor.len() * stored.width <= tensor.bytes().len());
-        match tensor.first_unrepresentable() {
+        let all = tensor.len();
+        let positions = match rows {
+            Some(rows) if order == Order::C => {
+                let columns = tensor.shape.last().copied().unwrap_or(1);
+                let position = |row: usize| row.saturating_mul(columns).min(all);
+                position(rows.start)..position(rows.end)
+            }
+            _ => 0..all,
+        };
+        match tensor.first_unrepresentable(positions) {
             None => Ok(tensor),
             Some(bad) => Err(bad),
         }
@@ -300,7 +329,7 @@ impl Tensor {
         (*self.bytes).as_ref()
     }
 
-    fn first_unrepresentable(&self) -> Option<Unrepresentable> {
+    fn first_unrepresentable(&self, positions: Range<usize>) -> Option<Unrepresentable> {
         let stored_bits = 8 * self.stored.width as u32;
         let any_code = self.format.max_code() == u64::MAX >> (64 - stored_bits);
         if self.stored.encoding == Encoding::Code && any_code {
@@ -314,7 +343,7 @@ impl Tensor {
                 code.is_none()
             }
         };
-        (0..self.len())
+        positions
             .into_par_iter()
             .with_min_len(1 << 14)
             .find_first(bad)

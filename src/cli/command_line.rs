@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::args::{ModelArgs, OperandArgs, Tf32Input};
+use super::args::{EngineName, ModelArgs, OperandArgs, Tf32Input};
 use crate::emu::Arithmetic;
 use crate::identify::Name;
 use crate::num::Format;
@@ -40,6 +40,14 @@ impl ModelArgs {
 }
 
 impl OperandArgs {
+    /// The option that says who computes.
+    pub fn engine_words(&self) -> Vec<String> {
+        match self.engine {
+            EngineName::Fast => Vec::new(),
+            EngineName::Exact => vec!["--engine".to_owned(), "exact".to_owned()],
+        }
+    }
+
     /// The options and files of the operands. Who computes makes no difference to the bits.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
@@ -118,6 +126,12 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// What a shell makes of one word of [`quoted`].
+pub fn unquoted(word: &str) -> String {
+    let inside = word.strip_prefix('\'').and_then(|w| w.strip_suffix('\''));
+    inside.map_or(word.to_owned(), |inside| inside.replace(r"'\''", "'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +147,7 @@ mod tests {
             ("$HOME", "'$HOME'"),
         ] {
             assert_eq!(quoted_path(Path::new(path)), word);
+            assert_eq!(unquoted(word).trim_start_matches("./"), path);
         }
     }
 }

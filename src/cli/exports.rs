@@ -39,10 +39,6 @@ pub struct ExportArgs {
     /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
     #[arg(long)]
     pub github: bool,
-
-    /// Do not look for what would give a D that differs
-    #[arg(long)]
-    pub no_causes: bool,
 }
 
 /// Their destinations, opened before the replay.
@@ -56,7 +52,7 @@ pub struct Exports {
 }
 
 /// What a step of GitHub Actions has to say; steps append to it.
-struct Summary {
+pub struct Summary {
     path: PathBuf,
     /// Open already if it was there already.
     file: Option<File>,
@@ -181,7 +177,7 @@ impl Exports {
 impl Summary {
     /// # Errors
     /// If nothing can be appended to it.
-    fn prepare() -> Result<Option<Summary>> {
+    pub fn prepare() -> Result<Option<Summary>> {
         let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
         let Some(path) = path.map(PathBuf::from) else {
             return Ok(None);
@@ -195,9 +191,15 @@ impl Summary {
     }
 
     fn append(self, report: &Report) -> Result<()> {
-        let fail = || format!("{SUMMARY}: {}: cannot be written", self.path.display());
         let mut text = Vec::new();
         Markdown.export(report, &mut text)?;
+        self.append_text(text)
+    }
+
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append_text(self, mut text: Vec<u8>) -> Result<()> {
+        let fail = || format!("{SUMMARY}: {}: cannot be written", self.path.display());
         text.push(b'\n');
         let mut file = match self.file {
             Some(file) => file,

@@ -1,5 +1,6 @@
 //! Operands from files to a problem: shared by every command that replays.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -24,7 +25,12 @@ pub struct Operand {
 
 impl Operand {
     pub fn read(file: Source, format: Format) -> Result<Operand> {
-        let tensor = file.tensor(format)?;
+        Operand::rows(file, format, &None)
+    }
+
+    /// Only some rows, if any are given.
+    fn rows(file: Source, format: Format, rows: &Rows) -> Result<Operand> {
+        let tensor = file.rows(format, rows.clone())?;
         Ok(Operand {
             file,
             tensor,
@@ -64,9 +70,16 @@ impl Operand {
         self.file.file().confirm_unchanged()
     }
 
-    fn treat_tf32(mut self, how: Tf32Input) -> Result<Operand> {
+    fn treat_tf32(mut self, how: Tf32Input, rows: &Rows) -> Result<Operand> {
         let format = self.tensor.format();
         if format.ignored_bits() == 0 {
+            return Ok(self);
+        }
+        if rows.is_some() {
+            // Counted and judged when the plan was made.
+            if how == Tf32Input::Nearest {
+                self.tensor = self.tensor.rounding_tf32();
+            }
             return Ok(self);
         }
         let elements = self.tensor.count_ignored_bits();
@@ -85,7 +98,7 @@ impl Operand {
         }
         self.low_bits = Some(LowBits {
             elements,
-            treatment: how.name(),
+            treatment: how.name().to_owned(),
         });
         if how == Tf32Input::Nearest {
             self.tensor = self.tensor.rounding_tf32();
@@ -93,6 +106,9 @@ impl Operand {
         Ok(self)
     }
 }
+
+/// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
+pub type Rows = Option<Range<usize>>;
 
 /// Opens a file, or makes the operand that `generate:...` stands for.
 pub fn open(path: &Path, format: Format, role: Role) -> Result<Source> {
@@ -127,6 +143,18 @@ impl<'a> Operands<'a> {
         c_dtype: Option<Format>,
         schedule: &'a Chosen,
     ) -> Result<Operands<'a>> {
+        Operands::read_rows(args, arithmetic, more, c_dtype, schedule, &None)
+    }
+
+    /// The same; of A and C only some rows are looked at, and may be used.
+    pub fn read_rows(
+        args: &'a OperandArgs,
+        arithmetic: &Arithmetic,
+        more: &ScheduleArgs,
+        c_dtype: Option<Format>,
+        schedule: &'a Chosen,
+        rows: &Rows,
+    ) -> Result<Operands<'a>> {
         let ignored = [arithmetic.a, arithmetic.b].map(Format::ignored_bits);
         if args.tf32_input != Tf32Input::Truncate && ignored == [0, 0] {
             bail!(
@@ -139,17 +167,22 @@ impl<'a> Operands<'a> {
         let a = open(&args.a, arithmetic.a, Role::A)?;
         let b = open(&args.b, arithmetic.b, Role::B)?;
         let c = match &args.c {
-            Some(path) if schedule.addend_is_late() => {
-                Some(read_float(path, c_dtype, "--c-dtype", arithmetic.addend())?)
-            }
+            Some(path) if schedule.addend_is_late() => Some(read_float(
+                path,
+                c_dtype,
+                "--c-dtype",
+                arithmetic.addend(),
+                rows,
+            )?),
             Some(path) => {
                 let format = arithmetic.addend();
-                Some(Operand::read(open(path, format, Role::C)?, format)?)
+                Some(Operand::rows(open(path, format, Role::C)?, format, rows)?)
             }
             None => None,
         };
         let bias = more.bias.as_deref();
-        let bias = bias.map(|path| read_float(path, more.bias_dtype, "--bias-dtype", Format::Fp32));
+        let bias =
+            bias.map(|path| read_float(path, more.bias_dtype, "--bias-dtype", Format::Fp32, &None));
         let bias = bias.transpose()?;
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
@@ -162,6 +195,8 @@ impl<'a> Operands<'a> {
             }
             _ => None,
         };
+        // Stored transposed, rows do not lie together.
+        let a_rows = if args.transpose_a { &None } else { rows };
         let operands = Operands {
             args,
             schedule,
@@ -169,8 +204,8 @@ impl<'a> Operands<'a> {
             bias,
             c,
             block: arithmetic.scale.map_or(1, |scale| scale.block),
-            a: Operand::read(a, arithmetic.a)?.treat_tf32(args.tf32_input)?,
-            b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input)?,
+            a: Operand::rows(a, arithmetic.a, a_rows)?.treat_tf32(args.tf32_input, rows)?,
+            b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input, rows)?,
         };
         let k = operands.problem()?.k;
         if let Some(most) = arithmetic.longest_k()
@@ -268,6 +303,18 @@ pub fn read_d(
     accumulator: Format,
     schedule: &Chosen,
 ) -> Result<Operand> {
+    read_d_rows(path, format, problem, accumulator, schedule, &None)
+}
+
+/// The same; only some rows are looked at, and may be used.
+pub fn read_d_rows(
+    path: &Path,
+    format: Option<Format>,
+    problem: &Problem,
+    accumulator: Format,
+    schedule: &Chosen,
+    rows: &Rows,
+) -> Result<Operand> {
     let file = Source::open(path)?;
     let format = match format {
         Some(format) => format,
@@ -283,7 +330,7 @@ pub fn read_d(
         shape_text(have),
         shape_text(&want)
     );
-    Operand::read(file, format)
+    Operand::rows(file, format, rows)
 }
 
 /// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
@@ -292,6 +339,7 @@ fn read_float(
     said: Option<Format>,
     option: &str,
     generated: Format,
+    rows: &Rows,
 ) -> Result<Operand> {
     let known = |file: &Source| -> Result<Format> {
         let descr = &file.header().descr;
@@ -310,7 +358,7 @@ fn read_float(
     };
     let file = open(path, said.unwrap_or(generated), Role::C)?;
     let format = known(&file)?;
-    Operand::read(file, format)
+    Operand::rows(file, format, rows)
 }
 
 /// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes

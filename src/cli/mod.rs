@@ -3,6 +3,7 @@
 mod against;
 mod archs;
 mod args;
+mod batch;
 mod bench;
 mod bench_schedules;
 mod causes;
@@ -19,15 +20,21 @@ mod identify;
 mod infer;
 mod inputs;
 mod inspect;
+mod judge;
+mod manifest;
 mod model_file;
 mod part;
 mod probe;
 mod progress;
 mod proof;
 mod replay;
+mod resume;
 mod schedule;
 mod schedule_search;
 mod schedules;
+mod sealed;
+mod shard;
+mod shard_plan;
 mod show;
 
 use std::process::ExitCode;
@@ -67,7 +74,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Check),
+    Check(Box<check::Check>),
+    Batch(batch::BatchArgs),
+    Shard(shard::Shard),
     Identify(identify::Identify),
     Explain(explain::Explain),
     Replay(replay::Replay),
@@ -113,6 +122,8 @@ fn run(cli: Cli) -> Result<Ending> {
         .context("worker threads cannot be started")?;
     match cli.command {
         Command::Check(command) => command.run(),
+        Command::Batch(command) => command.run(),
+        Command::Shard(command) => command.run(),
         Command::Identify(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),

@@ -5,6 +5,7 @@
 //! the rest. `docs/commitment-format.md` specifies both.
 
 mod document;
+mod growing;
 mod hash;
 mod proof;
 mod rows;
@@ -13,6 +14,7 @@ mod tree;
 pub use document::{
     COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
 };
+pub use growing::Growing;
 pub use hash::Hash;
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};

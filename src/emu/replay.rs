@@ -116,6 +116,43 @@ impl<'a> Replay<'a> {
         Handed { total, exact }
     }
 
+    /// Computes some rows of D, which count on from matrix to matrix, as [`Replay::run`] computes all.
+    ///
+    /// # Errors
+    /// The first error of `sink`, which ends the replay.
+    ///
+    /// # Panics
+    /// If D has no such rows.
+    pub fn rows<E>(
+        &self,
+        rows: Range<usize>,
+        progress: Progress,
+        mut sink: impl FnMut(Band) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (m, n) = (self.problem.m, self.problem.n);
+        assert!(rows.end <= self.problem.batches() * m);
+        let mut start = rows.start;
+        while start < rows.end {
+            let batch = start / m;
+            let end = rows.end.min((batch + 1) * m);
+            let here = start - batch * m..end - batch * m;
+            let kernel = self.kernel.map(|kernel| kernel.part(batch, &here, &(0..n)));
+            let part = Replay {
+                problem: self.problem.matrix(batch).part(here, 0..n),
+                kernel,
+                ..*self
+            };
+            part.run(progress, |band| {
+                sink(Band {
+                    first_row: start + band.first_row,
+                    payload: band.payload,
+                })
+            })?;
+            start = end;
+        }
+        Ok(())
+    }
+
     /// As [`Replay::run`]; every band comes with the multiply-adds that the exact engine spent on it.
     fn bands<E>(
         &self,

@@ -74,6 +74,11 @@ impl MappedFile {
         }
     }
 
+    /// Whether it only stands for a file.
+    pub fn is_made(&self) -> bool {
+        matches!(self.bytes, Bytes::Made(_))
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,5 +1,6 @@
 //! One array, wherever it lies: in a `.npy` file, in a container, or in memory.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,8 +79,16 @@ impl Source {
     /// If the stored elements cannot be codes or values of that format, naming the first that is
     /// not.
     pub fn tensor(&self, format: Format) -> Result<Tensor> {
+        self.rows(format, None)
+    }
+
+    /// The same, of which only some rows are looked at, and may be used.
+    ///
+    /// # Errors
+    /// As for [`Source::tensor`], of those rows.
+    pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor> {
         self.header
-            .tensor(format, self.bytes.clone())
+            .rows(format, self.bytes.clone(), rows)
             .with_context(|| self.label.display().to_string())
     }
 }

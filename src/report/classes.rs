@@ -1,6 +1,6 @@
 //! In which way an element differs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::num::{Class, Fields, Format};
 
@@ -20,7 +20,8 @@ pub enum Kind {
 
 /// How many elements differ in which way; every differing element counts once, under the first
 /// that applies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Classes {
     /// Both are zero; the signs differ.
     pub zero_sign: u64,

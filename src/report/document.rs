@@ -149,7 +149,8 @@ pub struct Product {
     pub transpose_b: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Inputs {
     pub a: Input,
     pub b: Input,
@@ -179,7 +180,8 @@ impl Inputs {
 }
 
 /// One file and the tensor read from it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Input {
     pub path: String,
     pub descr: String,
@@ -193,12 +195,13 @@ pub struct Input {
 }
 
 /// What was done about bits of FP32 registers that TF32 does not have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LowBits {
     /// Elements that had such bits.
     pub elements: usize,
     /// `truncate`, `exact` or `nearest`.
-    pub treatment: &'static str,
+    pub treatment: String,
 }
 
 /// The D that the model computes.
@@ -206,11 +209,21 @@ pub struct LowBits {
 pub struct Reproduced {
     pub format: Format,
     pub shape: Vec<usize>,
-    /// Absent if only a sample was reproduced.
+    /// Absent if only a sample was reproduced, or a tree stands in for it.
     pub payload_sha256: Option<String>,
+    /// Of `--tree` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<ReproducedTree>,
     pub conversion: Option<Conversion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sampled>,
+}
+
+/// The reproduced D by its Merkle tree, as a commitment has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReproducedTree {
+    pub block_rows: u64,
+    pub root: String,
 }
 
 /// Which elements were reproduced, where it was not all of them, and what their agreement proves.

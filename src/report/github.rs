@@ -42,7 +42,12 @@ impl Exporter for GitHub {
     }
 }
 
-fn annotation(level: &str, title: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn annotation(
+    level: &str,
+    title: &str,
+    text: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "::{level} title={}::{}", property(title), data(text))
 }
 

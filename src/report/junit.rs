@@ -85,7 +85,7 @@ impl Exporter for Junit {
 
 /// What means itself in elements and attributes. Controls are gone already, by [`line`]; of the rest
 /// XML lacks two.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -145,7 +145,7 @@ fn capital(text: &str) -> String {
 }
 
 /// One line that means itself, in a cell of a table too.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in line(text).chars() {
         match c {

@@ -1,5 +1,6 @@
 //! What a check found: the comparison, the report built around it, and one exporter per form.
 
+mod batch;
 mod classes;
 mod diff;
 mod document;
@@ -18,11 +19,12 @@ mod words;
 
 use std::io::{self, Write};
 
+pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
-pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
+pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Piece, Policy};
 pub use document::{
     Cause, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome,
-    Product, Report, Reproduced, SCHEMA, Sampled, Tool, Verdict,
+    Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::Html;

@@ -1,13 +1,16 @@
 //! A few of the elements that were compared, and how far the differing ones reach: what guesses at a
 //! cause are tested on.
 
+use serde::{Deserialize, Serialize};
+
 use crate::random::mix;
 
 /// Elements of a kind that are kept, and touched rows and columns that are listed.
 pub const KEPT: usize = 64;
 
 /// An element of D: its position in C order, and its two codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Seen {
     /// Random, and of no two elements the same.
     key: u64,
@@ -28,7 +31,7 @@ impl Seen {
 }
 
 /// The elements of smallest keys: a random sample that does not depend on the order of arrival.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sketch(Vec<Seen>);
 
 impl Sketch {
@@ -51,7 +54,8 @@ impl Sketch {
 }
 
 /// How far some mismatches reach. Rows and columns of a batch count on from matrix to matrix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Reach {
     /// First and one past the last; none yet if empty.
     rows: Option<[usize; 2]>,
@@ -62,6 +66,30 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Whether all places it names are in these rows of `n` columns.
+    pub fn is_of(&self, rows: &std::ops::Range<usize>, n: usize) -> bool {
+        let within = |[from, to]: &[usize; 2], all: &std::ops::Range<usize>| {
+            all.start <= *from && from < to && *to <= all.end
+        };
+        let elements = rows.start * n..rows.end * n;
+        let sketch = |sketch: &Sketch| {
+            let sorted = sketch.0.is_sorted_by(|x, y| x.key < y.key);
+            let known =
+                |seen: &Seen| *seen == Seen::new(seen.position, seen.reproduced, seen.given);
+            let mut seen = sketch.0.iter();
+            sorted
+                && sketch.0.len() <= KEPT
+                && seen.all(|seen| known(seen) && elements.contains(&seen.position))
+        };
+        self.rows.iter().all(|side| within(side, rows))
+            && self.columns.iter().all(|side| within(side, &(0..n)))
+            && self.touched.len() <= KEPT
+            && self.touched.is_sorted_by(|x, y| x < y)
+            && self.touched.iter().all(|row| rows.contains(row))
+            && sketch(&self.different)
+            && sketch(&self.equal)
+    }
+
     pub fn mark(&mut self, row: usize, column: usize) {
         let wider = |side: &mut Option<[usize; 2]>, at: usize| {
             let [from, to] = side.unwrap_or([at, at + 1]);

@@ -109,7 +109,7 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         if let Some(bits) = &input.tf32_low_bits
             && bits.elements > 0
         {
-            let done = match bits.treatment {
+            let done = match bits.treatment.as_str() {
                 "nearest" => "rounded to TF32 (nearest, ties away)",
                 _ => "ignored by the unit (low 13 bits of the register)",
             };
@@ -235,6 +235,16 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         row(out, "  wanted", expected_payload_sha256)?;
     }
     let reproduced = &report.reproduced;
+    if let Some(tree) = &reproduced.tree {
+        let about = format!(
+            "{}  root of the reproduced D in blocks of {} rows ({}, {})",
+            tree.root,
+            tree.block_rows,
+            reproduced.format,
+            shape_text(&reproduced.shape)
+        );
+        return row(out, "  root", &about);
+    }
     let about = match (&reproduced.payload_sha256, &reproduced.sample) {
         (Some(sha256), _) => format!(
             "{sha256}  reproduced D ({}, {})",

@@ -1,5 +1,7 @@
 //! From a header and bytes to a tensor.
 
+use std::ops::Range;
+
 use anyhow::{Result, bail};
 
 use super::Header;
@@ -13,6 +15,14 @@ impl Header {
     /// If they cannot be codes or values of that format, naming the first that is not. To be read
     /// after the file's name.
     pub fn tensor(&self, format: Format, bytes: Bytes) -> Result<Tensor> {
+        self.rows(format, bytes, None)
+    }
+
+    /// The same, of which only some rows are looked at ([`Tensor::with_rows`]).
+    ///
+    /// # Errors
+    /// As for [`Header::tensor`], of those rows.
+    pub fn rows(&self, format: Format, bytes: Bytes, rows: Option<Range<usize>>) -> Result<Tensor> {
         let stored = self.descr.stored_as(format)?;
         let order = if self.fortran_order {
             Order::Fortran
@@ -20,7 +30,7 @@ impl Header {
             Order::C
         };
         let shape = self.shape.clone();
-        let tensor = Tensor::new(format, shape, order, stored, bytes, self.data_start);
+        let tensor = Tensor::with_rows(format, shape, order, stored, bytes, self.data_start, rows);
         match tensor {
             Ok(tensor) => Ok(tensor),
             Err(bad) => match stored.encoding {

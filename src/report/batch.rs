@@ -1,0 +1,323 @@
+//! What many checks found, as one report. `docs/batch.md` is its contract.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::junit::escaped;
+use super::plain::{line, lines};
+use super::words::{grouped, model_line, product_line, sentence};
+use super::{Exporter, Json, Report, Text, Tool, Verdict, github, markdown};
+
+/// Value of the `schema` field.
+pub const BATCH: &str = "tcverify.batch/1";
+
+/// Many checks. Holds nothing that differs between two runs on the same inputs.
+#[derive(Debug, Serialize)]
+pub struct Batch {
+    pub schema: &'static str,
+    pub tool: Tool,
+    /// The worst of the cases.
+    pub verdict: CaseVerdict,
+    pub totals: Totals,
+    /// In the order of the manifest, or by name.
+    pub cases: Vec<BatchCase>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    pub cases: u64,
+    pub identical: u64,
+    pub different: u64,
+    pub unjudged: u64,
+}
+
+/// From the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaseVerdict {
+    Identical,
+    Different,
+    Unjudged,
+}
+
+impl CaseVerdict {
+    fn name(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => "identical",
+            CaseVerdict::Different => "different",
+            CaseVerdict::Unjudged => "unjudged",
+        }
+    }
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchCase {
+    pub name: String,
+    pub verdict: CaseVerdict,
+    /// Why there is no verdict.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub error: Option<String>,
+    /// The verdict in words, and its model and product.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub summary: Option<Summary>,
+    /// As `check --json` writes it, byte for byte but for the margin.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub report: Option<Box<RawValue>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    pub sentence: String,
+    pub model: String,
+    pub product: String,
+    /// The text of the report, of a case that differs.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub text: Option<String>,
+}
+
+impl BatchCase {
+    /// A case with a verdict.
+    ///
+    /// # Errors
+    /// None: a report can be written to memory.
+    pub fn judged(name: &str, report: &Report) -> io::Result<BatchCase> {
+        let mut json = Vec::new();
+        Json.export(report, &mut json)?;
+        let json = String::from_utf8(json).map_err(io::Error::other)?;
+        // The place it has in the whole; no string of JSON has a line end.
+        let json = json.trim_end().replace('\n', "\n      ");
+        let different = report.verdict == Verdict::Different;
+        let text = || -> io::Result<String> {
+            let mut text = anstream::StripStream::new(Vec::new());
+            Text.export(report, &mut text)?;
+            String::from_utf8(text.into_inner()).map_err(io::Error::other)
+        };
+        Ok(BatchCase {
+            name: name.to_owned(),
+            verdict: match report.verdict {
+                Verdict::Identical => CaseVerdict::Identical,
+                Verdict::Different => CaseVerdict::Different,
+            },
+            error: None,
+            summary: Some(Summary {
+                sentence: sentence(report),
+                model: model_line(report),
+                product: product_line(report),
+                text: different.then(text).transpose()?,
+            }),
+            report: Some(RawValue::from_string(json).map_err(io::Error::other)?),
+        })
+    }
+
+    /// A case without one.
+    pub fn unjudged(name: &str, error: String) -> BatchCase {
+        BatchCase {
+            name: name.to_owned(),
+            verdict: CaseVerdict::Unjudged,
+            error: Some(error),
+            summary: None,
+            report: None,
+        }
+    }
+
+    /// What came out, in one line.
+    fn said(&self) -> &str {
+        let summary = self.summary.as_ref();
+        let summary = summary.map(|summary| summary.sentence.as_str());
+        self.error.as_deref().or(summary).unwrap_or_default()
+    }
+
+    fn model(&self) -> &str {
+        self.summary.as_ref().map_or("", |s| s.model.as_str())
+    }
+}
+
+impl Batch {
+    /// Of at least one case.
+    pub fn of(cases: Vec<BatchCase>) -> Batch {
+        let count = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u64;
+        Batch {
+            schema: BATCH,
+            tool: Tool::default(),
+            verdict: cases
+                .iter()
+                .map(|case| case.verdict)
+                .max()
+                .unwrap_or(CaseVerdict::Unjudged),
+            totals: Totals {
+                cases: cases.len() as u64,
+                identical: count(CaseVerdict::Identical),
+                different: count(CaseVerdict::Different),
+                unjudged: count(CaseVerdict::Unjudged),
+            },
+            cases,
+        }
+    }
+
+    /// The totals as a sentence.
+    fn sentence(&self) -> String {
+        let Totals {
+            cases,
+            identical,
+            different,
+            unjudged,
+        } = self.totals;
+        format!(
+            "{} cases: {} identical, {} different, {} could not be judged",
+            grouped(cases),
+            grouped(identical),
+            grouped(different),
+            grouped(unjudged)
+        )
+    }
+
+    fn bad(&self) -> impl Iterator<Item = &BatchCase> {
+        let cases = self.cases.iter();
+        cases.filter(|case| case.verdict != CaseVerdict::Identical)
+    }
+
+    /// The text for people.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (style, word) = mark(self.verdict);
+        writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
+        for case in self.bad() {
+            let (style, _) = mark(case.verdict);
+            writeln!(out, "\n{style}{}{style:#}", line(&case.name))?;
+            let text = case.summary.as_ref().and_then(|s| s.text.as_deref());
+            for text in text.unwrap_or(case.said()).trim_end().lines() {
+                writeln!(out, "{}", format!("  {}", line(text)).trim_end())?;
+            }
+        }
+        writeln!(out)?;
+        let names = self.cases.iter().map(|case| line(&case.name));
+        let names: Vec<_> = names.collect();
+        let width = names.iter().map(|name| name.chars().count()).max();
+        let width = width.unwrap_or(0).min(48);
+        for (case, name) in self.cases.iter().zip(names) {
+            let (style, word) = mark(case.verdict);
+            let model = line(case.model());
+            let row = format!("{style}{word:9}{style:#}  {name:width$}  {model}");
+            writeln!(out, "  {}", row.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// The document for machines.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// JUnit XML, a case a case.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn junit(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Totals {
+            cases,
+            different,
+            unjudged,
+            ..
+        } = self.totals;
+        let counts = format!(
+            "tests=\"{cases}\" failures=\"{different}\" errors=\"{unjudged}\" skipped=\"0\""
+        );
+        writeln!(
+            out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tcverify\" {counts}>\n  \
+             <testsuite name=\"tcverify {}\" {counts}>",
+            self.tool.version
+        )?;
+        for case in &self.cases {
+            let attribute = |text: &str| escaped(&line(text));
+            let class = match case.model() {
+                "" => "tcverify".to_owned(),
+                model => format!("tcverify.{}", attribute(model)),
+            };
+            let name = attribute(&case.name);
+            write!(out, "    <testcase classname=\"{class}\" name=\"{name}\"")?;
+            let element = match case.verdict {
+                CaseVerdict::Identical => {
+                    writeln!(out, "/>")?;
+                    continue;
+                }
+                CaseVerdict::Different => "failure",
+                CaseVerdict::Unjudged => "error",
+            };
+            let text = case.summary.as_ref().and_then(|s| s.text.as_deref());
+            writeln!(
+                out,
+                ">\n      <{element} type=\"{}\" message=\"{}\">{}</{element}>\n    </testcase>",
+                case.verdict.name(),
+                attribute(case.said()),
+                escaped(&lines(text.unwrap_or(case.said()).trim_end()))
+            )?;
+        }
+        out.write_all(b"  </testsuite>\n</testsuites>\n")
+    }
+
+    /// GitHub's Markdown.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let word = match self.verdict {
+            CaseVerdict::Identical => "\u{2705} Identical",
+            CaseVerdict::Different => "\u{274c} Different",
+            CaseVerdict::Unjudged => "\u{26a0}\u{fe0f} Not all could be judged",
+        };
+        writeln!(out, "## {word}\n\n{}.\n", self.sentence())?;
+        writeln!(out, "| case | verdict | | model |\n|---|---|---|---|")?;
+        for case in &self.cases {
+            writeln!(
+                out,
+                "| {} | {} | {} | {} |",
+                markdown::escaped(&case.name),
+                case.verdict.name(),
+                markdown::escaped(case.said()),
+                markdown::escaped(case.model())
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Workflow commands of GitHub Actions: one for the totals, one for every case that is not
+    /// identical.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn github(&self, out: &mut dyn Write) -> io::Result<()> {
+        let level = match self.verdict {
+            CaseVerdict::Identical => "notice",
+            _ => "error",
+        };
+        let title = format!("tcverify: {}", self.verdict.name());
+        github::annotation(level, &title, &self.sentence(), out)?;
+        for case in self.bad() {
+            let title = format!("tcverify: {}: {}", line(&case.name), case.verdict.name());
+            github::annotation("error", &title, &line(case.said()), out)?;
+        }
+        Ok(())
+    }
+}
+
+fn mark(verdict: CaseVerdict) -> (Style, &'static str) {
+    let bold = |colour: AnsiColor| colour.on_default().bold();
+    match verdict {
+        CaseVerdict::Identical => (bold(AnsiColor::Green), "IDENTICAL"),
+        CaseVerdict::Different => (bold(AnsiColor::Red), "DIFFERENT"),
+        CaseVerdict::Unjudged => (bold(AnsiColor::Yellow), "UNJUDGED"),
+    }
+}
