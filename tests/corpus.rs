@@ -44,7 +44,10 @@ fn every_target_has_a_binary_and_every_folder_a_target() {
     assert_eq!(names(&corpus()), targets);
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
     for target in targets {
-        assert!(manifest.contains(&format!("name = \"{target}\"\n")), "{target}");
+        assert!(
+            manifest.contains(&format!("name = \"{target}\"\n")),
+            "{target}"
+        );
     }
 }
 
@@ -72,6 +75,10 @@ fn seeds_are_taken() {
     taken("schedule", "cutlass-stream-k", &|bytes| {
         Schedule::from_json(&text(bytes)).is_ok()
     });
-    taken("commitment", "scheduled", &|bytes| Commitment::parse(&bytes).is_ok());
-    taken("proof", "blocks-0-1-2", &|bytes| Proof::parse(&bytes).is_ok());
+    taken("commitment", "scheduled", &|bytes| {
+        Commitment::parse(&bytes).is_ok()
+    });
+    taken("proof", "blocks-0-1-2", &|bytes| {
+        Proof::parse(&bytes).is_ok()
+    });
 }

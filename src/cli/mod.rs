@@ -95,6 +95,7 @@ enum Ending {
 ///
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
+    crate::io::guard_process();
     let cli = Cli::parse();
     match run(cli) {
         Ok(Ending::Done) => ExitCode::SUCCESS,

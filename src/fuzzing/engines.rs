@@ -215,13 +215,8 @@ fn with_kernel(recipe: &Recipe, replay: Replay, seed: u64, run: impl FnOnce(Repl
         };
         values = with;
     }
-    if let Err(reason) = Kernel::check(
-        recipe,
-        &values,
-        replay.arithmetic,
-        problem,
-        replay.format(),
-    ) {
+    if let Err(reason) = Kernel::check(recipe, &values, replay.arithmetic, problem, replay.format())
+    {
         return super::sentence(&reason);
     }
     let kernel = Some(Kernel::new(recipe, &values, problem));
@@ -234,7 +229,11 @@ fn scales(shapes: [[usize; 2]; 2], seed: u64) -> Option<[Tensor; 2]> {
         let count = rows.checked_mul(columns).filter(|&n| n <= WORK)?;
         let codes = (0..count).map(|i| code(Format::Fp32, 0, i, &mut random));
         let codes: Vec<_> = codes.collect();
-        Some(Tensor::from_codes(Format::Fp32, vec![rows, columns], &codes))
+        Some(Tensor::from_codes(
+            Format::Fp32,
+            vec![rows, columns],
+            &codes,
+        ))
     });
     let [a, b] = tensors;
     Some([a?, b?])

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::MappedFile;
 use super::container::{self, Container};
 use super::npy::Header;
+use super::{MappedFile, escaped};
 use crate::num::Format;
 use crate::tensor::{Bytes, Tensor};
 
@@ -80,7 +80,7 @@ impl Source {
     pub fn tensor(&self, format: Format) -> Result<Tensor> {
         self.header
             .tensor(format, self.bytes.clone())
-            .with_context(|| self.label.display().to_string())
+            .with_context(|| escaped(&self.label.display().to_string()))
     }
 }
 
