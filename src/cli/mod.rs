@@ -19,6 +19,7 @@ mod identify;
 mod infer;
 mod inputs;
 mod inspect;
+mod man;
 mod model_file;
 mod part;
 mod probe;
@@ -82,6 +83,7 @@ enum Command {
     Infer(infer::Infer),
     Features(features::Features),
     Completions(completions::Completions),
+    Man(man::ManPages),
 }
 
 /// How a command that did its work ended.
@@ -128,6 +130,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Infer(command) => command.run(),
         Command::Features(command) => command.run(),
         Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 

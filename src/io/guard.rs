@@ -8,7 +8,8 @@ mod unix;
 /// Makes this process end in order when
 ///
 /// * a mapped file is truncated: a sentence and exit code 2 instead of a bare bus error;
-/// * it is interrupted, terminated or hung up on: temporary files are removed first.
+/// * it is interrupted, terminated or hung up on: temporary files are removed first;
+/// * a file grows beyond the limit on file sizes: an error instead of a signal.
 ///
 /// For programs, not for libraries: it sets the process's signal handlers. Does nothing where there are
 /// no such signals.

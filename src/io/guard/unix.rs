@@ -62,11 +62,13 @@ pub fn install() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         set(signal, SigHandler::Handler(on_end));
     }
+    // A write beyond the limit on file sizes is then an error like any other.
+    set(Signal::SIGXFSZ, SigHandler::SigIgn);
 }
 
 /// Sets a handler, unless whoever started this process wants the signal ignored (`nohup`).
 fn set(signal: Signal, handler: SigHandler) {
-    // Once only: after that the signal does what it does by default. On the stack that the standard
+    // Handlers run once only: after that the signal does what it does by default. On the stack that the standard
     // library keeps for signals, should the usual one be full.
     let flags = SaFlags::SA_RESETHAND | SaFlags::SA_ONSTACK | SaFlags::SA_NODEFER;
     let action = SigAction::new(handler, flags, SigSet::empty());
