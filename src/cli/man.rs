@@ -39,6 +39,7 @@ impl ManPages {
 /// A command's page and those of the commands below it.
 fn render(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
     let man = Man::new(command.clone());
+    let man = man.source(concat!("tcverify ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page).context("a page cannot be rendered")?;
     pages.push((man.get_filename(), page));

@@ -9,7 +9,6 @@ use crate::LONG;
 use crate::support::{Folder, Npy};
 
 /// Starts the program and waits until it has mapped the file of this name.
-#[cfg(target_os = "linux")]
 fn reading(folder: &Folder, arguments: &str, name: &str) -> Child {
     let mut command = folder.command();
     command.args(arguments.split_whitespace());
@@ -28,7 +27,6 @@ fn reading(folder: &Folder, arguments: &str, name: &str) -> Child {
 }
 
 /// A file of two gigabytes that takes no room.
-#[cfg(target_os = "linux")]
 fn sparse(folder: &Folder, name: &str) -> File {
     let head = Npy::new("<f4", &[1 << 29], Vec::new()).bytes();
     let path = folder.write(name, &head);
@@ -37,7 +35,6 @@ fn sparse(folder: &Folder, name: &str) -> File {
     file
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn truncated() {
     // Whoever is slow to start may meet a file that is short already, which is another error.
@@ -66,7 +63,6 @@ fn truncated() {
 }
 
 /// The reports that were to be written leave nothing behind.
-#[cfg(target_os = "linux")]
 #[test]
 fn truncated_with_reports_to_write() {
     let folder = Folder::new();
@@ -94,7 +90,6 @@ fn truncated_with_reports_to_write() {
     assert_eq!(folder.read("report.json"), b"old");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn written_again() {
     let folder = Folder::new();

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(target_os = "linux")]
 mod changing;
 mod outputs;
 mod signals;
