@@ -13,8 +13,11 @@ pub use documents::{architecture, commitment, generate, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
 
+/// What is done with an input.
+pub type Body = fn(&[u8]);
+
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+pub const TARGETS: [(&str, Body); 9] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),

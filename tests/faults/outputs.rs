@@ -132,7 +132,7 @@ fn files_that_may_not_be_read() {
         folder.tcverify(arguments).refuses(&[words]);
     }
     let path = folder.path("a.npy");
-    fs::set_permissions(&path, PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o000)).unwrap();
     if fs::read(&path).is_ok() {
         return; // Nothing is forbidden to whoever runs this.
     }
