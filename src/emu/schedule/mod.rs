@@ -1,12 +1,12 @@
 //! Schedules: how real kernels chain an instruction over K, split it, promote and scale sums, and finish
 //! them.
 //!
-//! * [`recipe`]: the vocabulary, everything that decides a bit.
-//! * [`file`]: a recipe with its name and its sources, as `presets/` and users write them.
-//! * [`walk`]: what a recipe makes of one K: chains of instructions.
-//! * [`values`]: alpha, beta, bias and scales of one product.
-//! * [`pieces`]: operands in a walk's order.
-//! * [`f32ops`], [`finish`], [`run`]: the arithmetic between and after the chains.
+//! * `recipe`: the vocabulary, everything that decides a bit.
+//! * `file`: a recipe with its name and its sources, as `presets/` and users write them.
+//! * `walk`: what a recipe makes of one K: chains of instructions.
+//! * `values`: alpha, beta, bias and scales of one product.
+//! * `pieces`: operands in a walk's order.
+//! * `f32ops`, `finish`, `run`: the arithmetic between and after the chains.
 
 mod f32ops;
 mod file;
