@@ -21,6 +21,7 @@ mod infer;
 mod inputs;
 mod inspect;
 mod judge;
+mod man;
 mod manifest;
 mod model_file;
 mod part;
@@ -91,6 +92,7 @@ enum Command {
     Infer(infer::Infer),
     Features(features::Features),
     Completions(completions::Completions),
+    Man(man::ManPages),
 }
 
 /// How a command that did its work ended.
@@ -104,6 +106,7 @@ enum Ending {
 ///
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
+    crate::io::guard_process();
     let cli = Cli::parse();
     match run(cli) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
@@ -138,6 +141,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Infer(command) => command.run(),
         Command::Features(command) => command.run(),
         Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 
