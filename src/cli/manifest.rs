@@ -171,13 +171,17 @@ fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T> {
 }
 
 fn manifest(path: &Path) -> Result<Vec<Case>> {
-    let name = || path.display().to_string();
-    let text = text_of(path).with_context(name)?;
+    let text = text_of(path).with_context(|| path.display().to_string())?;
+    parsed(&text, path)
+}
+
+/// The cases of a manifest's text; its path is for messages, and where files are looked for.
+pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>> {
     let Manifest {
         schema,
         defaults,
         cases,
-    } = json(&text)
+    } = json(text)
         .with_context(|| format!("{}: is not a manifest ({MANIFEST})", path.display()))?;
     ensure!(
         schema == MANIFEST,

@@ -51,6 +51,17 @@ pub fn schedule(data: &[u8]) {
     }
 }
 
+/// A manifest of a batch.
+pub fn manifest(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match crate::cli::cases_of(text) {
+        Ok(count) => assert_eq!(crate::cli::cases_of(text).ok(), Some(count)),
+        Err(error) => sentence(&format!("{error:#}")),
+    }
+}
+
 /// A commitment.
 pub fn commitment(data: &[u8]) {
     let commitment = match Commitment::parse(data) {

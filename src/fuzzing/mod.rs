@@ -9,7 +9,7 @@ mod engines;
 mod files;
 mod input;
 
-pub use documents::{architecture, commitment, generate, proof, schedule};
+pub use documents::{architecture, commitment, generate, manifest, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
 
@@ -17,12 +17,13 @@ pub use files::{npy, npz, safetensors};
 pub type Body = fn(&[u8]);
 
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 9] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),
     ("architecture", architecture),
     ("schedule", schedule),
+    ("manifest", manifest),
     ("commitment", commitment),
     ("proof", proof),
     ("generate", generate),
