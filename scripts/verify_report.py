@@ -301,6 +301,10 @@ def main() -> int:
         model = report["model"]
         arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
         check("model", model["sha256"], sha256(arithmetic.encode()))
+        if "schedule" in report:
+            schedule = report["schedule"]
+            recipe = json.dumps(schedule["recipe"], sort_keys=True, separators=(",", ":"))
+            check("schedule", schedule["sha256"], sha256(recipe.encode()))
         if "commitment" in report:
             said = report["commitment"]
             path = options.root / said["path"]

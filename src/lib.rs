@@ -47,6 +47,8 @@ pub mod cli;
 pub mod commit;
 pub mod emu;
 pub mod explain;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 pub mod identify;
 pub mod inspect;

@@ -77,6 +77,7 @@ impl Check {
         let prepare = |setup: &Setup| {
             let json = self.prepare_json(setup)?;
             let inputs = setup.files().map(|o| o.file.path());
+            let inputs = inputs.chain(self.judge.against.path());
             let exports = self.exports.prepare(self.json.as_deref(), inputs)?;
             Ok((json, exports))
         };

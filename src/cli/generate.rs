@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::args::any_format;
@@ -72,9 +72,7 @@ impl Generate {
         };
         let output = Output::prepare(&self.output)?;
         let tensor = self.spec.tensor(self.dtype, role);
-        output
-            .commit(|out| write_npy(&tensor, out))
-            .with_context(|| self.output.display().to_string())?;
+        output.commit(|out| write_npy(&tensor, out))?;
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = payload_sha256(&tensor);
             show::print(|out| writeln!(out, "{digest}  {}", self.output.display()))?;

@@ -24,6 +24,7 @@ mod inputs;
 mod inspect;
 mod judge;
 mod judged;
+mod man;
 mod manifest;
 mod model_file;
 mod part;
@@ -95,6 +96,7 @@ enum Command {
     Infer(infer::Infer),
     Features(features::Features),
     Completions(completions::Completions),
+    Man(man::ManPages),
 }
 
 /// How a command that did its work ended.
@@ -108,6 +110,7 @@ enum Ending {
 ///
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
+    crate::io::guard_process();
     let cli = Cli::parse();
     match run(cli) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
@@ -142,6 +145,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Infer(command) => command.run(),
         Command::Features(command) => command.run(),
         Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
+use crate::io::escaped;
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
@@ -20,12 +22,15 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 
 /// Why something is not what it was to be, on standard error: standard output may be a report's.
 pub fn different(why: &str) {
+    let why = escaped(why);
     // As for errors.
     let _ = writeln!(anstream::stderr(), "{ERROR}different:{ERROR:#} {why}");
 }
 
 /// One error, its causes after colons, on standard error.
 pub fn error(error: &anyhow::Error) {
+    // It may quote files, and names of files.
+    let error = escaped(&format!("{error:#}"));
     // If even that fails there is nowhere left to say so.
-    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error:#}");
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
 }

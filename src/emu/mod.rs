@@ -16,6 +16,7 @@ pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
+use fast::Wide;
 pub use fast::{Plan, Platform};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 use picked::Picked;

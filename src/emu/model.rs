@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
 use super::step::{Constant, Formats, Step};
+use crate::io::printable_ends;
 use crate::num::{Format, Kind};
 
 /// Value of the `schema` field of an architecture file.
@@ -132,9 +133,11 @@ impl Architecture {
     /// A sentence on what is wrong: not JSON, an unknown field, a constant out of range or without
     /// a source.
     pub fn from_json(text: &str) -> Result<Architecture, String> {
-        let architecture: Architecture = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        architecture.check()?;
-        Ok(architecture)
+        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read =
+            read.and_then(|architecture: Architecture| architecture.check().map(|()| architecture));
+        // Both quote the file.
+        read.map_err(|reason| printable_ends(&reason))
     }
 
     fn check(&self) -> Result<(), String> {

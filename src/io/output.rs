@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::temporary::Temporary;
 use anyhow::{Context, Result, ensure};
-use tempfile::NamedTempFile;
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
@@ -20,7 +20,7 @@ pub struct Output {
 enum Destination {
     Stdout,
     /// A temporary file beside the target, renamed over it at the end.
-    Beside(NamedTempFile, PathBuf),
+    Beside(Temporary, PathBuf),
     /// An existing device or pipe, written in place: renaming would replace it by a file.
     InPlace(fs::File),
 }
@@ -57,7 +57,7 @@ impl Output {
                 fail(),
                 folder.display()
             );
-            Destination::Beside(temporary(folder).with_context(fail)?, target)
+            Destination::Beside(Temporary::make(folder).with_context(fail)?, target)
         };
         Ok(Output { name, destination })
     }
@@ -70,7 +70,11 @@ impl Output {
         let done = match self.destination {
             Destination::Stdout => {
                 let mut out = io::BufWriter::new(io::stdout().lock());
-                write(&mut out).and_then(|()| out.flush())
+                match write(&mut out).and_then(|()| out.flush()) {
+                    // A reader that has gone away has seen enough.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                    done => done,
+                }
             }
             Destination::InPlace(file) => {
                 let mut out = io::BufWriter::new(file);
@@ -83,18 +87,17 @@ impl Output {
 }
 
 fn fill(
-    mut file: NamedTempFile,
+    mut file: Temporary,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut out = io::BufWriter::new(file.as_file_mut());
+    let mut out = io::BufWriter::new(file.file());
     write(&mut out)?;
     out.flush()?;
     drop(out);
     // The name must not become visible before the content is safe.
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    file.file().sync_all()?;
+    file.persist(path)
 }
 
 /// The file that will be replaced: what a link leads to, if it leads to a file. One that may not be
@@ -107,18 +110,4 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         }
         Err(_) => Ok(path.to_owned()),
     }
-}
-
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tcverify-");
-    #[cfg(unix)]
-    {
-        // As for any new file: everyone's permissions less the umask.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    // The whole error would name the temporary file, which means nothing to anyone.
-    let created = builder.tempfile_in(folder);
-    created.map_err(|error| error.kind().into())
 }

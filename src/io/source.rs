@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::MappedFile;
 use super::container::{self, Container};
 use super::npy::Header;
+use super::{MappedFile, escaped};
 use crate::num::Format;
 use crate::tensor::{Bytes, Tensor};
 
@@ -89,7 +89,7 @@ impl Source {
     pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor> {
         self.header
             .rows(format, self.bytes.clone(), rows)
-            .with_context(|| self.label.display().to_string())
+            .with_context(|| escaped(&self.label.display().to_string()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A directory of probes: operands as `.npy`, and a manifest that says what each case is for.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Suite;
 use super::suite::K;
 use crate::emu::shape_text;
+use crate::io::Fleeting;
 use crate::io::npy::{NpyFile, write_npy};
 use crate::num::Format;
 use crate::tensor::Tensor;
@@ -124,6 +126,7 @@ pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
         .tempdir_in(parent)
         .map_err(|e| io::Error::from(e.kind()));
     let beside = beside.with_context(failed)?;
+    let _guard = Fleeting::new(beside.path());
     fill(suite, beside.path()).with_context(failed)?;
     fs::rename(beside.path(), folder).with_context(failed)?;
     // What it would remove has moved.
@@ -132,8 +135,11 @@ pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
 }
 
 fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
+    let guards = RefCell::new(Vec::new());
     let save = |name: &str, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
-        let mut out = io::BufWriter::new(fs::File::create(folder.join(name))?);
+        let path = folder.join(name);
+        guards.borrow_mut().push(Fleeting::new(&path));
+        let mut out = io::BufWriter::new(fs::File::create(path)?);
         content(&mut out)?;
         out.flush()?;
         out.get_ref().sync_all()

@@ -29,6 +29,9 @@ impl Exporter for Junit {
             properties.push(("schedule".to_owned(), line));
             properties.push(("schedule.sha256".to_owned(), schedule.sha256.clone()));
         }
+        if let Some(commitment) = &report.commitment {
+            properties.push(("commitment.root".to_owned(), commitment.root.clone()));
+        }
         for (name, input) in report.inputs.named() {
             properties.push((format!("{name}.path"), input.path.clone()));
             properties.push((format!("{name}.file_sha256"), input.file_sha256.clone()));

@@ -105,6 +105,9 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(schedule) = &report.schedule {
         row("schedule", &schedule.sha256)?;
     }
+    if let Some(commitment) = &report.commitment {
+        row("root of the commitment", &commitment.root)?;
+    }
     for (name, input) in report.inputs.named() {
         row(&format!("{name} file, {}", input.path), &input.file_sha256)?;
         row(&format!("{name} data"), &input.payload_sha256)?;

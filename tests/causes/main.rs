@@ -6,6 +6,7 @@ mod support;
 mod computations;
 mod damage;
 mod hostile;
+mod schedules;
 
 use serde_json::Value;
 use support::{Folder, Npy};

@@ -11,6 +11,7 @@ mod digest;
 mod formats;
 mod generated;
 mod layouts;
+mod man;
 mod operands;
 mod outputs;
 mod policies;

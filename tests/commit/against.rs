@@ -1,6 +1,6 @@
 //! `commit`, and `check --against` it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Folder, Npy, Run, floats, halves, sha256};
 use crate::{MODEL, commit, committed, different, edit, tampered};
@@ -187,7 +187,10 @@ fn options_that_do_not_go_together() {
     commit(&folder, "a.npy b.npy d.npy -o d.npy").refuses(&["d.npy", "is an input"]);
     assert_eq!(folder.read("d.npy"), before);
     let before = folder.read("c.json");
-    check(&folder, "a.npy b.npy d.npy --json c.json").refuses(&["c.json", "is an input"]);
+    for option in ["--json", "--html", "--junit", "--markdown"] {
+        check(&folder, &format!("a.npy b.npy d.npy {option} c.json"))
+            .refuses(&["c.json", "is an input"]);
+    }
     assert_eq!(folder.read("c.json"), before);
 }
 
@@ -223,5 +226,40 @@ fn every_field_counts() {
         let run = format!("check {MODEL} --against other.json a.npy b.npy d.npy");
         let run = folder.tcverify(&run).expect(code);
         run.mentions(&["other.json"]);
+    }
+}
+
+/// Every form of the report names the root; a schedule is a part of what is committed.
+#[test]
+fn reports_name_the_commitment_and_commitments_the_schedule() {
+    let folder = committed();
+    check(
+        &folder,
+        "a.npy b.npy d.npy --html r.html --junit r.xml --markdown r.md",
+    )
+    .expect(0);
+    let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    let root = commitment["d"]["root"].as_str().unwrap();
+    for name in ["r.html", "r.xml", "r.md"] {
+        let text = String::from_utf8(folder.read(name)).unwrap();
+        assert!(text.contains(root), "{name}");
+    }
+    let tiles = "--schedule cutlass-sm80 --alpha 1";
+    commit(&folder, &format!("{tiles} a.npy b.npy d.npy -o s.json")).expect(0);
+    let scheduled: Value = serde_json::from_slice(&folder.read("s.json")).unwrap();
+    assert_eq!(scheduled["schedule"]["alpha"], "3f800000");
+    let against = |options: &str| {
+        folder.tcverify(&format!(
+            "check {MODEL} {options} a.npy b.npy d.npy --against s.json"
+        ))
+    };
+    against(tiles).expect(0);
+    for other in [
+        "",
+        "--schedule cutlass-sm80 --tile-k 64",
+        "--schedule cutlass-sm80 --alpha 2",
+    ] {
+        let run = against(other).expect(1);
+        assert!(run.stderr.contains("the schedule is"), "{}", run.stderr);
     }
 }

@@ -238,6 +238,26 @@ fn the_page_stays_small_whatever_d_is() {
     assert!(page.len() < 1_000_000, "{}", page.len());
 }
 
+/// Its own section, its constants, and the first mismatch chain by chain.
+#[test]
+fn a_schedule_is_shown_and_traced() {
+    let folder = folder(&|row, _| row == 3);
+    let check = "check --arch ampere --dtype fp16 --schedule cutlass-splitk-serial --split-k 2";
+    folder
+        .tcverify(&format!("{check} a.npy b.npy d.npy -q --html page.html"))
+        .expect(1);
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    for words in [
+        "The kernel's schedule",
+        "cutlass-splitk-serial",
+        "--split-k 2",
+        "partial sum 2 of 2",
+        "added to D as it is stored",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
 #[test]
 fn a_page_never_replaces_an_input_nor_another_report() {
     let folder = folder(&|_, _| false);

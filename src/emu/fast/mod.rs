@@ -26,6 +26,7 @@ use rayon::prelude::*;
 
 pub use plan::Plan;
 pub use platform::Platform;
+pub(in crate::emu) use platform::Wide;
 
 use self::kernel::Tile;
 use self::pack::{Operand, PackedA, PackedB, Panel, ROWS, StripB, pack_a};

@@ -27,6 +27,13 @@ enum Set {
     Neon,
 }
 
+/// Work that is compiled anew for every instruction set: its `run` is always inlined, which a closure
+/// cannot ask for.
+pub(in crate::emu) trait Wide {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
 impl Platform {
     /// The environment variable that names one, for tests and for doubts.
     pub const VARIABLE: &'static str = "TCVERIFY_SIMD";
@@ -168,8 +175,8 @@ impl Platform {
         }
     }
 
-    /// Runs plain Rust, compiled for this platform's vectors where it is inlined.
-    pub(in crate::emu) fn wide<R>(self, work: impl FnOnce() -> R) -> R {
+    /// Runs plain Rust, compiled for this platform's vectors.
+    pub(in crate::emu) fn wide<W: Wide>(self, work: W) -> W::Output {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 | Set::Avx512 if is_x86_feature_detected!("fma") => {
@@ -177,7 +184,7 @@ impl Platform {
                 // fused multiply-adds were just now.
                 unsafe { wide_avx2(work) }
             }
-            _ => work(),
+            _ => work.run(),
         }
     }
 
@@ -232,8 +239,8 @@ unsafe fn integers_avx2(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn wide_avx2<R>(work: impl FnOnce() -> R) -> R {
-    work()
+unsafe fn wide_avx2<W: Wide>(work: W) -> W::Output {
+    work.run()
 }
 
 #[cfg(target_arch = "x86_64")]

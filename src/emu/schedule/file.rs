@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Recipe;
 use crate::emu::{Evidence, KnownBy};
+use crate::io::printable_ends;
 
 /// Value of the `schema` field of a schedule file.
 pub const SCHEMA: &str = "tcverify.schedule/1";
@@ -102,9 +103,10 @@ impl Schedule {
     /// # Errors
     /// A sentence that says what is wrong, with the place in the JSON where that can be told.
     pub fn from_json(text: &str) -> Result<Schedule, String> {
-        let schedule: Schedule = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        schedule.check()?;
-        Ok(schedule)
+        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = read.and_then(|schedule: Schedule| schedule.check().map(|()| schedule));
+        // Both quote the file.
+        read.map_err(|reason| printable_ends(&reason))
     }
 
     fn check(&self) -> Result<(), String> {

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::f32ops::{Exactly, Ops};
+use super::f32ops::{Natively, Ops};
 use super::walk::Slot;
 use super::{PartRounding, Passes, Piece};
 use crate::emu::Problem;
-use crate::num::{Format, tf32_code};
+use crate::num::Format;
 use crate::tensor::{Plane, Planes, Tensor};
 
 /// The operands of the products of some slots.
@@ -118,6 +118,7 @@ fn columns(
 }
 
 /// An operand, or a part of it. What the big part leaves is exact in f32.
+#[inline]
 fn part(code: u32, piece: Option<Piece>, passes: Option<&Passes>) -> u32 {
     let (Some(piece), Some(passes)) = (piece, passes) else {
         return code;
@@ -126,12 +127,38 @@ fn part(code: u32, piece: Option<Piece>, passes: Option<&Passes>) -> u32 {
     match piece {
         Piece::Big => big,
         Piece::Small => {
-            let ops = Exactly { nan: 0x7fff_ffff };
+            let ops = Natively { nan: 0x7fff_ffff };
             rounded(ops.add(code, big ^ 0x8000_0000), passes.small)
         }
     }
 }
 
+/// [`crate::num::tf32_code`] in two operations: a carry out of the fraction belongs into the exponent, up to
+/// infinity.
+#[inline]
 fn rounded(code: u32, how: PartRounding) -> u32 {
-    tf32_code(code.into(), how.rounding()) as u32
+    const LOW: u32 = 0x1fff;
+    if code << 1 >= 0xff00_0000 {
+        return code;
+    }
+    match how {
+        PartRounding::Rz => code & !LOW,
+        PartRounding::Rna => (code + LOW.div_ceil(2)) & !LOW,
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn parts_are_rounded_as_tf32_is() {
+    let mut random = crate::random::SplitMix64(3);
+    let lower = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
+    let uppers = 0..1u32 << 19;
+    let edges = uppers.step_by(7).flat_map(|x| lower.map(|y| x << 13 | y));
+    let any = (0..200_000).map(|_| random.word() as u32);
+    for code in edges.chain(any) {
+        for how in [PartRounding::Rz, PartRounding::Rna] {
+            let want = crate::num::tf32_code(code.into(), how.rounding()) as u32;
+            assert_eq!(rounded(code, how), want, "{code:x}");
+        }
+    }
 }

@@ -1,252 +1,24 @@
 //! A part of D by a schedule: chains through whichever engine computes them, and the sums between them.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::f32ops::{Exactly, Natively, Ops, Told};
 use super::finish::Finish;
+use super::loops::{Finished, Promoted, Updated};
 use super::pieces::Pieces;
-use super::values::{ONE, scale_shapes};
 use super::walk::{Chain, Partial, Slot, Slots, Walk};
-use super::{Addend, Multiply, Partials, Per, Recipe, ScaledAt, Split, Values};
-use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, shape_text};
-use crate::num::Format;
+use super::{Addend, Kernel, Partials, Per, Recipe, ScaledAt, Split};
+use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, Wide};
 use crate::tensor::{Planes, Tensor};
-
-/// A schedule and the numbers of one product that it works with.
-#[derive(Clone, Copy, Debug)]
-pub struct Kernel<'a> {
-    pub recipe: &'a Recipe,
-    pub values: &'a Values,
-    pub place: Place<'a>,
-}
-
-/// Where in D a part of it lies.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    pub batch: usize,
-    /// Of the first element.
-    pub row: usize,
-    pub column: usize,
-    /// The rows, where they are not consecutive.
-    pub rows: Option<&'a [usize]>,
-    /// Rows and columns of D.
-    pub size: [usize; 2],
-}
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
 /// together: some tens of megabytes.
 const ROWS: usize = 1024;
 const COLUMNS: usize = 8192;
+
+/// Columns where sums are promoted: both accumulators of a block then stay in a cache.
+const PROMOTED_COLUMNS: usize = 256;
 const PANEL: usize = 4096;
-
-const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say --d-dtype";
-
-impl<'a> Kernel<'a> {
-    /// For all of a product's D.
-    pub fn new(recipe: &'a Recipe, values: &'a Values, problem: &Problem) -> Kernel<'a> {
-        Kernel {
-            recipe,
-            values,
-            place: Place {
-                batch: 0,
-                row: 0,
-                column: 0,
-                rows: None,
-                size: [problem.m, problem.n],
-            },
-        }
-    }
-
-    /// For a rectangle of one matrix.
-    pub fn part(&self, batch: usize, rows: &Range<usize>, columns: &Range<usize>) -> Kernel<'a> {
-        debug_assert!(self.place.rows.is_none(), "rows are picked last");
-        Kernel {
-            place: Place {
-                batch: self.place.batch + batch,
-                row: self.place.row + rows.start,
-                column: self.place.column + columns.start,
-                ..self.place
-            },
-            ..*self
-        }
-    }
-
-    /// For some rows of this part.
-    pub fn picked<'b>(&self, rows: &'b [usize]) -> Kernel<'b>
-    where
-        'a: 'b,
-    {
-        debug_assert!(self.place.row == 0);
-        Kernel {
-            place: Place {
-                rows: Some(rows),
-                ..self.place
-            },
-            ..*self
-        }
-    }
-
-    /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
-    ///
-    /// # Errors
-    /// A sentence that says why, and what to do.
-    pub fn check(
-        recipe: &Recipe,
-        values: &Values,
-        arithmetic: &Arithmetic,
-        problem: &Problem,
-        result: Format,
-    ) -> Result<(), String> {
-        if let Some(scaling) = &recipe.scales
-            && !values.has_scales()
-        {
-            let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
-            return Err(format!(
-                "it multiplies sums with scales: pass --scale-a ({}) and --scale-b ({})",
-                shape_text(&a),
-                shape_text(&b)
-            ));
-        }
-        let finished = values.has_bias() || values.alpha != ONE;
-        if result == Format::Int32 && finished {
-            return Err(NO_INTEGER_EPILOGUE.into());
-        }
-        Kernel::suits(recipe, arithmetic, problem, result)
-    }
-
-    /// Refuses a product that the schedule cannot be about.
-    ///
-    /// # Errors
-    /// A sentence that says why.
-    pub fn suits(
-        recipe: &Recipe,
-        arithmetic: &Arithmetic,
-        problem: &Problem,
-        result: Format,
-    ) -> Result<(), String> {
-        let accumulator = arithmetic.accumulator;
-        if !matches!(accumulator, Format::Fp32 | Format::Int32) {
-            return Err(format!(
-                "schedules are known for fp32 and int32 accumulators; this one is {accumulator}"
-            ));
-        }
-        if arithmetic.longest_k().is_some() {
-            return Err(
-                "this instruction's D is no C of the next, so nothing is chained over K".into(),
-            );
-        }
-        let bare = matches!(recipe.split, Split::None {}) && recipe.promote.is_none();
-        if accumulator == Format::Int32 {
-            if !bare {
-                return Err(
-                    "integers add up to the same whatever the order (modulo 2^32); take a schedule without \
-                     split and promotion"
-                        .into(),
-                );
-            }
-            let finished =
-                recipe.scales.is_some() || recipe.addend == Addend::Epilogue && problem.c.is_some();
-            if result == Format::Int32 && finished {
-                return Err("an epilogue in f32 has no int32 result; say --d-dtype".into());
-            }
-        }
-        if recipe.passes.is_some() {
-            let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
-            if !split(arithmetic.a) || !split(arithmetic.b) {
-                return Err("products of big and small parts are made of tf32 operands".into());
-            }
-        }
-        let span = arithmetic.step.span();
-        let lengths = [
-            ("tile_k", recipe.tile_k),
-            (
-                "passes.every",
-                recipe.passes.as_ref().map(|passes| passes.every),
-            ),
-            (
-                "promote.every",
-                recipe.promote.as_ref().map(|promote| promote.every),
-            ),
-            (
-                "promote.first",
-                recipe.promote.as_ref().and_then(|promote| promote.first),
-            ),
-            (
-                "split.stripe",
-                match recipe.split {
-                    Split::Sliced { stripe, .. } => Some(stripe),
-                    _ => None,
-                },
-            ),
-        ];
-        for (name, length) in lengths {
-            if let Some(length) = length
-                && !length.is_multiple_of(span)
-            {
-                return Err(format!(
-                    "{name} is {length}, but one step of the instruction takes {span} products"
-                ));
-            }
-        }
-        // Every tile of D is walked alike but for stream-K, whose chunks are whole tiles of K.
-        let walk = Walk::new(recipe, problem.k, ([0, 0], [1, 1]))?;
-        if let Some(scale) = arithmetic.scale {
-            let chains = walk.partials.iter().flat_map(|partial| &partial.chains);
-            let whole = |chain: &Chain| matches!(&chain.slots, Slots::Range(k) if k.start.is_multiple_of(scale.block));
-            let tiles = recipe
-                .tile_k
-                .is_none_or(|tile| tile.is_multiple_of(scale.block));
-            if !tiles || !chains.into_iter().all(whole) {
-                return Err(format!(
-                    "operands with a scale for every {} k are only chained in whole tiles and in the order of K",
-                    scale.block
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// The tile of D that an element is in, where tiles are walked differently.
-    pub fn tile(&self, row: usize, column: usize) -> Option<([usize; 2], [Range<usize>; 2])> {
-        let Split::Stream { tile, .. } = self.recipe.split else {
-            return None;
-        };
-        let at = [row / tile[0], column / tile[1]];
-        let range = |i: usize| at[i] * tile[i]..((at[i] + 1) * tile[i]).min(self.place.size[i]);
-        Some((at, [range(0), range(1)]))
-    }
-
-    /// How the tile of D with this element is computed.
-    ///
-    /// # Panics
-    /// If the recipe leaves something open; [`Kernel::check`] says so first.
-    pub fn walk(&self, k: usize, row: usize, column: usize) -> Walk {
-        let tile = match (&self.recipe.split, self.tile(row, column)) {
-            (Split::Stream { tile, .. }, Some((at, _))) => {
-                let count = [0, 1].map(|i| self.place.size[i].div_ceil(tile[i]));
-                (at, count)
-            }
-            _ => ([0, 0], [1, 1]),
-        };
-        Walk::new(self.recipe, k, tile).expect("checked beforehand")
-    }
-
-    /// Multiply-adds for one element of D, by the first tile's measure.
-    pub fn products(&self, k: usize) -> usize {
-        self.walk(k, 0, 0).products()
-    }
-}
-
-impl Place<'_> {
-    pub fn row_of(&self, i: usize) -> usize {
-        match self.rows {
-            Some(rows) => rows[i],
-            None => self.row + i,
-        }
-    }
-}
 
 /// Computes one element by a replay's schedule with other operations, such as ones that take down what
 /// they do.
@@ -301,6 +73,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 Some((_, [rows, columns])) => {
                     (rows.end - self.kernel.place.row - row, columns.len())
                 }
+                None if self.kernel.recipe.promote.is_some() => (ROWS, PROMOTED_COLUMNS),
                 None => (ROWS, COLUMNS),
             };
             let count = rows.min(m - row).min(rest.len() / n);
@@ -412,10 +185,10 @@ impl<'a, 'r> Run<'a, 'r> {
     ) {
         let rows = totals.par_chunks_mut(n).zip(sums.par_chunks(n));
         rows.for_each(|(totals, sums)| {
-            self.wide(|| {
-                for (total, &sum) in totals.iter_mut().zip(sums) {
-                    *total = each(total, sum);
-                }
+            self.wide(Updated {
+                totals,
+                sums,
+                each: &each,
             });
         });
     }
@@ -423,14 +196,21 @@ impl<'a, 'r> Run<'a, 'r> {
     fn finished<O: Ops>(&self, finish: &Finish<O>, sums: &[u32], n: usize) -> Vec<u64> {
         let mut d = vec![0; sums.len()];
         let rows = d.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        rows.for_each(|(row, (out, sums))| self.wide(|| finish.row(row, sums, out)));
+        rows.for_each(|(row, (out, sums))| {
+            self.wide(Finished {
+                finish,
+                row,
+                sums,
+                out,
+            });
+        });
         d
     }
 
     /// Compiled for the vectors of the platform.
-    fn wide<R>(&self, work: impl FnOnce() -> R) -> R {
+    fn wide<W: Wide>(&self, work: W) -> W::Output {
         match self.replay.engine {
-            Engine::Exact => work(),
+            Engine::Exact => work.run(),
             Engine::Fast(platform) => platform.wide(work),
         }
     }
@@ -459,22 +239,15 @@ impl<'a, 'r> Run<'a, 'r> {
             let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
             ops.told(Told::Stage("promotion"));
             rows.for_each(|(row, (main, sums))| {
-                self.wide(|| match (scaling, &scales) {
-                    (Some(scaling), Some(scales)) => {
-                        promote_scaled(
-                            ops,
-                            scaling.multiply,
-                            main,
-                            sums,
-                            scales.rows[row],
-                            &scales.columns,
-                        );
-                    }
-                    _ => {
-                        for (main, &sum) in main.iter_mut().zip(sums) {
-                            *main = ops.add(*main, sum as u32);
-                        }
-                    }
+                let scales = scaling.zip(scales.as_ref());
+                let scaled = scales.map(|(scaling, scales)| {
+                    (scaling.multiply, scales.rows[row], &scales.columns[..])
+                });
+                self.wide(Promoted {
+                    ops,
+                    scaled,
+                    main,
+                    sums,
                 });
             });
         }
@@ -563,33 +336,6 @@ impl Scales {
             columns: columns
                 .map(|column| values.scale_b(per, place.batch, column, k))
                 .collect(),
-        }
-    }
-}
-
-/// Adds the sums of a row, scaled, to the main accumulators.
-#[inline(always)]
-fn promote_scaled(
-    ops: impl Ops,
-    multiply: Multiply,
-    main: &mut [u32],
-    sums: &[u64],
-    a: u32,
-    b: &[u32],
-) {
-    let each = main.iter_mut().zip(sums).zip(b);
-    // Chosen once a row, so that each loop is a plain one.
-    match multiply {
-        Multiply::JointFma => {
-            each.for_each(|((main, &sum), &b)| *main = ops.fma(sum as u32, ops.mul(a, b), *main))
-        }
-        Multiply::AThenBFma => {
-            each.for_each(|((main, &sum), &b)| *main = ops.fma(ops.mul(sum as u32, a), b, *main))
-        }
-        Multiply::Joint | Multiply::AThenB | Multiply::BThenA => {
-            each.for_each(|((main, &sum), &b)| {
-                *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b))
-            });
         }
     }
 }

@@ -54,6 +54,20 @@ impl Container {
         Ok(container)
     }
 
+    /// What a file holds that is open already.
+    ///
+    /// # Errors
+    /// As of [`Container::open`].
+    pub fn of(file: MappedFile) -> Result<Container> {
+        let contents = Contents::read(&file);
+        let contents = contents.with_context(|| file.path().display().to_string())?;
+        Ok(Container {
+            file: Arc::new(file),
+            contents,
+            wanted: None,
+        })
+    }
+
     pub fn file(&self) -> &MappedFile {
         &self.file
     }

@@ -160,7 +160,19 @@ fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (name, input) in report.inputs.named() {
         card(report, name, input, out)?;
     }
-    out.write_all(b"</div>\n")
+    out.write_all(b"</div>\n")?;
+    let Some(commitment) = &report.commitment else {
+        return Ok(());
+    };
+    write!(
+        out,
+        "<h3>Commitment <span class=\"path\">{}</span></h3>\n<p class=\"hint\">Operands, model and D are the committed ones.</p>\n\
+         <dl class=\"facts\">\n",
+        escaped(&commitment.path)
+    )?;
+    digest("File", &commitment.file_sha256, out)?;
+    digest("Root of D", &commitment.root, out)?;
+    out.write_all(b"</dl>\n")
 }
 
 fn card(report: &Report, name: &str, input: &Input, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,113 @@
+//! A schedule at work on one product: its numbers, and where in D it works.
+
+use std::ops::Range;
+
+use super::walk::Walk;
+use super::{Recipe, Split, Values};
+use crate::emu::Problem;
+
+/// A schedule and the numbers of one product that it works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    pub recipe: &'a Recipe,
+    pub values: &'a Values,
+    pub place: Place<'a>,
+}
+
+/// Where in D a part of it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub batch: usize,
+    /// Of the first element.
+    pub row: usize,
+    pub column: usize,
+    /// The rows, where they are not consecutive.
+    pub rows: Option<&'a [usize]>,
+    /// Rows and columns of D.
+    pub size: [usize; 2],
+}
+
+impl<'a> Kernel<'a> {
+    /// For all of a product's D.
+    pub fn new(recipe: &'a Recipe, values: &'a Values, problem: &Problem) -> Kernel<'a> {
+        Kernel {
+            recipe,
+            values,
+            place: Place {
+                batch: 0,
+                row: 0,
+                column: 0,
+                rows: None,
+                size: [problem.m, problem.n],
+            },
+        }
+    }
+
+    /// For a rectangle of one matrix.
+    pub fn part(&self, batch: usize, rows: &Range<usize>, columns: &Range<usize>) -> Kernel<'a> {
+        debug_assert!(self.place.rows.is_none(), "rows are picked last");
+        Kernel {
+            place: Place {
+                batch: self.place.batch + batch,
+                row: self.place.row + rows.start,
+                column: self.place.column + columns.start,
+                ..self.place
+            },
+            ..*self
+        }
+    }
+
+    /// For some rows of this part.
+    pub fn picked<'b>(&self, rows: &'b [usize]) -> Kernel<'b>
+    where
+        'a: 'b,
+    {
+        debug_assert!(self.place.row == 0);
+        Kernel {
+            place: Place {
+                rows: Some(rows),
+                ..self.place
+            },
+            ..*self
+        }
+    }
+
+    /// The tile of D that an element is in, where tiles are walked differently.
+    pub fn tile(&self, row: usize, column: usize) -> Option<([usize; 2], [Range<usize>; 2])> {
+        let Split::Stream { tile, .. } = self.recipe.split else {
+            return None;
+        };
+        let at = [row / tile[0], column / tile[1]];
+        let range = |i: usize| at[i] * tile[i]..((at[i] + 1) * tile[i]).min(self.place.size[i]);
+        Some((at, [range(0), range(1)]))
+    }
+
+    /// How the tile of D with this element is computed.
+    ///
+    /// # Panics
+    /// If the recipe leaves something open; [`Kernel::check`] says so first.
+    pub fn walk(&self, k: usize, row: usize, column: usize) -> Walk {
+        let tile = match (&self.recipe.split, self.tile(row, column)) {
+            (Split::Stream { tile, .. }, Some((at, _))) => {
+                let count = [0, 1].map(|i| self.place.size[i].div_ceil(tile[i]));
+                (at, count)
+            }
+            _ => ([0, 0], [1, 1]),
+        };
+        Walk::new(self.recipe, k, tile).expect("checked beforehand")
+    }
+
+    /// Multiply-adds for one element of D, by the first tile's measure.
+    pub fn products(&self, k: usize) -> usize {
+        self.walk(k, 0, 0).products()
+    }
+}
+
+impl Place<'_> {
+    pub fn row_of(&self, i: usize) -> usize {
+        match self.rows {
+            Some(rows) => rows[i],
+            None => self.row + i,
+        }
+    }
+}

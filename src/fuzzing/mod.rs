@@ -1,0 +1,38 @@
+//! What the fuzz targets in `fuzz/` do with bytes. They live here so that `tests/corpus.rs` replays
+//! every committed input without a fuzzer.
+//!
+//! Each body panics where something is wrong: input that brings the program down, a message that
+//! would upset a terminal, two ways to one answer that disagree.
+
+mod documents;
+mod engines;
+mod files;
+mod input;
+
+pub use documents::{architecture, commitment, generate, proof, schedule};
+pub use engines::engines;
+pub use files::{npy, npz, safetensors};
+
+/// What is done with an input.
+pub type Body = fn(&[u8]);
+
+/// Every target by the name of its folder in `fuzz/corpus`.
+pub const TARGETS: [(&str, Body); 9] = [
+    ("npy", npy),
+    ("npz", npz),
+    ("safetensors", safetensors),
+    ("architecture", architecture),
+    ("schedule", schedule),
+    ("commitment", commitment),
+    ("proof", proof),
+    ("generate", generate),
+    ("engines", engines),
+];
+
+/// Fails unless a refusal can be shown: something is said, in one line, and not at great length.
+fn sentence(message: &str) {
+    assert!(!message.is_empty(), "refused without a word");
+    let plain = message.chars().all(|c| !c.is_control());
+    assert!(plain, "control characters in {message:?}");
+    assert!(message.len() < 4000, "{} bytes of message", message.len());
+}
