@@ -7,9 +7,10 @@ use std::sync::{Mutex, OnceLock};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use super::case_fields::Case;
 use super::check::same_file;
 use super::exports::Summary;
-use super::manifest::{self, Case};
+use super::manifest;
 use super::progress::Bar;
 use super::resume::{self, Read, State};
 use super::{Ending, show};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::args::{EngineName, ModelArgs, OperandArgs, Tf32Input};
+use super::judge::Judge;
 use crate::emu::Arithmetic;
 use crate::identify::Name;
 use crate::num::Format;
@@ -74,6 +75,33 @@ impl OperandArgs {
             words.push(quoted_path(path));
         }
         words
+    }
+}
+
+impl Judge {
+    /// The words that [`Judge::parse`] makes this of, but for those that a plan refuses.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = self.model.words();
+        words.extend(self.schedule.words());
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        if let Some(format) = self.d_dtype {
+            option("--d-dtype", format.to_string());
+        }
+        option("--nan", self.nan.name().to_owned());
+        option("--zero", self.zero.name().to_owned());
+        option("--max-mismatches", self.max_mismatches.to_string());
+        if let Some(rows) = self.tree.block_rows {
+            option("--block-rows", rows.to_string());
+        }
+        if self.no_causes {
+            words.push("--no-causes".to_owned());
+        }
+        words.extend(self.operands.engine_words());
+        words.push("--tree".to_owned());
+        words.extend(self.operands.words());
+        let d = self.d.as_deref();
+        words.extend(d.map(quoted_path));
+        words.iter().map(|word| unquoted(word)).collect()
     }
 }
 

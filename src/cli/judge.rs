@@ -8,21 +8,16 @@ use sha2::Digest;
 
 use super::against::AgainstArgs;
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
-use super::causes::Asked;
-use super::command_line::quoted_path;
 use super::exports::Extras;
 use super::inputs::{self, Operand, Operands, read_d_rows};
 use super::part::PartArgs;
 use super::progress::Meter;
 use super::schedule::{Chosen, ScheduleArgs};
-use crate::commit::{Growing, Hash, Rows, Tree};
+use crate::commit::{Growing, Hash, Rows};
 use crate::emu::{Choice, Replay};
 use crate::io::{hex, parse_sha256};
-use crate::num::{Format, Rounding};
-use crate::report::{
-    Cause, Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Policy, Report,
-    Reproduced, ReproducedTree, Sampled, Scheduled, Tool, Verdict,
-};
+use crate::num::Format;
+use crate::report::{Differ, Inputs, Policy, Report, Sampled};
 
 // A plain comment: a doc comment would become the text of every command that has these options.
 // What a verdict depends on.
@@ -340,145 +335,5 @@ impl Judge {
             }
             Ok(Some((report, ready)))
         })
-    }
-
-    /// The report on what was found, and the map if there is one.
-    ///
-    /// # Errors
-    /// None of what was set up.
-    pub fn report(
-        &self,
-        setup: &Setup,
-        inputs: Inputs,
-        found: Found,
-        conclusion: Option<Conclusion>,
-    ) -> Result<(Report, Option<MismatchMap>)> {
-        let (replay, schedule) = (setup.replay, setup.schedule);
-        let (mut digest, mut tree, mut sample) = (None, None, None);
-        match found {
-            Found::All(all) => digest = Some(all),
-            Found::Leaves(rows, leaves) => {
-                tree = Some(ReproducedTree {
-                    block_rows: rows.block_rows,
-                    root: rows.root(Tree::new(leaves).root()).to_string(),
-                });
-            }
-            Found::Sample(part) => sample = Some(*part),
-        }
-        let mut causes = Vec::new();
-        let mut map = None;
-        let (outcome, same) = match (conclusion, &self.d_digest) {
-            (Some(conclusion), _) => {
-                if let (Some(d), false) = (setup.d, self.no_causes) {
-                    causes = self.causes(
-                        setup.operands,
-                        setup.choice,
-                        schedule,
-                        replay,
-                        d,
-                        &conclusion,
-                    );
-                }
-                map = conclusion.map;
-                let comparison = conclusion.comparison;
-                let same = comparison.mismatches == 0;
-                let outcome = Outcome::Elements {
-                    nan: self.nan.name(),
-                    zero: self.zero.name(),
-                    comparison: Box::new(comparison),
-                };
-                (outcome, same)
-            }
-            (None, Some(expected)) => {
-                let expected_payload_sha256 = expected.clone();
-                let outcome = Outcome::Digest {
-                    expected_payload_sha256,
-                };
-                (outcome, Some(expected) == digest.as_ref())
-            }
-            (None, None) => unreachable!("clap asks for D or its digest"),
-        };
-        let report = Report {
-            schema: crate::report::SCHEMA,
-            tool: Tool::default(),
-            verdict: if same {
-                Verdict::Identical
-            } else {
-                Verdict::Different
-            },
-            model: Model::of(setup.choice),
-            schedule: replay
-                .kernel
-                .map(|kernel| Scheduled::of(&schedule.schedule, &schedule.given, kernel.values)),
-            product: setup.operands.product()?,
-            commitment: None,
-            inputs,
-            reproduced: Reproduced {
-                format: replay.format(),
-                shape: replay.shape(),
-                payload_sha256: digest,
-                tree,
-                sample,
-                conversion: replay.convert_to.map(|to| Conversion {
-                    from: replay.arithmetic.accumulator,
-                    to,
-                    rounding: Rounding::NearestEven,
-                }),
-            },
-            outcome,
-            causes,
-        };
-        Ok((report, map))
-    }
-
-    /// What would give a D that differs.
-    fn causes(
-        &self,
-        operands: &Operands,
-        choice: &Choice,
-        schedule: &Chosen,
-        replay: Replay,
-        d: &Operand,
-        found: &Conclusion,
-    ) -> Vec<Cause> {
-        let policies = [("--nan", self.nan), ("--zero", self.zero)].into_iter();
-        let policies = policies.filter(|(_, how)| *how == Strictness::Any);
-        let asked = Asked {
-            model: &self.model,
-            schedule: &self.schedule,
-            chosen: schedule,
-            operands: &self.operands,
-            read: operands,
-            d: d.file.path(),
-            d_dtype: self.d_dtype,
-            policy: policies
-                .flat_map(|(option, how)| [option.to_owned(), how.name().to_owned()])
-                .collect(),
-        };
-        asked.causes(
-            choice,
-            replay,
-            &d.tensor,
-            (&found.comparison, &found.spread),
-        )
-    }
-
-    /// The command that explains the first mismatch.
-    pub fn explain(&self, report: &Report) -> Option<String> {
-        let Outcome::Elements { comparison, .. } = &report.outcome else {
-            return None;
-        };
-        let first = comparison.first.first()?;
-        let mut words = vec!["tcverify explain".to_owned()];
-        words.extend(self.model.words());
-        words.extend(self.schedule.words());
-        if let Some(format) = self.d_dtype {
-            words.extend(["--d-dtype".to_owned(), format.to_string()]);
-        }
-        words.extend(self.operands.words());
-        words.extend(self.d.as_deref().map(quoted_path));
-        let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
-        words.extend(["--at".to_owned(), index.join(",")]);
-        Some(words.join(" "))
     }
 }

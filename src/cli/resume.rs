@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Case;
+use super::case_fields::Case;
 use super::sealed;
 use crate::commit::Hash;
 use crate::io::{MappedFile, Output, file_sha256};

@@ -78,16 +78,16 @@ pub struct Comparison {
 
 /// Compares a D given whole with a D reproduced band by band.
 pub struct Differ<'a> {
-    given: Planes<'a>,
+    pub(super) given: Planes<'a>,
     policy: Policy,
-    keep: usize,
-    columns_touched: Vec<AtomicBool>,
-    compared: u64,
+    pub(super) keep: usize,
+    pub(super) columns_touched: Vec<AtomicBool>,
+    pub(super) compared: u64,
     /// The last row that [`Differ::compare_some`] counted as touched.
     last_row: Option<usize>,
-    units: Option<(LayoutKind, Vec<AtomicU64>)>,
+    pub(super) units: Option<(LayoutKind, Vec<AtomicU64>)>,
     map: Option<Filling>,
-    found: Found,
+    pub(super) found: Found,
 }
 
 /// A comparison, and what else was asked for.
@@ -104,97 +104,18 @@ const EQUALS: usize = 1024;
 /// Counts over some rows, and the first few mismatches by position in C order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Found {
-    mismatches: u64,
+pub(super) struct Found {
+    pub(super) mismatches: u64,
     accepted: u64,
     rows_touched: u64,
     classes: Classes,
-    largest: Option<(i128, usize)>,
+    pub(super) largest: Option<(i128, usize)>,
     buckets: BTreeMap<u32, u64>,
-    first: Vec<(usize, u64, u64)>,
-    reach: Reach,
-}
-
-/// What was found in some rows, to be joined with what was found in the others.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Piece {
-    compared: u64,
-    found: Found,
-    /// Columns with a mismatch, counted on from matrix to matrix: first, and one past the last, of every
-    /// run of them.
-    columns: Vec<[usize; 2]>,
-    /// Mismatches by unit.
-    units: Option<Vec<u64>>,
-}
-
-impl Piece {
-    pub fn mismatches(&self) -> u64 {
-        self.found.mismatches
-    }
+    pub(super) first: Vec<(usize, u64, u64)>,
+    pub(super) reach: Reach,
 }
 
 impl<'a> Differ<'a> {
-    /// What was found so far, to be joined elsewhere.
-    pub fn piece(self) -> Piece {
-        let flags = self.columns_touched.iter().enumerate();
-        let touched = flags.filter(|(_, flag)| flag.load(Ordering::Relaxed));
-        let mut columns: Vec<[usize; 2]> = Vec::new();
-        for (column, _) in touched {
-            match columns.last_mut() {
-                Some(run) if run[1] == column => run[1] += 1,
-                _ => columns.push([column, column + 1]),
-            }
-        }
-        let counts = |counts: Vec<AtomicU64>| counts.into_iter().map(AtomicU64::into_inner);
-        Piece {
-            compared: self.compared,
-            found: self.found,
-            columns,
-            units: self.units.map(|(_, all)| counts(all).collect()),
-        }
-    }
-
-    /// Adds what was found in the rows that follow those compared so far; `rows` are theirs.
-    ///
-    /// # Errors
-    /// If it cannot have been found in these rows of this D.
-    pub fn join(&mut self, piece: Piece, rows: std::ops::Range<usize>) -> Result<(), &'static str> {
-        let n = self.given.columns();
-        let Piece {
-            compared,
-            found,
-            columns,
-            units,
-        } = piece;
-        if compared != (rows.len() * n) as u64 {
-            return Err("it compared another number of elements than its rows have");
-        }
-        if !found.is_of(&rows, n) {
-            return Err("it names elements that are none of its rows");
-        }
-        for [from, to] in columns {
-            let flags = self.columns_touched.get(from..to);
-            let flags = flags.ok_or("it names columns that D has not")?;
-            flags
-                .iter()
-                .for_each(|flag| flag.store(true, Ordering::Relaxed));
-        }
-        match (&self.units, units) {
-            (None, None) => {}
-            (Some((_, all)), Some(more)) if all.len() == more.len() => {
-                for (all, more) in all.iter().zip(more) {
-                    all.fetch_add(more, Ordering::Relaxed);
-                }
-            }
-            _ => return Err("it counts by other units"),
-        }
-        self.compared += compared;
-        let so_far = std::mem::take(&mut self.found);
-        self.found = so_far.join(found, self.keep);
-        Ok(())
-    }
-
     /// Will list the first `keep` mismatches.
     pub fn new(given: &'a Tensor, policy: Policy, keep: usize) -> Differ<'a> {
         let given = given.planes();
@@ -406,21 +327,7 @@ impl<'a> Differ<'a> {
 }
 
 impl Found {
-    /// Whether all places it names are in these rows of `n` columns.
-    fn is_of(&self, rows: &std::ops::Range<usize>, n: usize) -> bool {
-        let elements = rows.start * n..rows.end * n;
-        let largest = self.largest.iter().map(|(_, position)| position);
-        let mut positions = self
-            .first
-            .iter()
-            .map(|(position, _, _)| position)
-            .chain(largest);
-        positions.all(|position| elements.contains(position))
-            && self.reach.is_of(rows, n)
-            && self.mismatches <= elements.len() as u64
-    }
-
-    fn join(mut self, right: Found, keep: usize) -> Found {
+    pub(super) fn join(mut self, right: Found, keep: usize) -> Found {
         self.mismatches += right.mismatches;
         self.accepted += right.accepted;
         self.rows_touched += right.rows_touched;

@@ -11,6 +11,7 @@ mod json;
 mod junit;
 mod map;
 mod markdown;
+mod piece;
 mod plain;
 mod scheduled;
 mod spread;
@@ -21,7 +22,7 @@ use std::io::{self, Write};
 
 pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
-pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Piece, Policy};
+pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Cause, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome,
     Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
@@ -36,6 +37,7 @@ pub use json::Json;
 pub use junit::Junit;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
+pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use text::Text;
