@@ -22,7 +22,7 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 
 /// Why something is not what it was to be, on standard error: standard output may be a report's.
 pub fn different(why: &str) {
-    let why = escaped(why);
+    let why = plain(why);
     // As for errors.
     let _ = writeln!(anstream::stderr(), "{ERROR}different:{ERROR:#} {why}");
 }
@@ -30,7 +30,13 @@ pub fn different(why: &str) {
 /// One error, its causes after colons, on standard error.
 pub fn error(error: &anyhow::Error) {
     // It may quote files, and names of files.
-    let error = escaped(&format!("{error:#}"));
+    let error = plain(&format!("{error:#}"));
     // If even that fails there is nowhere left to say so.
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
+}
+
+/// Without control characters but those that end lines: some messages are lists.
+fn plain(message: &str) -> String {
+    let lines: Vec<_> = message.split('\n').map(escaped).collect();
+    lines.join("\n")
 }
