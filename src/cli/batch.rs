@@ -8,13 +8,12 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::case_fields::Case;
-use super::check::same_file;
 use super::exports::Summary;
 use super::manifest;
 use super::progress::Bar;
 use super::resume::{self, Read, State};
 use super::{Ending, show};
-use crate::io::Output;
+use crate::io::{Output, same_file};
 use crate::report::{Batch, BatchCase, CaseVerdict};
 
 /// Run many checks: a manifest's, or those of a folder of case folders

@@ -9,7 +9,7 @@ use super::exports::ExportArgs;
 use super::judge::{Judge, Setup};
 use super::progress::Meter;
 use super::{Ending, show};
-use crate::io::Output;
+use crate::io::{Output, same_file};
 use crate::report::{Exporter, Json, Report, Text, Verdict};
 
 /// Replay a product and compare every bit with a captured D
@@ -139,13 +139,5 @@ impl Check {
             })?;
         }
         Ok(())
-    }
-}
-
-/// Whether two paths name one existing file.
-pub fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
     }
 }

@@ -7,7 +7,6 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde::Serialize;
 
 use super::args::{ModelArgs, OperandArgs, result_format};
-use super::check::same_file;
 use super::inputs::{Operand, Operands, read_d};
 use super::proof::{Prove, Verify};
 use super::schedule::ScheduleArgs;
@@ -18,7 +17,7 @@ use crate::commit::{
 };
 use crate::emu::Choice;
 use crate::emu::schedule::Kernel;
-use crate::io::{MappedFile, Output, file_sha256, payload_sha256};
+use crate::io::{MappedFile, Output, file_sha256, payload_sha256, same_file};
 use crate::num::Format;
 
 /// The command, or one of its own commands.

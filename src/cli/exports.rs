@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::check::same_file;
 use super::show;
 use crate::emu::schedule::Kernel;
 use crate::emu::{Choice, Problem};
 use crate::explain::{self, Question, Wish};
-use crate::io::Output;
+use crate::io::{Output, same_file};
 use crate::report::{
     Exporter, GitHub, Html, Junit, Markdown, MismatchMap, Outcome, Report, Scheduled,
 };

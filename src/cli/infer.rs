@@ -7,11 +7,10 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 
-use super::check::same_file;
 use super::{Ending, show};
 use crate::emu::Architecture;
 use crate::io::npy::NpyFile;
-use crate::io::{Output, file_sha256};
+use crate::io::{Output, file_sha256, same_file};
 use crate::num::decimal;
 use crate::probe::infer::{
     Contradicted, Describe, Explained, Known, Verdict, architecture, infer, known, text,

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::check::same_file;
 use super::commit::{keep, pretty, read_commitment, read_json};
 use super::{Ending, show};
 use crate::commit::Proof;
 use crate::io::npy::write_npy;
-use crate::io::{Output, Source};
+use crate::io::{Output, Source, same_file};
 
 /// Prove that some blocks of rows are those of the committed D
 #[derive(Args)]

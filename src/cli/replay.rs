@@ -7,14 +7,13 @@ use clap::Args;
 use sha2::Digest;
 
 use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
-use super::check::same_file;
 use super::inputs::Operands;
 use super::progress::Meter;
 use super::schedule::ScheduleArgs;
 use super::{Ending, show};
 use crate::emu::Replay as Engine;
 use crate::io::npy::write_header;
-use crate::io::{Output, hex};
+use crate::io::{Output, hex, same_file};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it

@@ -15,6 +15,6 @@ pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
 pub(crate) use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::MappedFile;
-pub use output::Output;
+pub use output::{Output, same_file};
 pub(crate) use printable::{escaped, printable, printable_ends};
 pub use source::Source;
