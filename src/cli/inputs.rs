@@ -70,7 +70,8 @@ impl Operand {
         self.file.file().confirm_unchanged()
     }
 
-    fn treat_tf32(mut self, how: Tf32Input, rows: &Rows) -> Result<Operand> {
+    /// `parts`: the kernel multiplies big and small parts of the operands, which together have all bits.
+    fn treat_tf32(mut self, how: Tf32Input, parts: bool, rows: &Rows) -> Result<Operand> {
         let format = self.tensor.format();
         if format.ignored_bits() == 0 {
             return Ok(self);
@@ -98,7 +99,10 @@ impl Operand {
         }
         self.low_bits = Some(LowBits {
             elements,
-            treatment: how.name().to_owned(),
+            treatment: match parts {
+                true => "parts".to_owned(),
+                false => how.name().to_owned(),
+            },
         });
         if how == Tf32Input::Nearest {
             self.tensor = self.tensor.rounding_tf32();
@@ -164,6 +168,18 @@ impl<'a> Operands<'a> {
                 arithmetic.b
             );
         }
+        let parts = schedule.recipe().passes.is_some();
+        if args.tf32_input != Tf32Input::Truncate && parts {
+            bail!(
+                "--tf32-input {}: schedule {} multiplies parts of FP32 operands that together have all \
+                 their bits, so there are none to round or refuse",
+                args.tf32_input.name(),
+                schedule.schedule.name
+            );
+        }
+        if let (Some(format), None, true) = (c_dtype, &args.c, schedule.addend_is_late()) {
+            bail!("--c-dtype {format} says what C is, but there is none; pass --c");
+        }
         let a = open(&args.a, arithmetic.a, Role::A)?;
         let b = open(&args.b, arithmetic.b, Role::B)?;
         let c = match &args.c {
@@ -204,8 +220,8 @@ impl<'a> Operands<'a> {
             bias,
             c,
             block: arithmetic.scale.map_or(1, |scale| scale.block),
-            a: Operand::rows(a, arithmetic.a, a_rows)?.treat_tf32(args.tf32_input, rows)?,
-            b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input, rows)?,
+            a: Operand::rows(a, arithmetic.a, a_rows)?.treat_tf32(args.tf32_input, parts, rows)?,
+            b: Operand::read(b, arithmetic.b)?.treat_tf32(args.tf32_input, parts, rows)?,
         };
         let k = operands.problem()?.k;
         if let Some(most) = arithmetic.longest_k()

@@ -200,7 +200,7 @@ pub struct Input {
 pub struct LowBits {
     /// Elements that had such bits.
     pub elements: usize,
-    /// `truncate`, `exact` or `nearest`.
+    /// `truncate`, `exact`, `nearest`, or `parts` where a schedule takes operands apart.
     pub treatment: String,
 }
 

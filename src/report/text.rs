@@ -109,12 +109,13 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         if let Some(bits) = &input.tf32_low_bits
             && bits.elements > 0
         {
-            let done = match bits.treatment.as_str() {
-                "nearest" => "rounded to TF32 (nearest, ties away)",
-                _ => "ignored by the unit (low 13 bits of the register)",
+            let (style, done) = match bits.treatment.as_str() {
+                "nearest" => (CAUTION, "rounded to TF32 (nearest, ties away)"),
+                "parts" => (QUIET, "multiplied as a second part (see schedule)"),
+                _ => (CAUTION, "ignored by the unit (low 13 bits of the register)"),
             };
             let text = format!(
-                "{CAUTION}{} elements of {name} had more bits than TF32: {done}{CAUTION:#}",
+                "{style}{} elements of {name} had more bits than TF32: {done}{style:#}",
                 grouped(bits.elements as u64)
             );
             row(out, "tf32", &text)?;

@@ -346,3 +346,43 @@ fn broken_files() {
             .refuses(&words);
     }
 }
+
+/// Bits that a kernel multiplies are neither rounded nor refused, and the report does not say that the unit
+/// ignored them.
+#[test]
+fn parts_of_fp32_operands_have_all_their_bits() {
+    let folder = Folder::new();
+    let third = [1.0f32 / 3.0; 16];
+    folder.save("a.npy", &Npy::new("<f4", &[2, 8], floats(&third)));
+    folder.save("b.npy", &Npy::new("<f4", &[8, 2], floats(&third)));
+    let check = "--arch a100 --dtype tf32 --schedule cutlass-3xtf32 a.npy b.npy";
+    for how in ["exact", "nearest"] {
+        folder
+            .tcverify(&format!("replay {check} --tf32-input {how} -o d.npy"))
+            .refuses(&["--tf32-input", how, "cutlass-3xtf32"]);
+    }
+    folder
+        .tcverify(&format!("replay {check} -o d.npy"))
+        .expect(0);
+    let run = folder.tcverify(&format!("check {check} d.npy --json r.json"));
+    let text = run.expect(0).stdout;
+    assert!(text.contains("multiplied as a second part"), "{text}");
+    assert!(!text.contains("ignored"), "{text}");
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).expect("JSON");
+    let low_bits = json!({"elements": 16, "treatment": "parts"});
+    assert_eq!(report["inputs"]["a"]["tf32_low_bits"], low_bits);
+    // Without the parts, the unit does ignore them.
+    let plain = check.replace("--schedule cutlass-3xtf32 ", "");
+    let run = folder.tcverify(&format!("check {plain} d.npy"));
+    assert!(run.expect(1).stdout.contains("ignored by the unit"));
+}
+
+#[test]
+fn a_format_of_no_c_is_refused() {
+    let folder = Folder::new();
+    refused(
+        &folder,
+        &format!("{FP16} --schedule cutlass-sm80 --c-dtype bf16"),
+        &["--c-dtype", "--c"],
+    );
+}
