@@ -42,10 +42,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod batch;
 pub mod causes;
+pub mod check;
 pub mod cli;
 pub mod commit;
 pub mod emu;
+pub mod envelope;
 pub mod explain;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -58,4 +61,5 @@ pub mod probe;
 mod random;
 pub mod report;
 pub mod sample;
+pub mod shard;
 pub mod tensor;

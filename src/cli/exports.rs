@@ -1,4 +1,4 @@
-//! Forms of the report besides text and JSON.
+//! Forms of the report besides text, and where they go.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -7,45 +7,49 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use super::args::said;
 use super::show;
-use crate::emu::schedule::Kernel;
-use crate::emu::{Choice, Problem};
-use crate::explain::{self, Question, Wish};
+use crate::check::{Judged, Prepared};
+use crate::explain::{self, Wish};
 use crate::io::{Output, same_file};
-use crate::report::{
-    Exporter, GitHub, Html, Junit, Markdown, MismatchMap, Outcome, Report, Scheduled,
-};
-use crate::tensor::Tensor;
+use crate::report::{Exporter, GitHub, Html, Json, Junit, Markdown, Outcome, Report};
 
 /// Which of them.
 #[derive(Args)]
 #[command(next_help_heading = "Report")]
-pub struct ExportArgs {
+pub struct ReportArgs {
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Write the report as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+
     /// Write the report as one page for a browser: a map of the mismatches, their bits, the model and
     /// its sources. It loads nothing
     #[arg(long, value_name = "PATH")]
-    pub html: Option<PathBuf>,
+    html: Option<PathBuf>,
 
     /// Write the verdict as JUnit XML, for CI servers
     #[arg(long, value_name = "PATH")]
-    pub junit: Option<PathBuf>,
+    junit: Option<PathBuf>,
 
     /// Write the report as Markdown
     #[arg(long, value_name = "PATH")]
-    pub markdown: Option<PathBuf>,
+    markdown: Option<PathBuf>,
 
     /// Annotate a run of GitHub Actions: "::error ..." on standard output, even with --quiet, and
     /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
     #[arg(long)]
-    pub github: bool,
+    github: bool,
 }
 
 /// Their destinations, opened before the replay.
-pub struct Exports {
+pub struct Reports {
     html: Option<Output>,
-    page: Html,
-    junit: Option<Output>,
-    markdown: Option<Output>,
+    /// What needs nothing but the report.
+    plain: Vec<(Output, &'static dyn Exporter)>,
     summary: Option<Summary>,
     to_stdout: bool,
 }
@@ -57,23 +61,9 @@ pub struct Summary {
     file: Option<File>,
 }
 
-/// What the page shows and the report does not hold.
-pub struct Extras<'a> {
-    pub map: Option<MismatchMap>,
-    pub choice: &'a Choice<'a>,
-    pub problem: &'a Problem<'a>,
-    pub kernel: Option<(Kernel<'a>, Scheduled)>,
-    pub d: Option<&'a Tensor>,
-}
-
-impl ExportArgs {
-    /// Whether mismatches are to be counted by place.
-    pub fn wants_map(&self) -> bool {
-        self.html.is_some()
-    }
-
+impl ReportArgs {
     fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.html, &self.junit, &self.markdown];
+        let files = [&self.html, &self.junit, &self.markdown, &self.json];
         files.into_iter().flatten().map(PathBuf::as_path)
     }
 
@@ -88,27 +78,25 @@ impl ExportArgs {
         }
     }
 
-    /// Opens the destinations; `json` is one more, `inputs` are files that must not be written.
+    /// Opens the destinations before the replay, so that an unwritable place does not cost one.
     ///
     /// # Errors
     /// If one cannot be written, would overwrite an input, or is named twice.
-    pub fn prepare<'a>(
-        &self,
-        json: Option<&Path>,
-        inputs: impl Iterator<Item = &'a Path>,
-    ) -> Result<Exports> {
-        let all: Vec<&Path> = self.files().chain(json).collect();
+    pub fn prepare(&self, prepared: &Prepared) -> Result<Reports> {
+        let all: Vec<&Path> = self.files().collect();
         for (i, path) in all.iter().enumerate() {
             if let Some(other) = all[..i].iter().find(|other| same_place(path, other)) {
                 bail!("{}: two reports cannot go to one place", other.display());
             }
         }
-        let instead = all.contains(&Path::new("-"));
+        let to_stdout = all.contains(&Path::new("-"));
         ensure!(
-            !(instead && self.github),
+            !(to_stdout && self.github),
             "--github prints to standard output, and so would a report to \"-\""
         );
-        for input in inputs {
+        let documents = prepared.check().documents();
+        let inputs = documents.map(|(_, path)| path.as_path());
+        for input in inputs.chain(prepared.arrays().map(|array| array.source.path())) {
             if let Some(path) = self.files().find(|path| same_file(path, input)) {
                 bail!(
                     "{}: is an input; the report would overwrite it",
@@ -116,18 +104,24 @@ impl ExportArgs {
                 );
             }
         }
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
-        Ok(Exports {
-            html: open(&self.html)?,
-            page: Html::default(),
-            junit: open(&self.junit)?,
-            markdown: open(&self.markdown)?,
+        let plain: [(_, &'static dyn Exporter); 3] = [
+            (&self.junit, &Junit),
+            (&self.markdown, &Markdown),
+            (&self.json, &Json),
+        ];
+        let plain = plain.into_iter().filter_map(|(path, form)| {
+            let output = Output::prepare(path.as_deref()?);
+            Some(output.map(|output| (output, form)))
+        });
+        Ok(Reports {
+            html: self.html.as_deref().map(Output::prepare).transpose()?,
+            plain: plain.collect::<Result<_>>()?,
             summary: if self.github {
                 Summary::prepare()?
             } else {
                 None
             },
-            to_stdout: self.files().any(|path| path == Path::new("-")),
+            to_stdout,
         })
     }
 }
@@ -136,37 +130,32 @@ fn same_place(one: &Path, other: &Path) -> bool {
     one == other || same_file(one, other)
 }
 
-impl Exports {
+impl Reports {
+    /// Whether mismatches are to be counted by place.
+    pub fn want_map(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// Whether one of them takes the place of the text.
     pub fn to_stdout(&self) -> bool {
         self.to_stdout
     }
 
-    /// Computes what the page shows and the report does not hold.
-    ///
-    /// # Errors
-    /// If that cannot be.
-    pub fn ready(mut self, report: &Report, extras: Extras) -> Result<Exports> {
-        if self.html.is_some() {
-            self.page.trace = trace(report, &extras)?;
-            self.page.map = extras.map;
-        }
-        Ok(self)
-    }
-
-    /// Writes them all, but for what goes to standard output beside the text.
+    /// Writes them all.
     ///
     /// # Errors
     /// The first destination that cannot be written.
-    pub fn publish(self, report: &Report) -> Result<()> {
+    pub fn publish(self, prepared: &Prepared, judged: &Judged) -> Result<()> {
+        let report = &judged.report;
         if let Some(html) = self.html {
-            html.commit(|out| self.page.export(report, out))?;
+            let page = Html {
+                trace: trace(prepared, report)?,
+                map: judged.map.clone(),
+            };
+            html.commit(|out| page.export(report, out))?;
         }
-        if let Some(junit) = self.junit {
-            junit.commit(|out| Junit.export(report, out))?;
-        }
-        if let Some(markdown) = self.markdown {
-            markdown.commit(|out| Markdown.export(report, out))?;
+        for (output, form) in self.plain {
+            output.commit(|out| form.export(report, out))?;
         }
         self.summary
             .map_or(Ok(()), |summary| summary.append(report))
@@ -218,33 +207,21 @@ impl Summary {
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// The longest K that a page explains: more takes long, and memory.
-const LONGEST: usize = 1 << 20;
+const MAX_EXPLAINED_K: usize = 1 << 20;
 
 /// What `tcverify explain` shows of the first mismatch, without colours.
-fn trace(report: &Report, extras: &Extras) -> Result<Option<String>> {
+fn trace(prepared: &Prepared, report: &Report) -> Result<Option<String>> {
     let Outcome::Elements { comparison, .. } = &report.outcome else {
         return Ok(None);
     };
-    let (Some(first), Some(d)) = (comparison.first.first(), extras.d) else {
+    let first = comparison.first.first();
+    let Some(first) = first.filter(|_| report.product.k <= MAX_EXPLAINED_K) else {
         return Ok(None);
     };
-    if extras.problem.k > LONGEST {
-        return Ok(None);
-    }
-    let given = u64::from_str_radix(&first.given, 16)?;
-    ensure!(first.index.len() >= 2, "an index of D");
-    let question = Question {
-        choice: extras.choice,
-        problem: extras.problem,
-        product: report.product.clone(),
-        index: first.index.clone(),
-        format: d.format(),
-        given: Some(given),
-        wish: Wish::default(),
-        kernel: extras.kernel.clone(),
-    };
+    let explanation = said(prepared.explain(&first.index, Wish::default()))?;
+    said(prepared.confirm_unchanged())?;
     let mut plain = anstream::StripStream::new(Vec::new());
-    explain::write(&question.answer(), &mut plain)?;
+    explain::write(&explanation, &mut plain)?;
     plain.flush()?;
     Ok(Some(String::from_utf8(plain.into_inner())?))
 }

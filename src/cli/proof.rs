@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::commit::{keep, pretty, read_commitment, read_json};
+use super::commit::{keep, pretty, read_json};
 use super::{Ending, show};
+use crate::check::read_commitment;
 use crate::commit::Proof;
 use crate::io::npy::write_npy;
 use crate::io::{Output, Source, same_file};

@@ -10,7 +10,7 @@ mod printable;
 mod source;
 mod temporary;
 
-pub use container::Container;
+pub use container::{Container, on_disk};
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
 pub(crate) use guard::Fleeting;
 pub use guard::guard_process;

@@ -83,8 +83,8 @@ pub struct Named {
     pub architecture: String,
     pub instruction: String,
     pub evidence: Evidence,
-    /// Options that name it to `tcverify check`.
-    pub options: String,
+    /// The command that checks all of D by it.
+    pub command: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -143,7 +143,7 @@ impl Identification {
                 writeln!(
                     out,
                     "    {:<14} {:<18} {:<10}  {QUIET}check {}{QUIET:#}",
-                    named.architecture, named.instruction, named.evidence, named.options
+                    named.architecture, named.instruction, named.evidence, named.command
                 )?;
             }
             for apart in self.separations.iter().filter(|a| a.between[1] == i) {

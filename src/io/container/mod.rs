@@ -213,6 +213,11 @@ pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
     Ok(Source::new(name.to_owned(), file.clone(), file, header))
 }
 
+/// The file that a path names, without the name of an array in it.
+pub fn on_disk(path: &Path) -> PathBuf {
+    split(path).0
+}
+
 /// A path and perhaps a name after a `#`: the longest part that exists is the path.
 fn split(path: &Path) -> (PathBuf, Option<String>) {
     let whole = (path.to_owned(), None);

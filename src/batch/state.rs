@@ -1,17 +1,17 @@
-//! `batch --resume`: what has been judged already, and whether that still holds.
+//! What of a batch has been judged already, and whether that still holds.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::case_fields::Case;
-use super::sealed;
+use super::{BatchError, Case};
+use crate::check::{CheckError, Model, Prepared, Scheduling, Verb, command_line};
 use crate::commit::Hash;
+use crate::envelope;
 use crate::io::{MappedFile, Output, file_sha256};
-use crate::report::{BatchCase, Model};
+use crate::report::{BatchCase, Model as ReportedModel};
 
 /// Value of the `schema` field.
 const STATE: &str = "tcverify.batch-state/1";
@@ -45,25 +45,24 @@ impl State {
     ///
     /// # Errors
     /// If it is there and no state of a batch.
-    pub fn open(path: Option<&Path>, cases: &[Case]) -> Result<State> {
+    pub fn open(path: Option<&Path>, cases: &[Case]) -> Result<State, BatchError> {
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         if let Some(path) = path {
-            let name = || path.display().to_string();
+            let fail = BatchError::document(path);
             if std::fs::symlink_metadata(path).is_ok() {
-                let read = || {
-                    let file = MappedFile::open(path)?;
-                    sealed::unseal(STATE, file.bytes())
-                };
-                let known: Vec<Entry> = read().with_context(name).context(
-                    "--resume: the state cannot be used; remove it to judge every case anew",
-                )?;
+                let (known, _): (Vec<Entry>, _) =
+                    envelope::read(STATE, path).map_err(|reason| {
+                        fail(format!(
+                            "{reason}; the state cannot be used; remove it to judge every case anew"
+                        ))
+                    })?;
                 let names: std::collections::BTreeSet<_> =
                     cases.iter().map(|case| case.name.as_str()).collect();
                 let known = known.into_iter();
                 let known = known.filter(|entry| names.contains(entry.case.name.as_str()));
                 entries.extend(known.map(|entry| (entry.case.name.clone(), entry)));
             }
-            drop(Output::prepare(path)?);
+            drop(Output::prepare(path).map_err(|error| BatchError::Other(format!("{error:#}")))?);
         }
         Ok(State {
             path: path.map(Path::to_owned),
@@ -79,7 +78,7 @@ impl State {
     /// The verdict of before, if options, model, schedule and all files are as they were.
     pub fn recall(&self, case: &Case) -> Option<BatchCase> {
         let entry = self.entries().get(&case.name)?.clone();
-        let same = options(case).is_ok_and(|options| options == entry.options_sha256)
+        let same = fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
             && entry.files.iter().all(|file| {
                 let found = MappedFile::open(&file.path);
                 found.is_ok_and(|found| {
@@ -93,21 +92,39 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be.
-    pub fn keep(&self, options_sha256: Hash, files: Vec<Read>, case: BatchCase) -> Result<()> {
+    pub(super) fn keep(&self, entry: Entry) -> Result<(), BatchError> {
         let Some(path) = &self.path else {
             return Ok(());
-        };
-        let entry = Entry {
-            options_sha256,
-            files,
-            case,
         };
         let mut entries = self.entries();
         entries.insert(entry.case.name.clone(), entry);
         let all: Vec<&Entry> = entries.values().collect();
-        let text = sealed::seal(STATE, &all)?;
+        let fail = BatchError::document(path);
+        let text = envelope::seal(STATE, &all).map_err(|error| fail(error.to_string()))?;
         // Under the lock, so that no older state can replace it.
-        Output::prepare(path)?.commit(|out| out.write_all(&text))
+        let written =
+            Output::prepare(path).and_then(|output| output.commit(|out| out.write_all(&text)));
+        written.map_err(|error| BatchError::Other(format!("{error:#}")))
+    }
+}
+
+impl Entry {
+    pub(super) fn judged(&self) -> &BatchCase {
+        &self.case
+    }
+
+    /// A verdict, and what it was about.
+    pub(super) fn of(
+        case: &Case,
+        prepared: &Prepared,
+        files: Vec<Read>,
+        judged: BatchCase,
+    ) -> Entry {
+        Entry {
+            options_sha256: digest(case, prepared.model(), prepared.scheduling()),
+            files,
+            case: judged,
+        }
     }
 }
 
@@ -115,14 +132,23 @@ impl State {
 ///
 /// # Errors
 /// If there is no such model or schedule.
-pub fn options(case: &Case) -> Result<Hash> {
-    let judge = &case.judge;
-    let schedule = judge.schedule.choose()?;
-    let choice = judge.model.choose(judge.operands.scaled(), &schedule)?;
-    let mut pieces = vec![env!("CARGO_PKG_VERSION").to_owned()];
-    pieces.extend(case.words.iter().cloned());
-    pieces.push(format!("{:?}", case.k));
-    pieces.push(serde_json::to_string(&Model::of(&choice))?);
-    pieces.push(serde_json::to_string(&schedule.schedule)?);
-    Ok(Hash::of([serde_json::to_vec(&pieces)?.as_slice()]))
+fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
+    let scheduling = case.check.schedule.resolve()?;
+    let scaled = case.check.operands.scales.is_some();
+    let model = case.check.model.select(scaled, &scheduling)?;
+    Ok(digest(case, &model, &scheduling))
+}
+
+fn digest(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
+    let words = command_line(Verb::Check, &case.check);
+    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
+    let text = |json: serde_json::Result<String>| json.expect("plain data").into_bytes();
+    let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
+    pieces.extend(words);
+    pieces.push(format!("{:?}", case.k).into_bytes());
+    pieces.push(text(serde_json::to_string(&ReportedModel::of(
+        &model.choice(),
+    ))));
+    pieces.push(text(serde_json::to_string(&scheduling.schedule)));
+    Hash::of([text(serde_json::to_string(&pieces)).as_slice()])
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::case_fields::{Case, Fields, case, check};
+use super::BatchError;
+use super::case::{Case, Object, case, validate};
 use super::manifest::{json, text_of};
 use crate::io::printable;
 
@@ -22,11 +22,11 @@ const DESCRIPTIVE: [&str; 7] = [
 ];
 
 /// A folder of folders with a `case.json`, in the order of their names.
-pub fn folder(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>)> {
-    let name = || path.display().to_string();
+pub(super) fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+    let fail = |error: std::io::Error| BatchError::document(path)(error.to_string());
     let mut folders = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(name)? {
-        let entry = entry.with_context(name)?;
+    for entry in std::fs::read_dir(path).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         if !hidden && entry.path().is_dir() {
             folders.push(entry.path());
@@ -37,62 +37,64 @@ pub fn folder(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>)> {
     let mut own = Vec::new();
     for folder in folders {
         let file = folder.join("case.json");
-        let place = || file.display().to_string();
-        let Fields(mut fields) = text_of(&file)
-            .and_then(|text| json(&text))
-            .with_context(place)?;
-        captured(&mut fields, &folder).with_context(place)?;
-        let k = match fields.remove("k") {
-            None => None,
-            Some(k) => {
-                let k = k.as_u64();
-                Some(k.with_context(|| format!("{}: field \"k\": a number is expected", place()))?)
-            }
-        };
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let case = case(name.into_owned(), &fields, &folder).with_context(place)?;
-        cases.push(Case { k, ..case });
+        cases.push(captured_case(&folder, &file)?);
         own.push(file);
     }
     index(path, &cases)?;
     Ok((cases, own))
 }
 
+/// The case of a folder.
+fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
+    let fail = BatchError::document(file);
+    let Object(mut fields) = text_of(file).and_then(|text| json(&text)).map_err(&fail)?;
+    let k = match fields.remove("k") {
+        None => None,
+        Some(k) => Some(
+            k.as_u64()
+                .ok_or_else(|| fail("field \"k\": a number is expected".into()))?,
+        ),
+    };
+    let fields = captured(fields, folder).map_err(&fail)?;
+    validate(&fields).map_err(&fail)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let case = case(name.into_owned(), fields, folder).map_err(|source| BatchError::Case {
+        place: file.display().to_string(),
+        source,
+    })?;
+    Ok(Case { k, ..case })
+}
+
 /// Where an `index.json` lists the cases, they must be those that are there: one that was lost would
 /// otherwise pass unnoticed.
-fn index(folder: &Path, cases: &[Case]) -> Result<()> {
+fn index(folder: &Path, cases: &[Case]) -> Result<(), BatchError> {
     let path = folder.join("index.json");
     if !path.exists() {
         return Ok(());
     }
-    let place = || path.display().to_string();
-    let listed: Vec<Value> = text_of(&path)
-        .and_then(|text| json(&text))
-        .with_context(place)?;
+    let fail = BatchError::document(&path);
+    let listed: Vec<Value> = text_of(&path).and_then(|text| json(&text)).map_err(&fail)?;
     let listed = listed.iter().map(|case| case["case"].as_str());
     let listed: Option<std::collections::BTreeSet<_>> = listed.collect();
-    let listed = listed.with_context(|| format!("{}: an entry has no \"case\"", place()))?;
+    let listed = listed.ok_or_else(|| fail("an entry has no \"case\"".into()))?;
     let there = cases.iter().map(|case| case.name.as_str()).collect();
     if let Some(missing) = listed.difference(&there).next() {
-        bail!(
-            "{}: lists {}, which is not there",
-            place(),
-            printable(missing)
-        );
+        let missing = printable(missing);
+        return Err(fail(format!("lists {missing}, which is not there")));
     }
     if let Some(more) = there.difference(&listed).next() {
-        bail!(
-            "{}: does not list {}, which is there",
-            place(),
-            printable(more)
-        );
+        let more = printable(more);
+        return Err(fail(format!("does not list {more}, which is there")));
     }
     Ok(())
 }
 
 /// The fields of a captured case as those of a manifest. D is there what the instruction returned, so
 /// `d_dtype` is its accumulator's format, too.
-fn captured(fields: &mut BTreeMap<String, Value>, folder: &Path) -> Result<()> {
+fn captured(
+    mut fields: BTreeMap<String, Value>,
+    folder: &Path,
+) -> Result<BTreeMap<String, Value>, String> {
     fields.retain(|name, _| !DESCRIPTIVE.contains(&name.as_str()));
     if fields.contains_key("a_dtype") {
         for (theirs, ours) in [
@@ -103,18 +105,17 @@ fn captured(fields: &mut BTreeMap<String, Value>, folder: &Path) -> Result<()> {
             let Some(value) = fields.remove(theirs) else {
                 continue;
             };
-            ensure!(
-                fields.insert(ours.to_owned(), value).is_none(),
-                "fields {theirs:?} and {ours:?} say the same"
-            );
+            if fields.insert(ours.to_owned(), value).is_some() {
+                return Err(format!("fields {theirs:?} and {ours:?} say the same"));
+            }
         }
-        if let Some(arithmetic) = mfma(fields) {
+        if let Some(arithmetic) = mfma(&fields) {
             fields.insert("instruction".to_owned(), arithmetic.into());
         }
         if let Some(kind) = fields.remove("kind") {
-            let kind = kind.as_str().context("field \"kind\": text is expected")?;
+            let kind = kind.as_str().ok_or("field \"kind\": text is expected")?;
             let instruction = fields.get("instruction").and_then(Value::as_str);
-            let instruction = instruction.context("field \"kind\" is of an \"instruction\"")?;
+            let instruction = instruction.ok_or("field \"kind\" is of an \"instruction\"")?;
             let instruction = format!("{instruction}-{kind}").into();
             fields.insert("instruction".to_owned(), instruction);
         }
@@ -143,7 +144,7 @@ fn captured(fields: &mut BTreeMap<String, Value>, folder: &Path) -> Result<()> {
             fields.entry(field.to_owned()).or_insert(file.into());
         }
     }
-    check(fields, &["k"])
+    Ok(fields)
 }
 
 /// AMD's captures name the instruction by its shape and types; the catalogue names its arithmetic, of which
