@@ -2,7 +2,6 @@
 //! hand, and everywhere against arithmetic written another way.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
@@ -12,6 +11,8 @@ use tcverify::emu::{Arithmetic, Catalogue, Engine, Plan, Problem, Replay};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::{Format, Format::*, convert_exact};
 use tcverify::tensor::Tensor;
+
+use crate::support::{case::codes, say};
 
 fn arithmetic(arch: &str, instruction: Option<&str>, operands: [Format; 2]) -> Arithmetic {
     let arch = Catalogue::builtin().find(arch).unwrap();
@@ -40,18 +41,6 @@ fn replay(arithmetic: &Arithmetic, a: &Tensor, b: &Tensor, c: &Tensor) -> Vec<u6
         kernel: None,
     };
     codes(&replay.collect(&|_| {}))
-}
-
-fn codes(tensor: &Tensor) -> Vec<u64> {
-    let mut codes = Vec::new();
-    let planes = tensor.planes();
-    for batch in 0..planes.batches() {
-        let plane = planes.plane(batch);
-        for row in 0..plane.rows {
-            codes.extend((0..plane.columns).map(|column| plane.code(row, column)));
-        }
-    }
-    codes
 }
 
 /// One dot product of codes.
@@ -124,10 +113,9 @@ impl Case {
 fn peer_vectors() -> Option<PathBuf> {
     let vectors = std::env::var_os("TCVERIFY_VECTORS");
     if vectors.is_none() {
-        let _ = writeln!(
-            std::io::stderr(),
+        say(format_args!(
             "SKIPPED: TCVERIFY_VECTORS is not set; the published vectors of AMD's units are not replayed"
-        );
+        ));
     }
     Some(Path::new(&vectors?).join("peer-vectors"))
 }

@@ -3,7 +3,6 @@
 //! Expected values are literals of the literature or derived by hand as said beside them; none was
 //! computed by this crate.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -13,6 +12,8 @@ use tcverify::io::npy::NpyFile;
 use tcverify::num::Format::{self, *};
 use tcverify::num::{Rounding, Unpacked};
 use tcverify::tensor::Tensor;
+
+use crate::support::say;
 
 fn arithmetic(arch: &str, instruction: &str, format: Format) -> Arithmetic {
     let arch = Catalogue::builtin().find(arch).unwrap();
@@ -75,9 +76,8 @@ fn cases() -> Option<Vec<Case>> {
     let directory = std::env::var_os("TCVERIFY_VECTORS").map(PathBuf::from);
     let directory = directory.map(|directory| directory.join("open-vectors"));
     let Some(directory) = directory.filter(|directory| directory.is_dir()) else {
-        let mut stderr = std::io::stderr();
         let why = "TCVERIFY_VECTORS names no directory with open-vectors";
-        writeln!(stderr, "SKIPPED: {why}").unwrap();
+        say(format_args!("SKIPPED: {why}"));
         return None;
     };
     let open = |path: &Path, file: &str, format| {
@@ -124,13 +124,10 @@ fn predicted_results_are_reproduced() {
         assert_eq!(case.mismatches(&fedp), 0, "{}", case.name);
         elements += case.d.len();
     }
-    let mut stderr = std::io::stderr();
-    writeln!(
-        stderr,
+    say(format_args!(
         "open-vectors: {} Vortex cases, {elements} elements",
         cases.len()
-    )
-    .unwrap();
+    ));
 }
 
 /// An arithmetic that is not the one of the predictions.

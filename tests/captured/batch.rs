@@ -1,20 +1,15 @@
 //! Captured results as they lie in their folders.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use crate::support::Folder;
+use crate::support::{Folder, say};
 
-/// Every case of a collection is identical; false where there is none.
+/// Every case of a collection is identical, and is said to be.
 fn all(collection: &str, count: u64) {
-    // Not caught by the test's runner: who looks for it should find it.
-    let mut stderr = std::io::stderr();
     let Some(vectors) = std::env::var_os("TCVERIFY_VECTORS") else {
-        writeln!(
-            stderr,
+        say(format_args!(
             "SKIPPED: {collection} as a batch: TCVERIFY_VECTORS is not set"
-        )
-        .unwrap();
+        ));
         return;
     };
     let root = PathBuf::from(vectors).join(collection);
@@ -35,7 +30,9 @@ fn all(collection: &str, count: u64) {
         assert_eq!(comparison["mismatches"], 0, "{}", case["name"]);
         assert!(comparison["elements"].as_u64().unwrap() > 0);
     }
-    writeln!(stderr, "{collection} as a batch: {count} cases identical").unwrap();
+    say(format_args!(
+        "{collection} as a batch: {count} cases identical"
+    ));
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //! implement it give them. Compiles the host's half of the CUDA program where g++ is there.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+
+use crate::support::say;
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
 
@@ -71,7 +72,7 @@ fn assert_is_the_row(row: &Row, file: &Path) {
 fn here(what: &str, probe: &mut Command) -> bool {
     let there = probe.output().is_ok_and(|output| output.status.success());
     if !there {
-        let _ = writeln!(std::io::stderr(), "not checked: {what} is not here");
+        say(format_args!("not checked: {what} is not here"));
     }
     there
 }

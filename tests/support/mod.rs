@@ -52,3 +52,13 @@ pub fn halves(values: &[f32]) -> Vec<u8> {
     let code = |&v: &f32| half::f16::from_f32(v).to_bits().to_le_bytes();
     values.iter().flat_map(code).collect()
 }
+
+/// A good product of 2x3 by 3x2, to be spoilt: `a.npy`, `b.npy` and `d.npy`.
+pub fn good() -> Folder {
+    let folder = Folder::new();
+    let ones = halves(&[1.0; 6]);
+    folder.save("a.npy", &Npy::new("<f2", &[2, 3], ones.clone()));
+    folder.save("b.npy", &Npy::new("<f2", &[3, 2], ones));
+    folder.save("d.npy", &Npy::new("<f4", &[2, 2], floats(&[3.0; 4])));
+    folder
+}

@@ -10,6 +10,10 @@ impl Random {
         Random(name.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
     }
 
+    pub fn seeded(seed: u64) -> Random {
+        Random(seed)
+    }
+
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,8 +31,8 @@ impl Random {
         low + self.below((high - low + 1) as usize) as i32
     }
 
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
+    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
     }
 
     /// True once in `n` times.

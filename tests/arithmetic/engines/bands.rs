@@ -6,7 +6,7 @@ use tcverify::tensor::Tensor;
 
 use super::models::{self, Model};
 use super::operands::{Kind, operand};
-use super::random::Random;
+use crate::support::random::Random;
 
 const BATCHES: usize = 2;
 const M: usize = 50;
@@ -20,14 +20,14 @@ const ROW: usize = 4 * N;
 #[test]
 fn rows_around_the_ends_of_bands() {
     let model = models::named("hopper wgmma fp16*fp16->fp32");
-    let mut random = Random(5);
+    let mut random = Random::seeded(5);
     let mut a = operand(Kind::Wide, Format::Fp16, true, BATCHES * M, K, &mut random);
     let mut b = operand(Kind::Wide, Format::Fp16, false, BATCHES * N, K, &mut random);
     a[63 * K] = 0x7e00; // NaN in a band's last row,
     a[64 * K] = 0x7c00; // infinity in the first of the next,
     b[8191] = 0x7c00; // and in a block's last column
     let c: Vec<u8> = (0..BATCHES * M * N)
-        .flat_map(|_| (random.next() as f32 / 1e15 - 9e3).to_le_bytes())
+        .flat_map(|_| (random.bits() as f32 / 1e15 - 9e3).to_le_bytes())
         .collect();
 
     let expected = [0, 49, 50, 62, 63, 64, 65, 99].map(|row| {

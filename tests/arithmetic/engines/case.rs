@@ -9,7 +9,8 @@ use tcverify::tensor::{Planes, Tensor};
 use super::layout::Layout;
 use super::models::Model;
 use super::operands::{Addend, Kind, addend, operand};
-use super::random::Random;
+use crate::support::case::codes;
+use crate::support::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -81,7 +82,7 @@ impl Case {
     }
 
     pub fn operands(&self) -> Operands {
-        let mut random = Random(self.seed);
+        let mut random = Random::seeded(self.seed);
         let Shape { m, n, k, .. } = self.shape;
         let arithmetic = &self.model.arithmetic;
         let matrices = 0..self.shape.batches();
@@ -261,18 +262,6 @@ fn first_difference(x: &Tensor, y: &Tensor) -> Option<usize> {
     let payload = |tensor| Tensor::as_payload(tensor).expect("D is in canonical layout");
     let mut pairs = payload(x).chunks(bytes).zip(payload(y).chunks(bytes));
     pairs.position(|(x, y)| x != y)
-}
-
-/// The codes of a product.
-pub fn codes(d: &Tensor) -> Vec<u64> {
-    let payload = d.as_payload().expect("D is in canonical layout");
-    let code = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |code, &b| code << 8 | u64::from(b))
-    };
-    payload.chunks(d.format().bytes()).map(code).collect()
 }
 
 /// A product of matrices given as codes, without a batch.

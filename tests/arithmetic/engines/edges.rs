@@ -1,11 +1,12 @@
 //! Sums at the edge of 32 bits, where the kernels must notice.
 
 use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, Plan, Platform};
+use tcverify::emu::{Arithmetic, Engine, Plan};
 use tcverify::num::{Format, Rounding, convert_exact};
 
 use super::case::{Shape, product};
 use super::models::{self, Model};
+use crate::support::engines::engines;
 
 /// C about 2 from a first step, then 16 products of about 4: in units of the grid more than 2^31.
 #[test]
@@ -160,9 +161,4 @@ fn units(units: i64, fraction_bits: u32, accumulator: Format) -> Option<u64> {
     }
     let exact = units as f64 * (-f64::from(fraction_bits)).exp2();
     convert_exact(Format::Fp64, exact.to_bits(), accumulator).ok()
-}
-
-fn engines() -> Vec<Engine> {
-    let fast = Platform::available().into_iter().map(Engine::Fast);
-    [Engine::Exact].into_iter().chain(fast).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tcverify::num::{Format, convert_exact};
 use tcverify::tensor::{Encoding, Order, Stored, Tensor};
 
-use super::random::Random;
+use crate::support::random::Random;
 
 /// How an operand lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -23,10 +23,10 @@ pub struct Layout {
 impl Layout {
     pub fn random(random: &mut Random) -> Layout {
         Layout {
-            transposed: random.one_in(2),
-            fortran: random.one_in(2),
-            big_endian: random.one_in(3),
-            widened: random.one_in(3),
+            transposed: random.once_in(2),
+            fortran: random.once_in(2),
+            big_endian: random.once_in(3),
+            widened: random.once_in(3),
             start: random.below(3),
         }
     }

@@ -11,7 +11,6 @@ mod edges;
 mod layout;
 mod models;
 mod operands;
-mod random;
 mod shares;
 mod soak;
 
@@ -19,10 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use crate::support::random::Random;
 use case::{Case, Compared, Shape};
 use layout::Layout;
 use operands::{ADDENDS, Addend, KINDS, Kind};
-use random::Random;
 
 /// Ragged ones, thin ones, less than a group, more than a panel, batches.
 const SHAPES: [Shape; 24] = [
@@ -89,16 +88,16 @@ fn check_all(name: &str, cases: Vec<Case>) -> Compared {
 #[test]
 fn every_model_of_the_catalogue_with_every_kind_of_number() {
     let mut cases = Vec::new();
-    let mut turn = Random(1);
+    let mut turn = Random::seeded(1);
     for model in models::catalogue() {
         for kind in KINDS {
             let shape = turn.pick(&SHAPES);
             let c = turn.pick(&ADDENDS);
-            cases.push(Case::new(&model, shape, kind, c, turn.next()));
+            cases.push(Case::new(&model, shape, kind, c, turn.bits()));
         }
         for c in ADDENDS {
             let kind = turn.pick(&[Kind::Ordinary, Kind::Level, Kind::Walking, Kind::Lines]);
-            cases.push(Case::new(&model, turn.pick(&SHAPES), kind, c, turn.next()));
+            cases.push(Case::new(&model, turn.pick(&SHAPES), kind, c, turn.bits()));
         }
     }
     check_all("kinds", cases);
@@ -107,20 +106,20 @@ fn every_model_of_the_catalogue_with_every_kind_of_number() {
 #[test]
 fn every_model_of_the_catalogue_in_every_shape() {
     let mut cases = Vec::new();
-    let mut turn = Random(2);
+    let mut turn = Random::seeded(2);
     for (index, model) in models::catalogue().iter().enumerate() {
         for shape in SHAPES {
             let c = turn.pick(&ADDENDS);
-            let kind = if turn.one_in(2) {
+            let kind = if turn.once_in(2) {
                 Kind::Ordinary
             } else {
                 turn.pick(&KINDS)
             };
-            cases.push(Case::new(model, shape, kind, c, turn.next()));
+            cases.push(Case::new(model, shape, kind, c, turn.bits()));
         }
         if let Some(&shape) = LARGE.get(index % 7) {
             let (kind, c) = (turn.pick(&KINDS), turn.pick(&ADDENDS));
-            cases.push(Case::new(model, shape, kind, c, turn.next()));
+            cases.push(Case::new(model, shape, kind, c, turn.bits()));
         }
     }
     check_all("shapes", cases);
@@ -129,16 +128,16 @@ fn every_model_of_the_catalogue_in_every_shape() {
 #[test]
 fn models_that_users_might_write() {
     let mut cases = Vec::new();
-    let mut turn = Random(3);
+    let mut turn = Random::seeded(3);
     for model in models::made_up(400) {
         for _ in 0..4 {
             let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
-            let other = if turn.one_in(2) {
+            let other = if turn.once_in(2) {
                 kind
             } else {
                 turn.pick(&KINDS)
             };
-            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.next());
+            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
             cases.push(Case { b: other, ..case });
         }
     }
@@ -148,7 +147,7 @@ fn models_that_users_might_write() {
 #[test]
 fn operands_stored_in_any_order() {
     let mut cases = Vec::new();
-    let mut turn = Random(4);
+    let mut turn = Random::seeded(4);
     for model in models::catalogue() {
         for _ in 0..6 {
             let shape = turn.pick(&SHAPES[4..]);
@@ -161,8 +160,8 @@ fn operands_stored_in_any_order() {
             ]);
             cases.push(Case {
                 layouts: [(); 3].map(|()| Layout::random(&mut turn)),
-                round_tf32: turn.one_in(2),
-                ..Case::new(&model, shape, kind, c, turn.next())
+                round_tf32: turn.once_in(2),
+                ..Case::new(&model, shape, kind, c, turn.bits())
             });
         }
     }

@@ -6,7 +6,7 @@ use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
 use tcverify::emu::{Arithmetic, Catalogue, Plan};
 use tcverify::num::{Format, Rounding};
 
-use super::random::Random;
+use crate::support::random::Random;
 
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -46,7 +46,7 @@ pub fn named(name: &str) -> Model {
 /// Models nobody has built: every constant at its ends and between, most within what the kernels
 /// take and some beyond.
 pub fn made_up(count: u64) -> Vec<Model> {
-    let models = (0..count).map(|seed| random(&mut Random(0x6d6f_6465 + seed)));
+    let models = (0..count).map(|seed| random(&mut Random::seeded(0x6d6f_6465 + seed)));
     models.collect()
 }
 
@@ -60,7 +60,7 @@ const NARROW: [Format; 6] = [
 ];
 
 pub fn random(random: &mut Random) -> Model {
-    let half = random.one_in(4);
+    let half = random.once_in(4);
     let accumulator = if half { Format::Fp16 } else { Format::Fp32 };
     let operand = |random: &mut Random| match random.below(if half { 2 } else { 6 }) {
         0 => random.pick(&NARROW),
@@ -70,9 +70,13 @@ pub fn random(random: &mut Random) -> Model {
         _ => random.pick(&Format::ALL[..8]),
     };
     let a = operand(random);
-    let b = if random.one_in(3) { operand(random) } else { a };
+    let b = if random.once_in(3) {
+        operand(random)
+    } else {
+        a
+    };
     let fused = fused(random, accumulator);
-    let step = if random.one_in(4) {
+    let step = if random.once_in(4) {
         Step::FusedHalves(halves(random, fused))
     } else {
         Step::Fused(fused)
@@ -90,10 +94,10 @@ pub fn random(random: &mut Random) -> Model {
 fn fused(random: &mut Random, accumulator: Format) -> Fused {
     let half = accumulator == Format::Fp16;
     let full = accumulator.fraction_bits() + 1;
-    let odd = random.one_in(24);
+    let odd = random.once_in(24);
     Fused {
         group: match random.below(8) {
-            0 => random.within(1, 70) as usize,
+            0 => random.between(1, 70) as usize,
             1 => random.pick(&[127, 128, 129, 200, 256, 1000]),
             _ => random.pick(&[1, 2, 3, 4, 7, 8, 12, 16, 20, 32, 64]),
         },
@@ -101,21 +105,21 @@ fn fused(random: &mut Random, accumulator: Format) -> Fused {
             0 => random.pick(&[0, 5, 7, 29, 30, 35, 60, 96]),
             1 => 8,
             2 => 28,
-            _ => random.within(8, 28) as u32,
+            _ => random.between(8, 28) as u32,
         },
-        alignment: match odd && random.one_in(2) {
+        alignment: match odd && random.once_in(2) {
             true => random.pick(&[Rounding::NearestEven, Rounding::Down]),
             false => Rounding::TowardZero,
         },
         zero_exponent: match random.below(8) {
-            0 => random.within(-160, 20),
+            0 => random.between(-160, 20),
             1 => random.pick(&[-4096, -300, 0]),
             // FP16's and FP32's smallest exponents, and near them.
             _ if half => random.pick(&[-14, -15, -21, -28, -40, -90, -98]),
             _ => random.pick(&[-126, -127, -133, -150, -254]),
         },
         precision: match random.below(3) {
-            0 if !half || odd => random.within(1, full as i32) as u32,
+            0 if !half || odd => random.between(1, full as i32) as u32,
             1 if !half => random.pick(&[8, 12, 14, 20, 23]),
             _ => full,
         },
@@ -153,10 +157,10 @@ fn halves(random: &mut Random, half: Fused) -> FusedHalves {
         period,
         first,
         half: Fused {
-            group: if random.one_in(12) { group + 1 } else { group },
+            group: if random.once_in(12) { group + 1 } else { group },
             ..half
         },
-        closing: if random.one_in(12) {
+        closing: if random.once_in(12) {
             Rounding::TowardZero
         } else {
             Rounding::NearestEven

@@ -2,7 +2,7 @@
 
 use tcverify::num::{Format, Specials};
 
-use super::random::Random;
+use crate::support::random::Random;
 
 /// What A or B holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +140,8 @@ impl Composer {
     }
 
     fn near(self, low: i32, high: i32, random: &mut Random) -> u64 {
-        let exponent = random.within(low, high);
-        let bits = random.next();
+        let exponent = random.between(low, high);
+        let bits = random.bits();
         self.number(bits >> 63 == 1, exponent, bits)
     }
 
@@ -150,36 +150,36 @@ impl Composer {
     }
 
     fn finite(self, random: &mut Random) -> u64 {
-        let bits = random.next();
+        let bits = random.bits();
         let field = (bits >> 53) & ((1 << self.0.exponent_bits()) - 1);
         self.with_field(bits >> 63 == 1, field, bits)
     }
 
     fn subnormal(self, random: &mut Random) -> u64 {
-        let bits = random.next();
+        let bits = random.bits();
         self.with_field(bits >> 63 == 1, 0, bits)
     }
 
     fn zero(self, random: &mut Random) -> u64 {
-        self.0.zero(random.one_in(2))
+        self.0.zero(random.once_in(2))
     }
 
     fn infinity(self, random: &mut Random) -> u64 {
-        let infinity = self.0.infinity(random.one_in(2));
+        let infinity = self.0.infinity(random.once_in(2));
         infinity.unwrap_or_else(|| self.finite(random))
     }
 
     /// An infinity or NaN, where the format has one.
     fn special(self, random: &mut Random) -> u64 {
         let format = self.0;
-        let negative = random.one_in(2);
+        let negative = random.once_in(2);
         match format.specials() {
             Specials::None => self.finite(random),
             Specials::Fnuz => format.sign_mask(),
             Specials::NanOnly => (format.sign_mask() - 1) | format.zero(negative),
-            Specials::Ieee if random.one_in(2) => self.infinity(random),
+            Specials::Ieee if random.once_in(2) => self.infinity(random),
             Specials::Ieee => {
-                let quiet = 1 + random.next() % self.fraction_mask();
+                let quiet = 1 + random.bits() % self.fraction_mask();
                 format.infinity(negative).expect("IEEE") | quiet << format.ignored_bits()
             }
         }
@@ -197,30 +197,30 @@ pub fn operand(
 ) -> Vec<u64> {
     let make = Composer(format);
     let (lowest, highest) = (format.min_exponent(), format.max_exponent());
-    let level = random.within(lowest, highest);
+    let level = random.between(lowest, highest);
     let spread = random.below(13) as i32;
-    let full = random.within(-3, 3);
-    let low = random.within(-64, -40);
-    let depth = random.within(40, 60);
-    let negative = is_a && random.one_in(2);
+    let full = random.between(-3, 3);
+    let low = random.between(-64, -40);
+    let depth = random.between(40, 60);
+    let negative = is_a && random.once_in(2);
     let special = random.below(lines * k);
     let walk: Vec<i32> = (0..k)
         .scan(level, |at, _| {
-            *at = (*at + random.within(-4, 4)).clamp(lowest, highest);
+            *at = (*at + random.between(-4, 4)).clamp(lowest, highest);
             Some(*at)
         })
         .collect();
 
     let mut codes = Vec::with_capacity(lines * k);
     for line in 0..lines {
-        let scale = random.within(lowest, highest);
+        let scale = random.between(lowest, highest);
         for (at, &walked) in walk.iter().enumerate() {
             let alternating = negative ^ (is_a && at % 2 == 1);
             let code = match kind {
                 Kind::Ordinary => make.ordinary(random),
                 Kind::Wide => make.finite(random),
                 Kind::Subnormal => make.subnormal(random),
-                Kind::Tiny if random.one_in(4) => make.subnormal(random),
+                Kind::Tiny if random.once_in(4) => make.subnormal(random),
                 Kind::Tiny => make.near(lowest, lowest + 3, random),
                 Kind::Cancelling => match (at % 8, codes.last()) {
                     (7, _) => make.near(-12, -4, random),
@@ -232,14 +232,14 @@ pub fn operand(
                 Kind::MaximaAlternating => format.max_finite(alternating),
                 Kind::Full => make.number(negative, full, u64::MAX),
                 Kind::FullAlternating => make.number(alternating, full, u64::MAX),
-                Kind::Sparse if random.one_in(8) => make.ordinary(random),
-                Kind::MixedZeros if random.one_in(2) => make.finite(random),
+                Kind::Sparse if random.once_in(8) => make.ordinary(random),
+                Kind::MixedZeros if random.once_in(2) => make.finite(random),
                 Kind::Sparse | Kind::Zeros | Kind::MixedZeros => make.zero(random),
-                Kind::FewSpecials if random.one_in(100) => make.special(random),
-                Kind::HalfSpecials if random.one_in(2) => make.special(random),
-                Kind::FewInfinities if random.one_in(100) => make.infinity(random),
-                Kind::FewInfinities if random.one_in(16) => make.zero(random),
-                Kind::PositiveInfinities if random.one_in(100) => {
+                Kind::FewSpecials if random.once_in(100) => make.special(random),
+                Kind::HalfSpecials if random.once_in(2) => make.special(random),
+                Kind::FewInfinities if random.once_in(100) => make.infinity(random),
+                Kind::FewInfinities if random.once_in(16) => make.zero(random),
+                Kind::PositiveInfinities if random.once_in(100) => {
                     format.infinity(false).unwrap_or(0)
                 }
                 Kind::PositiveInfinities => make.ordinary(random) & !format.sign_mask(),
@@ -250,9 +250,9 @@ pub fn operand(
                 Kind::Overflowing => make.near(highest - 1, highest, random),
                 Kind::Turning => {
                     let turned = is_a && (at >= k / 2) != negative;
-                    make.number(turned, highest - random.below(2) as i32, random.next())
+                    make.number(turned, highest - random.below(2) as i32, random.bits())
                 }
-                Kind::LinesOutliers if random.one_in(50) => make.finite(random),
+                Kind::LinesOutliers if random.once_in(50) => make.finite(random),
                 Kind::Lines | Kind::LinesOutliers => make.near(scale - 3, scale, random),
                 Kind::Walking => make.near(walked - 1, walked + 1, random),
                 Kind::Level => make.near(level - spread, level, random),
@@ -266,7 +266,7 @@ pub fn operand(
     // The bits that a format ignores may be anything.
     let ignored = (1 << format.ignored_bits()) - 1;
     for code in &mut codes {
-        *code |= random.next() & ignored;
+        *code |= random.bits() & ignored;
     }
     codes
 }
@@ -281,7 +281,7 @@ pub fn addend(
 ) -> Option<Vec<u64>> {
     let make = Composer(format);
     let (lowest, highest) = (format.min_exponent(), format.max_exponent());
-    let level = random.within(lowest, highest);
+    let level = random.between(lowest, highest);
     let spread = random.below(13) as i32;
     let special = random.below(count);
     if kind == Addend::Missing {
@@ -290,7 +290,7 @@ pub fn addend(
     if kind == Addend::Opposite {
         let near = |code: u64| {
             let moved =
-                (code ^ format.sign_mask()).wrapping_add_signed(random.within(-4, 4).into());
+                (code ^ format.sign_mask()).wrapping_add_signed(random.between(-4, 4).into());
             moved & format.max_code()
         };
         return Some(opposite().into_iter().map(near).collect());
@@ -302,8 +302,8 @@ pub fn addend(
         Addend::Subnormal => make.subnormal(random),
         Addend::Tiny => make.near(lowest, lowest + 3, random),
         Addend::Level => make.near(level - spread, level, random),
-        Addend::FewSpecials if random.one_in(10) => make.special(random),
-        Addend::Infinities if random.one_in(5) => make.infinity(random),
+        Addend::FewSpecials if random.once_in(10) => make.special(random),
+        Addend::Infinities if random.once_in(5) => make.infinity(random),
         Addend::OneSpecial if at == special => make.special(random),
         _ => make.ordinary(random),
     };

@@ -5,9 +5,10 @@ use tcverify::emu::step::Step;
 use tcverify::emu::{Plan, Platform};
 use tcverify::num::Format;
 
-use super::case::{Case, Shape, codes};
+use super::case::{Case, Shape};
 use super::models::{self, Model};
 use super::operands::{Addend, Kind};
+use crate::support::case::codes;
 
 #[test]
 fn ordinary_numbers_never_need_the_exact_engine() {

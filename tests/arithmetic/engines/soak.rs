@@ -8,7 +8,7 @@ use super::case::{Case, Compared, Shape};
 use super::layout::Layout;
 use super::models::{self, Model};
 use super::operands::{ADDENDS, KINDS};
-use super::random::Random;
+use crate::support::random::Random;
 
 /// Multiply-adds of a product, so that the exact engine does not take long.
 const WORK: usize = 60_000;
@@ -41,7 +41,7 @@ fn soak() {
         let next = seed + 1000;
         let checked = (seed..next)
             .into_par_iter()
-            .map(|seed| case(&catalogue, &mut Random(seed << 20)).check());
+            .map(|seed| case(&catalogue, &mut Random::seeded(seed << 20)).check());
         let results: Vec<_> = checked.collect();
         let mut reports = Vec::new();
         for result in results {
@@ -58,17 +58,17 @@ fn soak() {
 }
 
 fn case(catalogue: &[Model], random: &mut Random) -> Case {
-    let model = if random.one_in(3) {
+    let model = if random.once_in(3) {
         random.pick(catalogue)
     } else {
         models::random(random)
     };
     let a = random.pick(&KINDS);
-    let plain = random.one_in(2);
+    let plain = random.once_in(2);
     Case {
         shape: shape(random),
         a,
-        b: if random.one_in(2) {
+        b: if random.once_in(2) {
             a
         } else {
             random.pick(&KINDS)
@@ -78,8 +78,8 @@ fn case(catalogue: &[Model], random: &mut Random) -> Case {
             true => Layout::default(),
             false => Layout::random(random),
         }),
-        round_tf32: random.one_in(4),
-        seed: random.next(),
+        round_tf32: random.once_in(4),
+        seed: random.bits(),
         model,
     }
 }

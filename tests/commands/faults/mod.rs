@@ -6,17 +6,7 @@ mod changing;
 mod outputs;
 mod signals;
 
-use crate::support::{Folder, Npy, floats, halves};
-
-/// A good product of 2x3 by 3x2.
-fn good() -> Folder {
-    let folder = Folder::new();
-    let ones = halves(&[1.0; 6]);
-    folder.save("a.npy", &Npy::new("<f2", &[2, 3], ones.clone()));
-    folder.save("b.npy", &Npy::new("<f2", &[3, 2], ones));
-    folder.save("d.npy", &Npy::new("<f4", &[2, 2], floats(&[3.0; 4])));
-    folder
-}
+use crate::support::{Folder, good};
 
 const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy";
 

@@ -8,17 +8,7 @@ mod outputs;
 mod paths;
 mod shapes;
 
-use crate::support::{Folder, Npy, Run, floats, halves};
-
-/// A good product of 2x3 by 3x2, to be spoilt.
-fn good() -> Folder {
-    let folder = Folder::new();
-    let ones = halves(&[1.0; 6]);
-    folder.save("a.npy", &Npy::new("<f2", &[2, 3], ones.clone()));
-    folder.save("b.npy", &Npy::new("<f2", &[3, 2], ones));
-    folder.save("d.npy", &Npy::new("<f4", &[2, 2], floats(&[3.0; 4])));
-    folder
-}
+use crate::support::{Folder, Run, good};
 
 /// Every command that reads, on a folder that holds a spoilt `a.npy`, refuses it by name with these
 /// words and leaves everything as it was.
