@@ -58,9 +58,9 @@ fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
     let fields = captured(fields, folder).map_err(&fail)?;
     validate(&fields).map_err(&fail)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let case = case(name.into_owned(), fields, folder).map_err(|source| BatchError::Case {
+    let case = case(name.into_owned(), fields, folder).map_err(|error| BatchError::Case {
         place: file.display().to_string(),
-        source,
+        error,
     })?;
     Ok(Case { k, ..case })
 }

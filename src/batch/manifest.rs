@@ -80,9 +80,9 @@ pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
         for (field, value) in &defaults.0 {
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
-        let found = case(name, fields, folder).map_err(|source| BatchError::Case {
+        let found = case(name, fields, folder).map_err(|error| BatchError::Case {
             place: format!("{}: {place}", path.display()),
-            source,
+            error,
         });
         read.push(found?);
     }

@@ -24,11 +24,11 @@ pub enum BatchError {
     #[error("{}: {reason}", path.display())]
     Document { path: PathBuf, reason: String },
     /// A case says something that cannot be.
-    #[error("{place}: {source}")]
+    #[error("{place}: {error}")]
     Case {
         /// The document and the case in it.
         place: String,
-        source: CheckError,
+        error: CheckError,
     },
     #[error("{0}")]
     Other(String),

@@ -15,10 +15,10 @@ pub enum CheckError {
         reason: String,
     },
     /// A file cannot be read, or does not hold what it must.
-    #[error("{source:#}")]
+    #[error("{error:#}")]
     File {
         field: &'static str,
-        source: anyhow::Error,
+        error: anyhow::Error,
     },
     /// An array is not what the request needs it to be.
     #[error("{name}: {reason}")]
@@ -52,7 +52,7 @@ impl CheckError {
     }
 
     pub(crate) fn file(field: &'static str) -> impl FnOnce(anyhow::Error) -> CheckError {
-        move |source| CheckError::File { field, source }
+        move |error| CheckError::File { field, error }
     }
 
     pub(crate) fn array(

@@ -127,6 +127,8 @@ fields! {
     arch: String,
     /// An architecture file in place of the catalogue.
     model: PathBuf,
+    /// Instruction; by default the architecture's own for the operands.
+    instruction: String,
     /// Format of A and B.
     dtype: Format,
     /// Format of B, where it differs from A's.
@@ -137,8 +139,6 @@ fields! {
     c_dtype: Format,
     /// Format of the scales of A and B.
     scale_dtype: Format,
-    /// Instruction; by default the architecture's own for the operands.
-    instruction: String,
     /// Consecutive k that share a scale.
     scale_block: usize,
     /// How the kernel chains the instruction over K: a preset.

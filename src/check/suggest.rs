@@ -5,6 +5,7 @@ use super::fields::Fields;
 use super::prepare::Prepared;
 use super::request::{Check, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope};
 use super::source::Source;
+use super::words::EngineChoice;
 use crate::causes::{Case, Change, causes};
 use crate::emu::Catalogue;
 use crate::identify::Name;
@@ -51,6 +52,8 @@ impl Prepared {
             scope: Scope::default(),
             naming: Naming::default(),
             against: None,
+            // Who computes makes no difference to the bits.
+            engine: EngineChoice::Fast,
             ..self.check.clone()
         };
         let operands = &mut check.operands;

@@ -142,7 +142,7 @@ impl Identification {
             for named in &fit.model.names {
                 writeln!(
                     out,
-                    "    {:<14} {:<18} {:<10}  {QUIET}check {}{QUIET:#}",
+                    "    {:<14} {:<18} {:<10}  {QUIET}{}{QUIET:#}",
                     named.architecture, named.instruction, named.evidence, named.command
                 )?;
             }

@@ -142,7 +142,7 @@ fn what_a_manifest_may_not_say() {
         ),
         (
             whole(r#"[{"name": "q", "dtype": "fp17"}]"#),
-            &["case 1 (q)", "fp17", "--dtype"],
+            &["case 1 (q)", "fp17", "\"dtype\""],
         ),
         (
             whole(r#"[{"name": "q", "dtype": 16}]"#),

@@ -282,7 +282,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         ),
         (
             "p0.json plan.json p2.json",
-            &["plan.json", "tcverify.plan/1"],
+            &["plan.json", "tcverify.plan/2"],
         ),
     ] {
         let run = folder.tcverify(&format!("shard merge plan.json {parts} -o merged.json"));

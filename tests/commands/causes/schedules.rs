@@ -14,7 +14,7 @@ fn made(schedule: &str) -> Folder {
 #[test]
 fn the_schedule_that_fits_is_named() {
     let sliced = "--schedule cublas-sliced";
-    let slices = "--schedule cutlass-splitk-parallel --split-k 4 --tile-k 64";
+    let slices = "--schedule cutlass-splitk-parallel --tile-k 64 --split-k 4";
     for (true_one, asked) in [(sliced, ""), (slices, ""), (sliced, slices), ("", slices)] {
         let folder = made(true_one);
         let check = format!("--arch ampere --dtype bf16 {asked} a.npy b.npy d.npy");

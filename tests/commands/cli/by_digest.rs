@@ -70,6 +70,6 @@ fn it_does_not_go_with_d_or_with_policies() {
     let digest = sha256("");
     for rest in ["d.npy", "--nan any", "--zero any"] {
         let run = folder().tcverify(&format!("{CHECK} {digest} {rest}"));
-        run.expect(2).mentions(&["cannot be used with"]);
+        run.expect(2).mentions(&["exclude each other"]);
     }
 }

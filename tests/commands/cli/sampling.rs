@@ -163,7 +163,7 @@ fn mistakes_are_explained() {
     };
     refuses("--rows 40", &["rows 40", "0 to 39"]);
     refuses("--rows 5..5", &["rows 5..5", "at least one"]);
-    refuses("--cols x..3", &["\"x\"", "columns", "128..256"]);
+    refuses("--cols x..3", &["\"x\"", "--cols", "128..256"]);
     refuses("--region 1..2", &["--region", "ROWS,COLUMNS"]);
     refuses("--sample 1201", &["1200 elements"]);
     for (options, words) in [

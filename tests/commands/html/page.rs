@@ -250,7 +250,7 @@ fn a_schedule_is_shown_and_traced() {
     for words in [
         "The kernel's schedule",
         "cutlass-splitk-serial",
-        "--split-k 2",
+        "split_k 2",
         "partial sum 2 of 2",
         "added to D as it is stored",
     ] {

@@ -18,7 +18,7 @@ fn the_text_names_models_and_operands_that_separate_them() {
         .stdout;
     for words in [
         "models give all 1 elements of D; this D cannot tell them apart",
-        "check --arch volta --instruction mma --dtype fp16 --acc f32\n",
+        "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
         "differs from volta mma on k=0 ",
     ] {
         assert!(text.contains(words), "{words} is not in {text}");

@@ -108,8 +108,8 @@ fn options_are_named_where_they_change_a_schedule() {
         let found = constants.iter().find(|constant| constant["name"] == name);
         found.expect(name)["given_by"].clone()
     };
-    assert_eq!(given("tile_k"), "--tile-k 64");
-    assert_eq!(given("split.slices"), "--split-k 2");
+    assert_eq!(given("tile_k"), "tile_k 64");
+    assert_eq!(given("split.slices"), "split_k 2");
     assert!(given("residue").is_null());
     let text = folder
         .tcverify(&format!("check {options} {A} {B} d.npy"))
@@ -117,8 +117,8 @@ fn options_are_named_where_they_change_a_schedule() {
         .stdout;
     for words in [
         "cutlass-splitk-serial",
-        "--split-k 2",
-        "--tile-k 64",
+        "split_k 2",
+        "tile_k 64",
         "tiles of 64",
     ] {
         assert!(text.contains(words), "{words}: {text}");
