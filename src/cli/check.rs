@@ -114,7 +114,7 @@ impl Check {
                 );
             }
         }
-        Output::prepare(path).map(Some)
+        Ok(Some(Output::prepare(path)?))
     }
 
     fn publish(&self, report: &Report, json: Option<Output>, instead: bool) -> Result<()> {

@@ -12,8 +12,8 @@ use super::proof::{Prove, Verify};
 use super::schedule::ScheduleArgs;
 use super::{Ending, show};
 use crate::commit::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule, Hash,
-    Rows,
+    COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput, CommittedInputs,
+    CommittedSchedule, Hash, Rows,
 };
 use crate::emu::Choice;
 use crate::emu::schedule::Kernel;
@@ -209,7 +209,10 @@ pub fn read_commitment(path: &Path) -> Result<(Commitment, String)> {
     Ok((commitment, digest))
 }
 
-pub fn read_json<T>(path: &Path, parse: fn(&[u8]) -> Result<T>) -> Result<(MappedFile, T)> {
+pub fn read_json<T>(
+    path: &Path,
+    parse: fn(&[u8]) -> Result<T, CommitError>,
+) -> Result<(MappedFile, T)> {
     let name = || path.display().to_string();
     let file = MappedFile::open(path).with_context(name)?;
     let parsed = parse(file.bytes()).with_context(name)?;

@@ -146,7 +146,7 @@ impl Readings {
             }
         }
         match reason {
-            Some(error) if tensors.is_empty() => Err(error),
+            Some(error) if tensors.is_empty() => Err(error.into()),
             None if tensors.is_empty() => {
                 let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
                 bail!("{}: has none of the formats asked for{own}", path.display())

@@ -140,7 +140,7 @@ impl Infer {
                 path.display()
             );
         }
-        Output::prepare(path).map(Some)
+        Ok(Some(Output::prepare(path)?))
     }
 }
 

@@ -67,7 +67,7 @@ impl Operand {
     }
 
     pub fn confirm_unchanged(&self) -> Result<()> {
-        self.file.file().confirm_unchanged()
+        Ok(self.file.file().confirm_unchanged()?)
     }
 
     /// `parts`: the kernel multiplies big and small parts of the operands, which together have all bits.
@@ -118,8 +118,8 @@ pub type Rows = Option<Range<usize>>;
 pub fn open(path: &Path, format: Format, role: Role) -> Result<Source> {
     let spec = path.to_str().and_then(Spec::parse).transpose();
     match spec.map_err(anyhow::Error::msg)? {
-        None => Source::open(path),
-        Some(spec) => Source::made(path, &spec.tensor(format, role)),
+        None => Ok(Source::open(path)?),
+        Some(spec) => Ok(Source::made(path, &spec.tensor(format, role))),
     }
 }
 

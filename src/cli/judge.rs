@@ -102,7 +102,7 @@ impl TreeArgs {
     pub fn rows(&self, replay: &Replay) -> Result<Rows> {
         let (format, shape) = (replay.format(), replay.shape());
         let about = Rows::about_a_mebibyte(format, &shape);
-        Rows::new(format, shape, self.block_rows.unwrap_or(about))
+        Ok(Rows::new(format, shape, self.block_rows.unwrap_or(about))?)
     }
 }
 

@@ -107,7 +107,7 @@ impl State {
         let all: Vec<&Entry> = entries.values().collect();
         let text = sealed::seal(STATE, &all)?;
         // Under the lock, so that no older state can replace it.
-        Output::prepare(path)?.commit(|out| out.write_all(&text))
+        Ok(Output::prepare(path)?.commit(|out| out.write_all(&text))?)
     }
 }
 

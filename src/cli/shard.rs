@@ -138,7 +138,7 @@ impl MakePlan {
                 shards,
             };
             let text = sealed::seal(PLAN, &plan)?;
-            output.commit(|out| out.write_all(&text))
+            Ok(output.commit(|out| out.write_all(&text))?)
         })?;
         Ok(Ending::Done)
     }
@@ -190,7 +190,7 @@ impl RunPart {
                 found: differ.piece(),
             };
             let text = sealed::seal(PART, &part)?;
-            output.commit(|out| out.write_all(&text))
+            Ok(output.commit(|out| out.write_all(&text))?)
         });
         part.with_context(|| format!("part {}", self.shard))?;
         Ok(Ending::Done)

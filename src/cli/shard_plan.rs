@@ -78,7 +78,7 @@ impl Plan {
 
     /// How D is cut.
     pub fn rows(&self) -> Result<Rows> {
-        Rows::new(self.format, self.shape.clone(), self.block_rows)
+        Ok(Rows::new(self.format, self.shape.clone(), self.block_rows)?)
     }
 
     /// What is to be checked.

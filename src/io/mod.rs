@@ -2,6 +2,7 @@
 
 mod container;
 mod digest;
+pub(crate) mod error;
 mod guard;
 mod mapped;
 pub mod npy;
@@ -12,6 +13,7 @@ mod temporary;
 
 pub use container::Container;
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
+pub use error::{Fault, FaultKind, FileError};
 pub(crate) use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::MappedFile;

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::temporary::Temporary;
-use anyhow::{Context, Result, ensure};
+use super::{Fault, FaultKind, FileError};
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
 #[derive(Debug)]
 pub struct Output {
     /// What messages call it.
-    name: String,
+    name: PathBuf,
     destination: Destination,
 }
 
@@ -30,43 +30,47 @@ impl Output {
     ///
     /// # Errors
     /// If nothing can be written there.
-    pub fn prepare(path: &Path) -> Result<Output> {
-        let name = if path == Path::new("-") {
-            "standard output".to_owned()
-        } else {
-            path.display().to_string()
-        };
-        let fail = || format!("{name}: cannot be written");
+    pub fn prepare(path: &Path) -> Result<Output, FileError> {
+        let destination = Output::open(path).map_err(|fault| fault.of(&shown(path)))?;
+        Ok(Output {
+            name: shown(path),
+            destination,
+        })
+    }
+
+    fn open(path: &Path) -> Result<Destination, Fault> {
         let special = |p: &Path| fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
-        let destination = if path == Path::new("-") {
-            Destination::Stdout
-        } else if special(path) {
+        if path == Path::new("-") {
+            return Ok(Destination::Stdout);
+        }
+        if special(path) {
             let file = fs::OpenOptions::new().write(true).open(path);
-            Destination::InPlace(file.with_context(fail)?)
-        } else if path.is_dir() {
-            return Err(anyhow::anyhow!("is a directory")).with_context(fail);
-        } else {
-            let target = target(path).with_context(fail)?;
-            let folder = match target.parent() {
-                Some(folder) if folder != Path::new("") => folder,
-                _ => Path::new("."),
-            };
-            ensure!(
-                folder.is_dir(),
-                "{}: there is no directory {}",
-                fail(),
-                folder.display()
-            );
-            Destination::Beside(Temporary::make(folder).with_context(fail)?, target)
+            return Ok(Destination::InPlace(file.map_err(unwritable)?));
+        }
+        if path.is_dir() {
+            return Err(unwritable("is a directory"));
+        }
+        let target = target(path).map_err(unwritable)?;
+        let folder = match target.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
         };
-        Ok(Output { name, destination })
+        if !folder.is_dir() {
+            let none = format!("there is no directory {}", folder.display());
+            return Err(unwritable(none));
+        }
+        let beside = Temporary::make(folder).map_err(unwritable)?;
+        Ok(Destination::Beside(beside, target))
     }
 
     /// Lets `write` produce the content, then makes it visible.
     ///
     /// # Errors
     /// If writing fails; then a file of that name is as it was before.
-    pub fn commit(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    pub fn commit(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
         let done = match self.destination {
             Destination::Stdout => {
                 let mut out = io::BufWriter::new(io::stdout().lock());
@@ -82,8 +86,19 @@ impl Output {
             }
             Destination::Beside(file, path) => fill(file, &path, write),
         };
-        done.with_context(|| format!("{}: cannot be written", self.name))
+        done.map_err(|error| unwritable(error).of(&self.name))
     }
+}
+
+fn shown(path: &Path) -> PathBuf {
+    match path == Path::new("-") {
+        true => PathBuf::from("standard output"),
+        false => path.to_owned(),
+    }
+}
+
+fn unwritable(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Fault {
+    Fault::caused(FaultKind::Unwritable, "cannot be written", why)
 }
 
 fn fill(
