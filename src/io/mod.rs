@@ -7,6 +7,7 @@ mod guard;
 mod mapped;
 pub mod npy;
 mod output;
+mod outputs;
 mod printable;
 mod source;
 mod temporary;
@@ -18,5 +19,9 @@ pub(crate) use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::MappedFile;
 pub use output::{Output, same_file};
+pub use outputs::Outputs;
 pub(crate) use printable::{escaped, printable, printable_ends};
 pub use source::Source;
+
+/// The path that stands for standard input.
+pub const STDIN: &str = "-";

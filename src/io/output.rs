@@ -23,6 +23,8 @@ enum Destination {
     Beside(Temporary, PathBuf),
     /// An existing device or pipe, written in place: renaming would replace it by a file.
     InPlace(fs::File),
+    /// The end of a file, open already if it is there already.
+    End(Option<fs::File>, PathBuf),
 }
 
 impl Output {
@@ -35,6 +37,28 @@ impl Output {
         Ok(Output {
             name: shown(path),
             destination,
+        })
+    }
+
+    /// Prepares to write at the end of `path`, in one piece.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn append(path: &Path) -> Result<Output, FileError> {
+        let open = || -> Result<Destination, Fault> {
+            let file = match fs::OpenOptions::new().append(true).open(path) {
+                Ok(file) => Some(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    folder_of(path)?;
+                    None
+                }
+                Err(error) => return Err(unwritable(error)),
+            };
+            Ok(Destination::End(file, path.to_owned()))
+        };
+        Ok(Output {
+            name: path.to_owned(),
+            destination: open().map_err(|fault| fault.of(path))?,
         })
     }
 
@@ -51,15 +75,10 @@ impl Output {
             return Err(unwritable("is a directory"));
         }
         let target = target(path).map_err(unwritable)?;
-        let folder = match target.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        if !folder.is_dir() {
-            let none = format!("there is no directory {}", folder.display());
-            return Err(unwritable(none));
+        let mut beside = Temporary::make(folder_of(&target)?).map_err(unwritable)?;
+        if let Ok(old) = fs::metadata(&target) {
+            keep_access(beside.file(), &old).map_err(unwritable)?;
         }
-        let beside = Temporary::make(folder).map_err(unwritable)?;
         Ok(Destination::Beside(beside, target))
     }
 
@@ -85,6 +104,7 @@ impl Output {
                 write(&mut out).and_then(|()| out.flush())
             }
             Destination::Beside(file, path) => fill(file, &path, write),
+            Destination::End(file, path) => at_end(file, &path, write),
         };
         done.map_err(|error| unwritable(error).of(&self.name))
     }
@@ -99,6 +119,59 @@ fn shown(path: &Path) -> PathBuf {
 
 fn unwritable(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Fault {
     Fault::caused(FaultKind::Unwritable, "cannot be written", why)
+}
+
+/// The folder of a file to be, which must be there.
+fn folder_of(path: &Path) -> Result<&Path, Fault> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err(unwritable(format!(
+            "there is no directory {}",
+            folder.display()
+        ))),
+    }
+}
+
+/// Whoever may read and write the old file, and nobody else, may the new one.
+#[cfg(unix)]
+fn keep_access(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    // Not for everybody to give away; then the old owner is one of the others.
+    let _ = old.uid() == new.uid() || fchown(file, Some(old.uid()), None).is_ok();
+    let grouped = old.gid() == new.gid() || fchown(file, None, Some(old.gid())).is_ok();
+    if !grouped {
+        // Another group gets no more than everybody.
+        mode &= !0o070 | (mode & 0o007) << 3;
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+fn at_end(
+    file: Option<fs::File>,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    let mut file = match file {
+        Some(file) => file,
+        None => fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)?,
+    };
+    file.write_all(&text)
 }
 
 fn fill(

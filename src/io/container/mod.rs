@@ -1,14 +1,17 @@
 //! Files that hold arrays: `.npy` with one, `.npz` and `.safetensors` with many.
 //!
 //! `model.safetensors#layer.weight` and `dump.npz#a` name one of many. A path that exists as it
-//! stands is never taken apart.
+//! stands is never taken apart; one that could mean two things is refused.
 
+mod naming;
 mod npz;
 mod safetensors;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+
+pub use naming::split;
 
 use super::npy::{Header, write_npy};
 use super::{Fault, FaultKind, FileError, MappedFile, Source};
@@ -41,7 +44,7 @@ impl Container {
     }
 
     fn open_named(path: &Path) -> Result<Container, Fault> {
-        let (on_disk, wanted) = split(path);
+        let (on_disk, wanted) = split(path)?;
         let file = MappedFile::open(&on_disk)?;
         let contents = Contents::read(&file)?;
         let mut container = Container {
@@ -101,7 +104,7 @@ impl Container {
         let path = self.file.path();
         let label = match self.name(array) {
             None => path.to_owned(),
-            Some(name) => PathBuf::from(format!("{}#{name}", path.display())),
+            Some(name) => naming::joined(path, name),
         };
         let read = match &self.contents {
             Contents::Npy(header) => Ok((header.clone(), self.file.clone() as Bytes)),
@@ -213,25 +216,6 @@ pub fn made(name: &Path, tensor: &Tensor) -> Source {
     let header = Header::parse(&bytes).expect("what was written is read");
     let file = Arc::new(MappedFile::made(name, bytes));
     Source::new(name.to_owned(), file.clone(), file, header)
-}
-
-/// A path and perhaps a name after a `#`: the longest part that exists is the path.
-fn split(path: &Path) -> (PathBuf, Option<String>) {
-    let whole = (path.to_owned(), None);
-    if std::fs::symlink_metadata(path).is_ok() {
-        return whole;
-    }
-    let Some(text) = path.to_str() else {
-        return whole;
-    };
-    let parts = text.rmatch_indices('#').map(|(at, _)| text.split_at(at));
-    let existing = parts
-        .into_iter()
-        .find(|(file, _)| std::fs::symlink_metadata(file).is_ok());
-    match existing {
-        Some((file, name)) => (file.into(), Some(name[1..].to_owned())),
-        None => whole,
-    }
 }
 
 /// Text from a file, fit for a message.
