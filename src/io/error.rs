@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
-use super::{escaped, printable};
+use super::{escaped, escaped_path, printable};
 
 /// What sort of thing is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl From<String> for Fault {
 
 impl Display for Fault {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.phrase)?;
+        f.write_str(&escaped(&self.phrase))?;
         causes(self, f)
     }
 }
@@ -108,12 +108,12 @@ impl Error for FileError {
 
 impl Display for FileError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&escaped(&self.path.to_string_lossy()))?;
+        f.write_str(&escaped_path(&self.path))?;
         if let Some(array) = &self.array {
             // A name in a file can be as long as the file.
             write!(f, "#{}", printable(array))?;
         }
-        write!(f, ": {}", self.fault.phrase)?;
+        write!(f, ": {}", escaped(&self.fault.phrase))?;
         causes(&self.fault, f)
     }
 }
@@ -122,7 +122,7 @@ impl Display for FileError {
 fn causes(fault: &Fault, f: &mut Formatter<'_>) -> fmt::Result {
     let mut cause = fault.source();
     while let Some(error) = cause.filter(|_| f.alternate()) {
-        write!(f, ": {error}")?;
+        write!(f, ": {}", escaped(&error.to_string()))?;
         cause = error.source();
     }
     Ok(())

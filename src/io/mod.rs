@@ -20,7 +20,9 @@ pub use guard::guard_process;
 pub use mapped::MappedFile;
 pub use output::{Output, same_file};
 pub use outputs::Outputs;
-pub(crate) use printable::{escaped, printable, printable_ends};
+pub use printable::{
+    escaped, escaped_for_log, escaped_lines, escaped_path, printable, printable_ends,
+};
 pub use source::Source;
 
 /// The path that stands for standard input.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::temporary::Temporary;
-use super::{Fault, FaultKind, FileError};
+use super::{Fault, FaultKind, FileError, escaped_path};
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
@@ -131,7 +131,7 @@ fn folder_of(path: &Path) -> Result<&Path, Fault> {
         true => Ok(folder),
         false => Err(unwritable(format!(
             "there is no directory {}",
-            folder.display()
+            escaped_path(folder)
         ))),
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::container::split;
-use super::{Fault, FaultKind, FileError, Output};
+use super::{Fault, FaultKind, FileError, Output, escaped_path};
 
 /// The outputs of a command, opened before its work starts: each in a place of its own, none in that of a
 /// file that is protected.
@@ -111,7 +111,7 @@ impl Outputs {
         if let Ok((file, Some(_))) = split(path) {
             return refused(format!(
                 "{role} cannot become an array of {}; name a file of its own",
-                file.display()
+                escaped_path(&file)
             ));
         }
         self.claimed.push(claim);
@@ -140,7 +140,7 @@ impl Claim {
     fn called(&self, other: &Claim) -> String {
         match self.path == other.path {
             true => String::new(),
-            false => format!(" ({})", other.path.display()),
+            false => format!(" ({})", escaped_path(&other.path)),
         }
     }
 }
