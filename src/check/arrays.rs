@@ -140,8 +140,8 @@ fn open(
     role: Role,
     memory: &mut Tensors,
 ) -> Result<io::Source, CheckError> {
-    let opened = match source {
-        Source::File(path) => io::Source::open(path),
+    Ok(match source {
+        Source::File(path) => io::Source::open(path).map_err(CheckError::file(field))?,
         Source::Generated(spec) => {
             io::Source::made(spec.to_string().as_ref(), &spec.tensor(format, role))
         }
@@ -157,8 +157,7 @@ fn open(
             }
             io::Source::made("(in memory)".as_ref(), &tensor)
         }
-    };
-    opened.map_err(CheckError::file(field))
+    })
 }
 
 /// Numbers that an epilogue reads as f32: of the format the file names, or that is said.

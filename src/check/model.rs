@@ -8,6 +8,7 @@ use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
+use crate::io::{Fault, FaultKind, FileError};
 
 /// A rule of an architecture, of the catalogue's or of a file's.
 #[derive(Clone, Debug)]
@@ -94,27 +95,21 @@ impl ModelRequest {
 ///
 /// # Errors
 /// A sentence naming the file and what is wrong with it.
-pub fn read(path: &Path) -> anyhow::Result<Architecture> {
-    let text = document(path, "architecture")?;
-    Architecture::from_json(&text).map_err(|reason| {
-        anyhow::anyhow!(
-            "{}: is not a usable architecture file: {reason}",
-            path.display()
-        )
-    })
+pub fn read(path: &Path) -> Result<Architecture, FileError> {
+    let fail =
+        |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
+    Architecture::from_json(&document(path, "architecture")?).map_err(fail)
 }
 
 /// The text of a file that describes a model or a schedule.
-pub(super) fn document(path: &Path, what: &str) -> anyhow::Result<String> {
-    use anyhow::{Context, ensure};
+pub(super) fn document(path: &Path, what: &str) -> Result<String, FileError> {
     /// Larger than any of them.
     const MAX_BYTES: u64 = 16 << 20;
-    let name = || path.display().to_string();
-    let length = fs::metadata(path).with_context(name)?.len();
-    ensure!(
-        length <= MAX_BYTES,
-        "{}: has {length} bytes; no {what} file is that large",
-        name()
-    );
-    fs::read_to_string(path).with_context(name)
+    let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
+    let length = fs::metadata(path).map_err(fail)?.len();
+    if length > MAX_BYTES {
+        let reason = format!("has {length} bytes; no {what} file is that large");
+        return Err(Fault::from(reason).of(path));
+    }
+    fs::read_to_string(path).map_err(fail)
 }

@@ -266,7 +266,7 @@ impl Prepared {
         let shape = self.problem().d_shape();
         let about = commit::Rows::about_a_mebibyte(self.format, &shape);
         let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", format!("{error:#}")))
+        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
     }
 
     /// Makes sure that no file has changed since it was opened.

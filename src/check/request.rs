@@ -8,6 +8,7 @@ use super::fields::Fields;
 use super::numbers::{F32, PromoteChoice, Span};
 use super::source::Source;
 use super::words::{EngineChoice, PartialsChoice, ResidueChoice, SplitChoice, Tf32Input};
+use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Policy;
 
@@ -247,5 +248,28 @@ impl Check {
         ];
         all.into_iter()
             .filter_map(|(field, path)| Some((field, path?)))
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        for (field, source) in self.sources() {
+            let role = match field {
+                "a" | "b" | "c" | "d" => field.to_uppercase(),
+                "scale_a" => "the scales of A".to_owned(),
+                "scale_b" => "the scales of B".to_owned(),
+                other => format!("the {other}"),
+            };
+            if let Some(path) = source.path() {
+                outputs.protect(&role, path);
+            }
+        }
+        for (field, path) in self.documents() {
+            let role = match field {
+                "model" => "the model",
+                "against" => "the commitment",
+                _ => "the schedule",
+            };
+            outputs.protect(role, path);
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::emu::schedule::{
     Addend, Kernel, Partials, Promote, Recipe, Residue, Schedule, Split, Values,
 };
 use crate::emu::{Arithmetic, Problem};
+use crate::io::{Fault, FileError};
 use crate::num::Format;
 
 /// A schedule with what the request changes of it.
@@ -264,12 +265,7 @@ impl Scheduling {
 ///
 /// # Errors
 /// A sentence naming the file and what is wrong with it.
-pub fn read(path: &Path) -> anyhow::Result<Schedule> {
-    let text = document(path, "schedule")?;
-    Schedule::from_json(&text).map_err(|reason| {
-        anyhow::anyhow!(
-            "{}: is not a usable schedule file: {reason}",
-            path.display()
-        )
-    })
+pub fn read(path: &Path) -> Result<Schedule, FileError> {
+    let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
+    Schedule::from_json(&document(path, "schedule")?).map_err(fail)
 }
