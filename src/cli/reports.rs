@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::show;
@@ -85,7 +85,7 @@ impl ReportArgs {
             markdown: open("the Markdown report", markdown)?,
             html: open("the page", page)?,
             summary: match self.summary() {
-                Some(path) => Some(outputs.append(SUMMARY, &path)?),
+                Some(path) => Some(outputs.append("the summary", &path).context(SUMMARY)?),
                 None => None,
             },
             to_stdout,

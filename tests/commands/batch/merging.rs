@@ -294,7 +294,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         .expect(0);
     folder
         .tcverify("shard merge plan.json p0.json p1.json p2.json -o p1.json")
-        .refuses(&["p1.json", "overwritten"]);
+        .refuses(&["p1.json", "overwrite"]);
 }
 
 #[test]
