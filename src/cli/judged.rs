@@ -39,12 +39,12 @@ impl Judge {
             }
             Found::Sample(part) => sample = Some(*part),
         }
-        let mut causes = Vec::new();
+        let (mut causes, mut tried) = (Vec::new(), Vec::new());
         let mut map = None;
         let (outcome, same) = match (conclusion, &self.d_digest) {
             (Some(conclusion), _) => {
                 if let (Some(d), false) = (setup.d, self.no_causes) {
-                    causes = self.causes(
+                    (causes, tried) = self.causes(
                         setup.operands,
                         setup.choice,
                         schedule,
@@ -100,6 +100,7 @@ impl Judge {
                 }),
             },
             outcome,
+            tried: if causes.is_empty() { tried } else { Vec::new() },
             causes,
         };
         Ok((report, map))
@@ -114,7 +115,7 @@ impl Judge {
         replay: Replay,
         d: &Operand,
         found: &Conclusion,
-    ) -> Vec<Cause> {
+    ) -> (Vec<Cause>, Vec<&'static str>) {
         let policies = [("--nan", self.nan), ("--zero", self.zero)].into_iter();
         let policies = policies.filter(|(_, how)| *how == Strictness::Any);
         let asked = Asked {
