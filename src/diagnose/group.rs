@@ -154,14 +154,24 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
         return vec![Group::new(Shape::Scattered, stacks.to_vec())];
     };
     let mut rest = Vec::new();
-    let mut groups = Vec::new();
+    let mut found = Vec::new();
     for component in components(&stacks, size.m) {
         match rectangle(&component, size) {
-            Some((shape, inside, outside)) => {
-                groups.push(Group::new(shape, inside));
+            Some(parts) => found.push((component, parts)),
+            None => rest.extend(component),
+        }
+    }
+    // Where much is scattered, some of it touches by chance.
+    let scattered: u64 = rest.iter().map(Stack::area).sum();
+    let mut groups = Vec::new();
+    for (component, (shape, inside, outside)) in found {
+        let group = Group::new(shape, inside);
+        match 64 * group.mismatches < scattered {
+            true => rest.extend(component),
+            false => {
+                groups.push(group);
                 rest.extend(outside);
             }
-            None => rest.extend(component),
         }
     }
     rest.sort_unstable();

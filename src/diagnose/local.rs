@@ -262,7 +262,9 @@ fn element(
         reproduced: Number::new(format, reproduced),
         given: Number::new(format, stored.given),
     };
-    let found = single.faults().into_iter().next()?;
+    let found = single
+        .c_flipped()
+        .or_else(|| single.faults().into_iter().next())?;
     Some(Fault {
         found,
         placed: false,

@@ -185,7 +185,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         mismatches,
         place: None,
     };
-    if let Some(found) = stored::specials(case) {
+    if let Some(found) = stored::specials(case).or_else(|| stored::all_alike(case)) {
         let findings = vec![all(found)];
         return Diagnosis {
             findings,

@@ -399,21 +399,24 @@ impl Single<'_> {
                 found.push(Found::new(Hypothesis::InputFlipped, text).at(at));
             }
         }
-        let Some(c) = problem.c else { return };
+        found.extend(self.c_flipped());
+    }
+
+    /// A bit of C's element.
+    pub fn c_flipped(&self) -> Option<Found> {
+        let c = self.replay.problem.c?;
         let emu::Element { batch, row, column } = self.at;
         let format = c.tensor().format();
         let own = c.plane(batch).code(row, column);
         let flipped = |&bit: &u32| self.alone(Some(own ^ 1 << bit)) == self.given.code;
         let bits: Vec<u32> = (0..format.width()).filter(flipped).collect();
-        if let Some(bit) = bits.first() {
-            let more = match bits.len() {
-                1 => String::new(),
-                n => format!(" (or one of {} other bits)", n - 1),
-            };
-            let text = format!("bit {bit} of C[{row}, {column}] was flipped{more}");
-            let at = [row, column, *bit as usize];
-            found.push(Found::new(Hypothesis::InputFlipped, text).at(at));
-        }
+        let bit = *bits.first()?;
+        let more = match bits.len() {
+            1 => String::new(),
+            n => format!(" (or one of {} other bits)", n - 1),
+        };
+        let text = format!("bit {bit} of C[{row}, {column}] was flipped{more}");
+        Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
     }
 
     /// The element, C's being another.

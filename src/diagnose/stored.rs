@@ -31,6 +31,37 @@ pub fn specials(case: &Case) -> Option<Found> {
     None
 }
 
+/// Every element of D is the same.
+pub fn all_alike(case: &Case) -> Option<Found> {
+    let n = case.replay.problem.n;
+    let seen = case.spread.different.iter().chain(&case.spread.equal);
+    let mut codes = seen.map(|seen| seen.given);
+    let first = codes.next()?;
+    if case.comparison.mismatches < 2 || !case.is_whole() || !codes.all(|code| code == first) {
+        return None;
+    }
+    // All of a small D, many elements of a large one.
+    let all = case.given.len() as u64;
+    let step = all.div_ceil(LOOKED_AT).max(1) as usize;
+    let mut places = (0..all as usize).step_by(step);
+    let same = places.all(|at| case.stored([at / n, at % n]).given == first);
+    let hypothesis = match first {
+        0 => Hypothesis::Unwritten,
+        _ => Hypothesis::Constant,
+    };
+    let text = of_code("every element of D", case.replay.format(), first);
+    same.then(|| Found::new(hypothesis, text))
+}
+
+/// What all of some elements are.
+fn of_code(what: &str, format: Format, code: u64) -> String {
+    if code == 0 {
+        return format!("{what} is +0, as if never written");
+    }
+    let width = 2 * format.bytes();
+    format!("{what} is {} (0x{code:0width$x})", decimal(format, code))
+}
+
 /// Every element of the group's area is the same.
 pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     let size = case.size();
@@ -52,18 +83,12 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     } else if !area_of(case, group).all(same) {
         return None;
     }
-    let format = case.replay.format();
-    if code == 0 {
-        return Some(Found::new(
-            Hypothesis::Unwritten,
-            "every element is +0, as if never written",
-        ));
-    }
-    let width = 2 * format.bytes();
-    let value = decimal(format, code);
-    let text = format!("every element is {value} (0x{code:0width$x})");
+    let text = of_code("every element", case.replay.format(), code);
     // The same number of a few is no sign of anything.
-    (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text))
+    match code {
+        0 => Some(Found::new(Hypothesis::Unwritten, text)),
+        _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),
+    }
 }
 
 /// The elements of an area: rows counted on, and columns.
