@@ -19,7 +19,7 @@
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`explain`]: one element in full, step by step.
-//! * [`causes`]: what a D that differs may come from.
+//! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -43,10 +43,10 @@
 //! ```
 
 pub mod batch;
-pub mod causes;
 pub mod check;
 pub mod cli;
 pub mod commit;
+pub mod diagnose;
 pub mod emu;
 pub mod envelope;
 pub mod explain;

@@ -145,12 +145,12 @@ impl Prepared {
             }
             Trace::Part(part) => sample = Some(*part),
         }
-        let mut causes = Vec::new();
+        let (mut causes, mut tried) = (Vec::new(), Vec::new());
         let mut map = None;
         let (outcome, same) = match (found, &self.check.claim) {
             (Some(found), _) => {
                 if self.check.causes {
-                    causes = self.causes(&found);
+                    (causes, tried) = self.causes(&found);
                 }
                 map = found.map;
                 let comparison = found.comparison;
@@ -196,6 +196,7 @@ impl Prepared {
                 }),
             },
             outcome,
+            tried: if causes.is_empty() { tried } else { Vec::new() },
             causes,
         };
         Judged { report, map }

@@ -103,7 +103,9 @@ fn only_the_committed_d_is_proven() {
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o d.npy";
     folder.tcverify(over).refuses(&["d.npy", "would overwrite"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o c.json";
-    folder.tcverify(over).refuses(&["c.json", "would overwrite"]);
+    folder
+        .tcverify(over)
+        .refuses(&["c.json", "would overwrite"]);
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
     let names = folder.names();
     for (options, words) in [
         ("--junit x --markdown x", "cannot go to one place"),
-        ("--junit x --markdown ./x --json x", "cannot go to one place"),
+        (
+            "--junit x --markdown ./x --json x",
+            "cannot go to one place",
+        ),
         ("--junit - --json -", "cannot go to one place"),
         ("--junit c.npy", "would overwrite"),
         ("--markdown ./d.npy", "would overwrite"),

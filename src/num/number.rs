@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::Value;
-use crate::num::{Format, decimal};
+use super::{Format, Value, decimal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {

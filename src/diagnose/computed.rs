@@ -1,26 +1,33 @@
 //! Another computation that gives D.
 
 use super::addend::{self, Way};
+use super::alpha::alpha;
 use super::trial::Trial;
-use super::{Case, Change, Found};
+use super::{Ask, Case, Found, Hypothesis};
 use crate::emu::{Element, Evidence, Problem, Replay};
 use crate::identify::{Candidate, Conditions, candidates};
 use crate::num::{Format, Rounding, round_code};
+use crate::tensor::Planes;
 
 /// Models that a sentence names.
 const NAMED: usize = 4;
 
-/// Every guess that fits; of guesses that contain another that fits, only that.
-pub fn computations(case: &Case) -> Vec<Found> {
-    let Some(mut trial) = Trial::of(case) else {
+/// What [`computations`] tries.
+pub const TRIED: &str = "operands and D the other way round, C left out, added twice or last, a factor \
+                         of the sum, other formats, other roundings, other models";
+
+/// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
+/// operands have a place in it that other ones do not.
+pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
+    if case.replay.kernel.is_some() {
         return Vec::new();
-    };
-    let guesses = [turned, addends, formats, rounding, models];
-    let found = guesses.iter().flat_map(|guess| guess(case, &mut trial));
+    }
+    let tests = [turned, addends, alpha, formats, tf32, rounding, models];
+    let found = tests.iter().flat_map(|test| test(case, trial));
     found.collect()
 }
 
-fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
+pub fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
     |at| replay.elements(at)
 }
 
@@ -32,16 +39,13 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
 }
 
 /// Operands or D the other way round.
-fn turned(case: &Case, trial: &mut Trial) -> Vec<Found> {
+fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
     let mut found = Vec::new();
-    let mut fit = |trial: &Trial, kind, what: &str, change| {
-        found.push(Found {
-            kind,
-            sentence: format!("{what}: {}.", trial.words()),
-            change,
-        });
+    let mut fit = |trial: &Trial, hypothesis, what: &str, ask| {
+        let text = format!("{what}: {}", trial.words());
+        found.push(Found::new(hypothesis, text).asking(ask));
     };
     if m == n && m > 1 {
         let across = |at: &[Element]| {
@@ -59,12 +63,12 @@ fn turned(case: &Case, trial: &mut Trial) -> Vec<Found> {
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
             let reversed = with(case, Problem { a, b, ..problem });
-            let change = match plain && trial.fits(&replayed(&reversed)) {
-                true => Change::Reversed,
-                false => Change::None,
+            let ask = match plain && trial.fits(&replayed(&reversed)) {
+                true => Ask::Reversed,
+                false => Ask::Nothing,
             };
             let what = "D is the transpose of what the model computes";
-            fit(trial, "d_transposed", what, change);
+            fit(trial, Hypothesis::DTransposed, what, ask);
         }
     }
     if problem.scales.is_some() {
@@ -73,12 +77,20 @@ fn turned(case: &Case, trial: &mut Trial) -> Vec<Found> {
     let (a, b) = (problem.a, problem.b);
     let square = [m == k && k > 1, n == k && k > 1];
     let mut alone = false;
-    for (turn, kind, what) in [
-        ([true, false], "a_transposed", "A is taken transposed"),
-        ([false, true], "b_transposed", "B is taken transposed"),
+    for (turn, hypothesis, what) in [
+        (
+            [true, false],
+            Hypothesis::ATransposed,
+            "A is taken transposed",
+        ),
+        (
+            [false, true],
+            Hypothesis::BTransposed,
+            "B is taken transposed",
+        ),
         (
             [true, true],
-            "a_and_b_transposed",
+            Hypothesis::AAndBTransposed,
             "A and B are taken transposed",
         ),
     ] {
@@ -93,7 +105,7 @@ fn turned(case: &Case, trial: &mut Trial) -> Vec<Found> {
         };
         if trial.fits(&replayed(&with(case, problem))) {
             alone = true;
-            fit(trial, kind, what, Change::Transposed(turn));
+            fit(trial, hypothesis, what, Ask::Transposed(turn));
         }
     }
     if square == [true, true] && case.replay.arithmetic.a == case.replay.arithmetic.b {
@@ -106,14 +118,19 @@ fn turned(case: &Case, trial: &mut Trial) -> Vec<Found> {
             },
         );
         if trial.fits(&replayed(&exchanged)) {
-            fit(trial, "exchanged", "D is B times A", Change::Exchanged);
+            fit(
+                trial,
+                Hypothesis::Exchanged,
+                "D is B times A",
+                Ask::Exchanged,
+            );
         }
     }
     found
 }
 
 /// C left out, added twice, or added at another place.
-fn addends(case: &Case, trial: &mut Trial) -> Vec<Found> {
+pub fn addends(case: &Case, trial: &Trial) -> Vec<Found> {
     let Some(c) = case.replay.problem.c else {
         return Vec::new();
     };
@@ -123,35 +140,29 @@ fn addends(case: &Case, trial: &mut Trial) -> Vec<Found> {
     };
     let without = with(case, problem);
     if trial.fits(&replayed(&without)) {
-        return vec![Found {
-            kind: "c_forgotten",
-            sentence: format!("C is left out: {}.", trial.words()),
-            change: Change::WithoutC,
-        }];
+        let text = format!("C is left out: {}", trial.words());
+        return vec![Found::new(Hypothesis::COmitted, text).asking(Ask::WithoutC)];
     }
-    for (way, kind, what) in [
+    for (way, hypothesis, what) in [
         (
             Way::Again,
-            "c_twice",
+            Hypothesis::CTwice,
             "C is added twice, the second time to the finished chain",
         ),
         (
             Way::Doubled,
-            "c_twice",
+            Hypothesis::CTwice,
             "C is added twice, before the products",
         ),
         (
             Way::Last,
-            "c_last",
+            Hypothesis::CAddedLast,
             "C is added to the finished product and rounded to nearest even, not before the products",
         ),
     ] {
         if trial.fits(&|at| addend::elements(&case.replay, c, way, at)) {
-            return vec![Found {
-                kind,
-                sentence: format!("{what}: {}.", trial.words()),
-                change: Change::None,
-            }];
+            let text = format!("{what}: {}", trial.words());
+            return vec![Found::new(hypothesis, text)];
         }
     }
     Vec::new()
@@ -175,7 +186,7 @@ fn mistaken(format: Format) -> Option<Format> {
 }
 
 /// Codes of A, B or both read as another format.
-fn formats(case: &Case, trial: &mut Trial) -> Vec<Found> {
+fn formats(case: &Case, trial: &Trial) -> Vec<Found> {
     let problem = case.replay.problem;
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b];
     for sides in [[true, false], [false, true], [true, true]] {
@@ -218,26 +229,21 @@ fn formats(case: &Case, trial: &mut Trial) -> Vec<Found> {
                 [true, false] => format!("A holds {of_a}"),
                 _ => format!("B holds {of_b}"),
             };
-            return vec![Found {
-                kind: "formats",
-                sentence: format!(
-                    "{what}, not {}: {}.",
-                    match sides {
-                        [true, true] => format!("{} and {}", own[0], own[1]),
-                        [true, false] => own[0].to_string(),
-                        _ => own[1].to_string(),
-                    },
-                    trial.words()
-                ),
-                change: Change::Formats([of_a, of_b]),
-            }];
+            let not = match sides {
+                [true, true] => format!("{} and {}", own[0], own[1]),
+                [true, false] => own[0].to_string(),
+                _ => own[1].to_string(),
+            };
+            let text = format!("{what}, not {not}: {}", trial.words());
+            let found = Found::new(Hypothesis::Formats, text);
+            return vec![found.asking(Ask::Formats([of_a, of_b]))];
         }
     }
     Vec::new()
 }
 
 /// The finished elements rounded to D's format in another way.
-fn rounding(case: &Case, trial: &mut Trial) -> Vec<Found> {
+fn rounding(case: &Case, trial: &Trial) -> Vec<Found> {
     let Some(to) = case.replay.convert_to else {
         return Vec::new();
     };
@@ -257,21 +263,16 @@ fn rounding(case: &Case, trial: &mut Trial) -> Vec<Found> {
             codes.map(round).collect()
         };
         if trial.fits(&rounded) {
-            return vec![Found {
-                kind: "rounding",
-                sentence: format!(
-                    "D is rounded to {to} {how}, not to nearest even: {}.",
-                    trial.words()
-                ),
-                change: Change::None,
-            }];
+            let words = trial.words();
+            let text = format!("D is rounded to {to} {how}, not to nearest even: {words}");
+            return vec![Found::new(Hypothesis::Rounding, text)];
         }
     }
     Vec::new()
 }
 
 /// Another rule of the catalogue.
-fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
+fn models(case: &Case, trial: &Trial) -> Vec<Found> {
     let own = &case.replay;
     let arithmetic = own.arithmetic;
     let problem = own.problem;
@@ -281,7 +282,7 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
             a: &|format| format == arithmetic.a,
             b: &|format| format == arithmetic.b,
             c: &|format| problem.c.is_none() || format == arithmetic.addend(),
-            d: &|format| format == case.given.format(),
+            d: &|format| format == case.replay.format(),
             scale: &|scale| scale == arithmetic.scale,
             k: problem.k,
         },
@@ -333,22 +334,45 @@ fn models(case: &Case, trial: &mut Trial) -> Vec<Found> {
         .collect();
     let too = match others.len() {
         0 => String::new(),
-        1 => format!(" So does {}.", others[0]),
-        n if n <= NAMED => format!(" So do {}.", others.join(", ")),
+        1 => format!(". So does {}", others[0]),
+        n if n <= NAMED => format!(". So do {}", others.join(", ")),
         n => format!(
-            " So do {}, and {} more.",
+            ". So do {}, and {} more",
             others[..NAMED].join(", "),
             n - NAMED
         ),
     };
     let (tested, own) = (trial.words(), words(first, name));
-    vec![Found {
-        kind: "model",
-        sentence: format!("Another unit or accumulation fits, {own}: {tested}.{too}"),
-        change: Change::Model {
-            name: name.clone(),
-            arithmetic: Box::new(first.arithmetic.clone()),
-            convert_to: first.convert_to,
-        },
-    }]
+    let text = format!("Another unit or accumulation fits, {own}: {tested}{too}");
+    let ask = Ask::Model {
+        name: name.clone(),
+        arithmetic: Box::new(first.arithmetic.clone()),
+        convert_to: first.convert_to,
+    };
+    vec![Found::new(Hypothesis::OtherModel, text).asking(ask)]
+}
+
+/// FP32 operands that were rounded to TF32 first, or were not.
+fn tf32(case: &Case, trial: &Trial) -> Vec<Found> {
+    let problem = case.replay.problem;
+    for nearest in [true, false] {
+        let side = |planes: Planes| planes.tensor().with_tf32_rounding(nearest);
+        let (a, b) = (side(problem.a), side(problem.b));
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        let rounded = Problem {
+            a: problem.a.over(&a),
+            b: problem.b.over(&b),
+            ..problem
+        };
+        if trial.fits(&replayed(&with(case, rounded))) {
+            let what = match nearest {
+                true => "A and B are rounded to nearest (ties away) before they are multiplied",
+                false => "A and B are not rounded; the unit ignores their low 13 bits",
+            };
+            let text = format!("{what}: {}", trial.words());
+            let found = Found::new(Hypothesis::Tf32Input, text);
+            return vec![found.asking(Ask::Tf32Nearest(nearest))];
+        }
+    }
+    Vec::new()
 }

@@ -4,9 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Dyadic;
-use super::element::quiet_nan;
-use crate::num::{Class, Format, Target};
+use super::{Class, Dyadic, Format, Target};
 
 /// An exact value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,4 +89,10 @@ impl Serialize for Value {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// The positive quiet NaN without payload.
+pub fn quiet_nan(format: Format) -> u64 {
+    let infinity = format.infinity(false).unwrap_or(0);
+    infinity | 1 << (format.fraction_bits() - 1) << format.ignored_bits()
 }

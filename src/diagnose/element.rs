@@ -2,9 +2,7 @@
 
 use crate::emu::step::{Carried, Formats, Watch};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
-use crate::num::{Class, Format, Unpacked, fma};
-
-use super::{Dyadic, Value};
+use crate::num::{Class, Dyadic, Format, Unpacked, Value, fma, quiet_nan};
 
 /// What one element of D is computed from.
 #[derive(Clone, Debug)]
@@ -225,10 +223,4 @@ impl Element {
         });
         Some((format, result))
     }
-}
-
-/// The positive quiet NaN without payload.
-pub fn quiet_nan(format: Format) -> u64 {
-    let infinity = format.infinity(false).unwrap_or(0);
-    infinity | 1 << (format.fraction_bits() - 1) << format.ignored_bits()
 }
