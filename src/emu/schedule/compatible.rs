@@ -203,14 +203,14 @@ fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
             Parts::Slices { .. } if name == "split" => {}
             Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. } => match grain {
                 None => {}
-                Some(Grain::K(grain)) => whole(&format!("{name}.grain"), *grain)?,
+                Some(Grain::K(grain)) => whole(&format!("{name}.parts.grain"), *grain)?,
                 Some(Grain::ByK(GrainByK { narrow, .. })) => {
-                    whole(&format!("{name}.grain.narrow"), *narrow)?;
+                    whole(&format!("{name}.parts.grain.narrow"), *narrow)?;
                 }
             },
             Parts::Blocks { length, first } => {
-                whole("promotion length", *length)?;
-                first.map_or(Ok(()), |first| whole("promotion first", first))?;
+                whole("inner.parts.length", *length)?;
+                first.map_or(Ok(()), |first| whole("inner.parts.first", first))?;
             }
             _ => {}
         }
