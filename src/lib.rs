@@ -63,3 +63,4 @@ pub mod report;
 pub mod sample;
 pub mod shard;
 pub mod tensor;
+pub mod words;
