@@ -44,6 +44,7 @@
 
 pub mod batch;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
 pub mod diagnose;
@@ -55,6 +56,7 @@ pub mod fuzzing;
 pub mod generate;
 pub mod identify;
 pub mod inspect;
+pub mod interop;
 pub mod io;
 pub mod num;
 pub mod probe;

@@ -179,6 +179,14 @@ impl Tensor {
         Tensor::from_payload(format, shape, payload)
     }
 
+    /// How its elements are stored, in which order, and their bytes.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn parts(&self) -> (Stored, Order, &[u8]) {
+        let bytes = (*self.bytes).as_ref();
+        let end = self.start + self.len() * self.stored.width;
+        (self.stored, self.order, &bytes[self.start..end])
+    }
+
     pub fn format(&self) -> Format {
         self.format
     }

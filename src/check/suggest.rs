@@ -45,7 +45,7 @@ impl Prepared {
             at: finding.at,
             mismatches: finding.mismatches,
             area: finding.place.map(|area| CauseArea {
-                shape: area.shape,
+                shape: area.shape.into(),
                 rows: area.rows,
                 columns: area.columns,
             }),
@@ -54,6 +54,11 @@ impl Prepared {
     }
 
     fn command(&self, ask: &Ask) -> Option<String> {
+        // No command line names what a program holds.
+        let mut sources = self.check.sources();
+        if sources.any(|(_, source)| *source == Source::Memory) {
+            return None;
+        }
         let check = Check {
             scope: Scope::default(),
             naming: Naming::default(),
@@ -128,11 +133,30 @@ impl Prepared {
         Some(check)
     }
 
+    /// What was asked, but for who computes: that makes no difference to the bits.
+    pub(super) fn asked(&self) -> Check {
+        Check {
+            engine: EngineChoice::Fast,
+            ..self.check.clone()
+        }
+    }
+
+    /// The command that asks for it again.
+    pub(super) fn ask_again(&self) -> Option<String> {
+        let mut sources = self.check.sources();
+        let in_memory = sources.any(|(_, source)| *source == Source::Memory);
+        (!in_memory).then(|| shell_line(command_line(Verb::Check, &self.asked())))
+    }
+
     /// The command that explains the first mismatch of a report.
     pub fn explain_command(&self, report: &Report) -> Option<String> {
         let Outcome::Elements { comparison, .. } = &report.outcome else {
             return None;
         };
+        let mut sources = self.check.sources();
+        if sources.any(|(_, source)| *source == Source::Memory) {
+            return None;
+        }
         let first = comparison.first.first()?;
         let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
         let mut words = command_line(Verb::Explain, &self.check);

@@ -72,7 +72,7 @@ impl BatchArgs {
             show::print(|out| batch.github(out))?;
         }
         match batch.verdict {
-            CaseVerdict::Identical => Ok(Ending::Done),
+            CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),
             CaseVerdict::Different => Ok(Ending::Different),
             CaseVerdict::Unjudged => {
                 let (n, all) = (batch.totals.unjudged, batch.totals.cases);

@@ -100,7 +100,7 @@ impl Check {
             annotate(report)?;
         }
         Ok(match report.verdict {
-            Verdict::Identical => Ending::Done,
+            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,
         })
     }

@@ -90,15 +90,6 @@ enum Ending {
     Different,
 }
 
-/// How many cases a manifest has, for the fuzz target.
-///
-/// # Errors
-/// As `batch` says them.
-pub(crate) fn cases_of(manifest: &str) -> Result<usize> {
-    let cases = crate::batch::parsed(manifest, std::path::Path::new("manifest.json"))?;
-    Ok(cases.len())
-}
-
 /// Runs the command line of this process.
 ///
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.

@@ -162,7 +162,7 @@ fn trace(prepared: &Prepared, report: &Report) -> Result<Option<String>> {
     };
     let explanation = said(prepared.explain(&first.index, Wish::default()))?;
     said(prepared.confirm_unchanged())?;
-    let mut plain = anstream::StripStream::new(Vec::new());
-    explain::write(&explanation, &mut plain)?;
-    Ok(Some(String::from_utf8(plain.into_inner())?))
+    let mut text = Vec::new();
+    explain::write(&explanation, &mut text)?;
+    Ok(Some(String::from_utf8(strip_ansi_escapes::strip(text))?))
 }

@@ -156,7 +156,7 @@ impl Merge {
             show::print(|out| Text.export(&report, out))?;
         }
         Ok(match report.verdict {
-            Verdict::Identical => Ending::Done,
+            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,
         })
     }

@@ -25,6 +25,8 @@ pub const SCHEMA: &str = "tcverify.architecture/1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
+    /// A file that is not the catalogue's says so; nobody has looked.
+    Claimed,
     /// Concluded from other facts; nobody has published or measured it.
     Inferred,
     /// Published; no captured result that we replay would fail if it were otherwise.
@@ -36,6 +38,7 @@ pub enum Evidence {
 impl std::fmt::Display for Evidence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
+            Evidence::Claimed => "claimed",
             Evidence::Inferred => "inferred",
             Evidence::Literature => "literature",
             Evidence::Hardware => "hardware",

@@ -74,6 +74,8 @@ pub struct KernelTrace {
 /// What is to be explained.
 pub struct Question<'a> {
     pub choice: &'a Choice<'a>,
+    /// The file that describes the model, if it is not the catalogue's, and its SHA-256.
+    pub file: Option<(String, String)>,
     pub problem: &'a Problem<'a>,
     pub product: Product,
     /// In D's shape, inside it.
@@ -175,7 +177,7 @@ impl Question<'_> {
         Explanation {
             schema: SCHEMA,
             tool: Tool::default(),
-            model: Model::of(self.choice),
+            model: Model::of(self.choice, self.file.clone()),
             product: self.product,
             place: None,
             index: self.index,
@@ -237,7 +239,7 @@ impl Question<'_> {
         Explanation {
             schema: SCHEMA,
             tool: Tool::default(),
-            model: Model::of(self.choice),
+            model: Model::of(self.choice, self.file.clone()),
             product: self.product,
             place: self.choice.layout().map(|layout| {
                 let [.., row, column] = self.index[..] else {

@@ -56,9 +56,10 @@ pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match crate::cli::cases_of(text) {
-        Ok(count) => assert_eq!(crate::cli::cases_of(text).ok(), Some(count)),
-        Err(error) => sentence(&format!("{error:#}")),
+    let cases = || crate::batch::parsed(text, "manifest.json".as_ref());
+    match cases() {
+        Ok(found) => assert_eq!(cases().map(|again| again.len()).ok(), Some(found.len())),
+        Err(error) => sentence(&error.to_string()),
     }
 }
 

@@ -37,7 +37,7 @@ impl Policy {
 }
 
 /// One differing element.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     pub index: Vec<usize>,
     /// Code in hexadecimal, as wide as the format.
@@ -52,14 +52,14 @@ pub struct Mismatch {
 }
 
 /// The largest distance and the first element that has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Largest {
     pub ulp: i128,
     pub index: Vec<usize>,
 }
 
 /// How many elements lie `from` to `to` representable numbers apart, in either direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     pub from: u128,
     pub to: u128,
@@ -67,7 +67,7 @@ pub struct Bucket {
 }
 
 /// The outcome of comparing D with its replay.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Those that were compared.
     pub elements: u64,
@@ -311,7 +311,7 @@ impl<'a> Differ<'a> {
             columns_touched: self.columns_touched.iter().filter(touched).count() as u64,
             units: self.units.map(|(layout, counts)| Units {
                 layout,
-                unit: layout.unit(),
+                unit: layout.unit().into(),
                 counts: counts.into_iter().map(AtomicU64::into_inner).collect(),
             }),
             classes: found.classes,

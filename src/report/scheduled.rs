@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::emu::Evidence;
 use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
 use crate::num::{Format, decimal};
 
 /// How the kernel chained the instruction, and how that is known.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scheduled {
     pub name: String,
     pub title: String,
@@ -23,36 +23,36 @@ pub struct Scheduled {
     pub constants: Vec<ScheduledConstant>,
     /// Citations by the keys used in `constants`.
     pub sources: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
 }
 
 /// A constant of the spec.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScheduledConstant {
     pub name: String,
     pub value: serde_json::Value,
     /// The option that gave it. Otherwise the schedule's file did, which says how it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 /// Numbers of one product, as f32.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Factors {
     pub alpha: Factor,
     pub beta: Factor,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_result: Option<Factor>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Factor {
     pub code: String,
     pub value: String,
