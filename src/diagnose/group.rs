@@ -175,15 +175,15 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
         }
     }
     rest.sort_unstable();
+    if let Some(shape) = lattice(&rest, size) {
+        groups.push(Group::new(shape, std::mem::take(&mut rest)));
+    }
     for side in [0, 1] {
         let (lines, others) = take_lines(rest, side, size);
         groups.extend(lines);
         rest = others;
     }
     join_lines(&mut groups);
-    if let Some(shape) = lattice(&rest, size) {
-        groups.push(Group::new(shape, std::mem::take(&mut rest)));
-    }
     let elements: u64 = rest.iter().map(Stack::area).sum();
     match elements {
         0 => {}
@@ -480,7 +480,8 @@ fn lattice(stacks: &[Stack], size: Size) -> Option<Shape> {
     let bound = Group::new(Shape::Scattered, stacks.to_vec());
     let points = |[from, to]: [usize; 2], every: usize| ((to - 1 - from) / every + 1) as u64;
     let all = points(bound.rows, down).saturating_mul(points(bound.columns, across));
-    let regular = down * across >= 4 && 2 * elements >= all;
+    let wide = bound.rows[1] - bound.rows[0] > 1 && bound.columns[1] - bound.columns[0] > 1;
+    let regular = wide && down > 1 && across > 1 && 2 * elements >= all;
     let shape = Shape::Lattice {
         every: [down, across],
         first: [row, column],

@@ -7,6 +7,7 @@
 
 mod addend;
 mod alpha;
+mod by_group;
 mod components;
 mod computed;
 mod element;
@@ -34,7 +35,8 @@ use crate::num::Format;
 use crate::random::mix;
 use crate::report::{Comparison, Policy, Spread};
 use crate::tensor::Tensor;
-use group::{Shape, Size, groups};
+use by_group::by_group;
+use group::Size;
 use trial::{Stored, Trial, Work};
 
 /// Matching elements that computations are tested on where few mismatches tell them apart.
@@ -42,9 +44,6 @@ const CONTROLS: usize = 1024;
 
 /// Mismatches of a group that hypotheses are tested on.
 const SAMPLE: usize = 64;
-
-/// Groups that are told.
-const TOLD: usize = 16;
 
 /// A comparison that found differences.
 #[derive(Clone, Copy)]
@@ -239,62 +238,6 @@ fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         found = narrow::narrow(case, computing, scheduling);
     }
     found
-}
-
-/// What every group of mismatches may come from.
-fn by_group(
-    case: &Case,
-    controls: &[Stored],
-    [computing, scheduling]: [&Work; 2],
-    tried: &mut Vec<&'static str>,
-) -> Vec<Finding> {
-    let stacks = match &case.spread.stacks {
-        Some(stacks) if !stacks.is_empty() => stacks,
-        _ => return Vec::new(),
-    };
-    let size = case.size();
-    let mut groups = groups(stacks, size);
-    // What lies where in a part says nothing about all of D.
-    if !case.is_whole() {
-        groups.retain(|group| group.shape == Shape::Element);
-    }
-    tried.push(local::TRIED);
-    let only = groups.len() == 1 && groups[0].mismatches == case.comparison.mismatches;
-    let mut findings = Vec::new();
-    for group in groups.iter().take(TOLD) {
-        let area = Area {
-            shape: group.shape.name(),
-            rows: group.rows,
-            columns: group.columns,
-        };
-        let found = |kind: String, text: String, found: Option<Found>| Finding {
-            kind,
-            sentence: format!("{}.", capital(&text)),
-            at: found.as_ref().map_or(Vec::new(), |found| found.at.clone()),
-            // What would be asked for all of D holds for a part.
-            ask: Ask::Nothing,
-            mismatches: group.mismatches,
-            place: (!only).then(|| area.clone()),
-        };
-        let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
-        if let [] = faults[..] {
-            let alone = place::alone(group, size, only);
-            findings.extend(alone.map(|text| found(group.shape.name().into(), text, None)));
-            continue;
-        }
-        for fault in faults {
-            let text = match fault.placed {
-                true => fault.found.text.clone(),
-                false => format!("{}: {}", place::place(group, size), fault.found.text),
-            };
-            findings.push(found(
-                fault.found.hypothesis.name(),
-                text,
-                Some(fault.found),
-            ));
-        }
-    }
-    findings
 }
 
 fn capital(text: &str) -> String {

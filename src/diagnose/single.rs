@@ -63,8 +63,8 @@ impl Single<'_> {
             match chain.element.k() <= LONGEST {
                 true => found.extend(self.faults()),
                 false => skipped.push(format!(
-                    "a chain that stopped early, a missing step, a missing or flipped product: K is {}, \
-                     and they are tried up to {LONGEST}",
+                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit \
+                     of A or B: K is {}, and they are tried up to {LONGEST}",
                     chain.element.k()
                 )),
             }
@@ -77,7 +77,10 @@ impl Single<'_> {
         tried.push("a flipped bit, fewer bits");
         self.inputs(&mut found, &mut skipped);
         self.neighbours(&mut found, &mut skipped);
-        tried.push("a flipped bit of A, B or C, rows and columns nearby");
+        match self.is_narrow() {
+            true => tried.push("a flipped bit of C"),
+            false => tried.push("a flipped bit of A, B or C, rows and columns nearby"),
+        }
         if let Some(chain) = &self.chain {
             self.references(chain, &mut found);
             self.other_models(chain, &mut found);
@@ -354,13 +357,15 @@ impl Single<'_> {
     fn inputs(&self, found: &mut Vec<Found>, skipped: &mut Vec<String>) {
         let replay = self.replay;
         let problem = &replay.problem;
-        if self.is_narrow() || replay.arithmetic.scale.is_some() || problem.k > LONGEST {
-            let why = match self.is_narrow() {
-                true => "D has so few bits that some always fit",
-                false => "K is long, or operands have scales",
-            };
+        let why = match () {
+            () if self.is_narrow() => Some("D has so few bits that some always fit"),
+            () if replay.arithmetic.scale.is_some() => Some("operands have scales"),
+            () if problem.k > LONGEST && self.chain.is_none() => Some("K is too long"),
+            () => None,
+        };
+        if let Some(why) = why {
             skipped.push(format!("a flipped bit of A or B: {why}"));
-        } else {
+        } else if problem.k <= LONGEST {
             let stored = Stored {
                 at: self.at,
                 given: self.given.code,
@@ -516,7 +521,9 @@ impl Single<'_> {
                 names.push(guess.map_or("one chain, without a schedule".into(), |g| g.options));
             }
         }
-        if count == 0 || self.reproduced.code == self.given.code {
+        // Kernels that add C last are no others.
+        let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
+        if count == 0 || found.iter().any(last) {
             return;
         }
         let more = match count - names.len() {
