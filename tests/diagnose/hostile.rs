@@ -141,7 +141,7 @@ fn parts_say_the_same() {
     let mut parts = String::new();
     for i in 0..5 {
         folder
-            .tcverify(&format!("shard run plan.json --shard {i} -o part{i}.json"))
+            .tcverify(&format!("shard run plan.json {i} -o part{i}.json"))
             .expect(1);
         parts += &format!(" part{i}.json");
     }

@@ -28,7 +28,7 @@ fn an_honest_split_is_no_flipped_bit() {
     for schedule in [
         "--schedule cutlass-splitk-parallel --split-k 2",
         "--schedule cublas-sliced",
-        "--schedule cublas-workspace --split-k 3",
+        "--schedule cutlass-splitk-parallel --split-k 4",
     ] {
         let folder = lone(schedule);
         let check = format!("{PLAIN} d.npy");
