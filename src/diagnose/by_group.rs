@@ -45,7 +45,7 @@ pub fn by_group(
             place: (!only).then(|| area.clone()),
         };
         let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
-        if let [] = faults[..] {
+        if faults.is_empty() {
             let alone = place::alone(group, size, only);
             findings.extend(alone.map(|text| found(group.shape.name().into(), text, None)));
             continue;
