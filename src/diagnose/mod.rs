@@ -1,7 +1,7 @@
 //! What a D that differs may come from: hypotheses that are told only if they give the very bits of D on
 //! every element they were tested on.
 //!
-//! First one computation for all of D ([`computed`], [`schedule`]), replayed on a sample of elements that
+//! First one computation for all of D (`computed`, `schedule`), replayed on a sample of elements that
 //! differ and of elements that do not. If none fits, mismatches are put into groups (`group`), and each
 //! group is asked for faults of its own (`local`). `explain` asks the same of one element (`single`).
 
@@ -26,6 +26,8 @@ mod schedule;
 mod single;
 mod stored;
 mod trial;
+
+use std::collections::HashSet;
 
 pub use element::{Change, Element};
 pub use hypothesis::{Ask, Found, Hypothesis};
@@ -145,9 +147,10 @@ impl Case<'_> {
     fn controls(&self) -> Vec<Stored> {
         let n = self.replay.problem.n;
         let spread = self.spread;
-        let known = spread.equal.iter();
-        let known = known.map(|seen| self.stored([seen.position / n, seen.position % n]));
-        let mut controls: Vec<Stored> = known.collect();
+        let mut known: HashSet<usize> = spread.equal.iter().map(|seen| seen.position).collect();
+        let equal = spread.equal.iter();
+        let equal = equal.map(|seen| self.stored([seen.position / n, seen.position % n]));
+        let mut controls: Vec<Stored> = equal.collect();
         let few = self.comparison.mismatches <= SAMPLE as u64;
         let Some(stacks) = spread.stacks.as_ref().filter(|_| few && self.is_whole()) else {
             return controls;
@@ -164,7 +167,8 @@ impl Case<'_> {
             let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
             let differs =
                 |s: &crate::report::Stack| inside(row, s.rows) && inside(column, s.columns);
-            if (position as u64) < all && !stacks.iter().any(differs) {
+            let new = known.insert(position);
+            if new && (position as u64) < all && !stacks.iter().any(differs) {
                 controls.push(self.stored([row, column]));
             }
         }
