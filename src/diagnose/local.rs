@@ -263,7 +263,8 @@ fn element(
         given: Number::new(format, stored.given),
     };
     let found = single
-        .c_flipped()
+        .c_elsewhere_first()
+        .or_else(|| single.c_flipped())
         .or_else(|| single.faults().into_iter().next())?;
     Some(Fault {
         found,

@@ -1,12 +1,13 @@
 //! What a D that differs may come from: hypotheses that are told only if they give the very bits of D on
 //! every element they were tested on.
 //!
-//! First one computation for all of D ([`computed`], [`schedule`]), replayed on a sample of elements that
+//! First one computation for all of D (`computed`, `schedule`), replayed on a sample of elements that
 //! differ and of elements that do not. If none fits, mismatches are put into groups (`group`), and each
 //! group is asked for faults of its own (`local`). `explain` asks the same of one element (`single`).
 
 mod addend;
 mod alpha;
+mod by_group;
 mod components;
 mod computed;
 mod element;
@@ -14,15 +15,19 @@ mod estimate;
 mod group;
 mod hypothesis;
 mod inputs;
+mod lines;
 mod local;
 mod moved;
 mod narrow;
+mod nearby;
 mod partial;
 mod place;
 mod schedule;
 mod single;
 mod stored;
 mod trial;
+
+use std::collections::HashSet;
 
 pub use element::{Change, Element};
 pub use hypothesis::{Ask, Found, Hypothesis};
@@ -34,7 +39,8 @@ use crate::num::Format;
 use crate::random::mix;
 use crate::report::{Comparison, Policy, Spread};
 use crate::tensor::Tensor;
-use group::{Shape, Size, groups};
+use by_group::by_group;
+use group::Size;
 use trial::{Stored, Trial, Work};
 
 /// Matching elements that computations are tested on where few mismatches tell them apart.
@@ -42,9 +48,6 @@ const CONTROLS: usize = 1024;
 
 /// Mismatches of a group that hypotheses are tested on.
 const SAMPLE: usize = 64;
-
-/// Groups that are told.
-const TOLD: usize = 16;
 
 /// A comparison that found differences.
 #[derive(Clone, Copy)]
@@ -144,9 +147,10 @@ impl Case<'_> {
     fn controls(&self) -> Vec<Stored> {
         let n = self.replay.problem.n;
         let spread = self.spread;
-        let known = spread.equal.iter();
-        let known = known.map(|seen| self.stored([seen.position / n, seen.position % n]));
-        let mut controls: Vec<Stored> = known.collect();
+        let mut known: HashSet<usize> = spread.equal.iter().map(|seen| seen.position).collect();
+        let equal = spread.equal.iter();
+        let equal = equal.map(|seen| self.stored([seen.position / n, seen.position % n]));
+        let mut controls: Vec<Stored> = equal.collect();
         let few = self.comparison.mismatches <= SAMPLE as u64;
         let Some(stacks) = spread.stacks.as_ref().filter(|_| few && self.is_whole()) else {
             return controls;
@@ -163,7 +167,8 @@ impl Case<'_> {
             let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
             let differs =
                 |s: &crate::report::Stack| inside(row, s.rows) && inside(column, s.columns);
-            if (position as u64) < all && !stacks.iter().any(differs) {
+            let new = known.insert(position);
+            if new && (position as u64) < all && !stacks.iter().any(differs) {
                 controls.push(self.stored([row, column]));
             }
         }
@@ -239,62 +244,6 @@ fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         found = narrow::narrow(case, computing, scheduling);
     }
     found
-}
-
-/// What every group of mismatches may come from.
-fn by_group(
-    case: &Case,
-    controls: &[Stored],
-    [computing, scheduling]: [&Work; 2],
-    tried: &mut Vec<&'static str>,
-) -> Vec<Finding> {
-    let stacks = match &case.spread.stacks {
-        Some(stacks) if !stacks.is_empty() => stacks,
-        _ => return Vec::new(),
-    };
-    let size = case.size();
-    let mut groups = groups(stacks, size);
-    // What lies where in a part says nothing about all of D.
-    if !case.is_whole() {
-        groups.retain(|group| group.shape == Shape::Element);
-    }
-    tried.push(local::TRIED);
-    let only = groups.len() == 1 && groups[0].mismatches == case.comparison.mismatches;
-    let mut findings = Vec::new();
-    for group in groups.iter().take(TOLD) {
-        let area = Area {
-            shape: group.shape.name(),
-            rows: group.rows,
-            columns: group.columns,
-        };
-        let found = |kind: String, text: String, found: Option<Found>| Finding {
-            kind,
-            sentence: format!("{}.", capital(&text)),
-            at: found.as_ref().map_or(Vec::new(), |found| found.at.clone()),
-            // What would be asked for all of D holds for a part.
-            ask: Ask::Nothing,
-            mismatches: group.mismatches,
-            place: (!only).then(|| area.clone()),
-        };
-        let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
-        if let [] = faults[..] {
-            let alone = place::alone(group, size, only);
-            findings.extend(alone.map(|text| found(group.shape.name().into(), text, None)));
-            continue;
-        }
-        for fault in faults {
-            let text = match fault.placed {
-                true => fault.found.text.clone(),
-                false => format!("{}: {}", place::place(group, size), fault.found.text),
-            };
-            findings.push(found(
-                fault.found.hypothesis.name(),
-                text,
-                Some(fault.found),
-            ));
-        }
-    }
-    findings
 }
 
 fn capital(text: &str) -> String {

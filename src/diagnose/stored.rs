@@ -13,6 +13,9 @@ pub const TRIED: &str = "elements that are +0 or all alike, a flipped bit, NaN p
 /// Elements of an area that are all looked at.
 const LOOKED_AT: u64 = 1 << 20;
 
+/// Elements of a larger one, or of what has no area, that are.
+const SOME: usize = 1024;
+
 /// NaNs of other bits, or zeros of the other sign, and nothing else.
 pub fn specials(case: &Case) -> Option<Found> {
     let c = case.comparison;
@@ -49,7 +52,14 @@ pub fn all_alike(case: &Case) -> Option<Found> {
         0 => Hypothesis::Unwritten,
         _ => Hypothesis::Constant,
     };
-    let text = of_code("every element of D", case.replay.format(), first);
+    let what = match step {
+        1 => "every element of D".to_owned(),
+        _ => format!(
+            "every one of {} tested elements of D",
+            grouped(all / step as u64)
+        ),
+    };
+    let text = of_code(&what, case.replay.format(), first);
     same.then(|| Found::new(hypothesis, text))
 }
 
@@ -76,14 +86,22 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     let first = group.sample(1);
     let code = case.stored(*first.first()?).given;
     let same = |at: [usize; 2]| case.stored(at).given == code;
-    if area > LOOKED_AT || !whole {
-        if !group.sample(1024).into_iter().all(same) {
-            return None;
-        }
-    } else if !area_of(case, group).all(same) {
+    let looked_at = match area > LOOKED_AT || !whole {
+        true => group.sample(SOME),
+        false => Vec::new(),
+    };
+    let alike = match looked_at.is_empty() {
+        true => area_of(case, group).all(same),
+        false => looked_at.iter().copied().all(same),
+    };
+    if !alike {
         return None;
     }
-    let text = of_code("every element", case.replay.format(), code);
+    let what = match looked_at.len() {
+        SOME => format!("every one of {} tested elements", grouped(SOME as u64)),
+        _ => "every element".to_owned(),
+    };
+    let text = of_code(&what, case.replay.format(), code);
     // The same number of a few is no sign of anything.
     match code {
         0 => Some(Found::new(Hypothesis::Unwritten, text)),

@@ -8,7 +8,7 @@ const PLAIN: &str = "--arch a100 --dtype bf16 --d-dtype bf16 a.npy b.npy";
 /// A BF16 D of which the schedule makes exactly one element another than the plain chain does.
 fn lone(schedule: &str) -> Folder {
     for seed in 0..200 {
-        let folder = folder("bf16", [12, 12, 256], 1000 + 10 * seed);
+        let folder = folder("bf16", [64, 64, 256], 1000 + 10 * seed);
         replay(&folder, PLAIN, "plain.npy");
         replay(
             &folder,
@@ -28,7 +28,7 @@ fn an_honest_split_is_no_flipped_bit() {
     for schedule in [
         "--schedule cutlass-splitk-parallel --split-k 2",
         "--schedule cublas-sliced",
-        "--schedule cublas-workspace --split-k 3",
+        "--schedule cutlass-splitk-parallel --split-k 4",
     ] {
         let folder = lone(schedule);
         let check = format!("{PLAIN} d.npy");
@@ -75,4 +75,28 @@ fn a_flipped_bit_of_many() {
     d[1000] ^= 1;
     save(&folder, "<f4", &[64, 64], 4, &d);
     first(&folder, &format!("{plain} d.npy"), "bit_flipped");
+}
+
+/// A tile of zeros does not hide that the rest is an honest split.
+#[test]
+fn a_tile_beside_an_honest_split() {
+    let folder = lone("--schedule cutlass-splitk-parallel --split-k 2");
+    let d = codes(&folder, "d.npy", 2);
+    replay(&folder, PLAIN, "plain.npy");
+    let plain = codes(&folder, "plain.npy", 2);
+    let other = (0..4096).find(|&at| d[at] != plain[at]).unwrap();
+    // Another corner than that of the lone mismatch.
+    let (top, left) = (other / 64 < 32, other % 64 < 32);
+    let in_tile = |at: usize| (at / 64 < 32) != top && (at % 64 < 32) != left;
+    let d: Vec<u64> = (0..4096)
+        .map(|at| if in_tile(at) { 0 } else { d[at] })
+        .collect();
+    put(&folder, "d.npy", "d.npy", 2, &d);
+    let causes = causes(&folder, &format!("{PLAIN} d.npy"));
+    assert_eq!(
+        kinds(&causes),
+        ["unwritten", "other_schedule"],
+        "{causes:#?}"
+    );
+    says(&causes[1], "One element elsewhere: ");
 }

@@ -24,14 +24,31 @@ fn a_d_that_was_widened() {
         let cause = first(&folder, check, "rounded_narrower");
         says(&cause, &format!("pass --d-dtype {narrow}"));
         assert!(cause["command"].is_string());
-        // Of another unit, which the command names with it.
-        let cause = first(
-            &folder,
-            &check.replace("h100", "ieee-fma"),
-            "rounded_narrower",
-        );
-        says(&cause, "hopper");
     }
+}
+
+/// Of another accumulator, which the command names with it.
+#[test]
+fn a_d_that_was_widened_and_of_another_model() {
+    let folder = folder("fp16", [32, 40, 96], 7);
+    replay(
+        &folder,
+        "--arch a100 --dtype fp16 --acc f16 a.npy b.npy",
+        "d16.npy",
+    );
+    let widen = |&code: &u64| half::f16::from_bits(code as u16).to_f32().to_bits().into();
+    let d: Vec<u64> = codes(&folder, "d16.npy", 2).iter().map(widen).collect();
+    save(&folder, "<f4", &[32, 40], 4, &d);
+    let cause = first(
+        &folder,
+        "--arch a100 --dtype fp16 a.npy b.npy d.npy",
+        "rounded_narrower",
+    );
+    says(
+        &cause,
+        "pass --d-dtype fp16. Another unit or accumulation fits, ampere mma (-> fp16)",
+    );
+    assert!(cause["command"].is_string());
 }
 
 /// FP32 that is no narrower format's, but for one element.
@@ -40,8 +57,8 @@ fn nearly_widened() {
     let folder = folder("bf16", [32, 40, 96], 7);
     replay(&folder, "--arch h100 --dtype bf16 a.npy b.npy", "d32.npy");
     let d = codes(&folder, "d32.npy", 4);
-    // 17 of 32 bits kept: not BF16.
-    let d: Vec<u64> = d.iter().map(|code| code & !0x7fff).collect();
+    // 11 bits of the fraction kept: one more than FP16 has.
+    let d: Vec<u64> = d.iter().map(|code| code & !0xfff).collect();
     save(&folder, "<f4", &[32, 40], 4, &d);
     let causes = causes(&folder, "--arch h100 --dtype bf16 a.npy b.npy d.npy");
     assert_eq!(kinds(&causes), [""; 0]);

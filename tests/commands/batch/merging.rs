@@ -74,7 +74,7 @@ fn differences_and_their_causes_are_merged() {
     );
     let report = String::from_utf8(folder.read("merged.json")).unwrap();
     assert!(
-        report.contains("flipped_bit"),
+        report.contains("bit_flipped"),
         "a cause that only the whole shows"
     );
     merged(
