@@ -11,7 +11,7 @@ use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
 use crate::generate::{Role, Spec};
 use crate::io::npy::Descr;
-use crate::io::{Source, file_sha256, payload_sha256};
+use crate::io::{Files, Source, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits, Product};
 use crate::tensor::{Planes, Tensor};
@@ -119,7 +119,7 @@ pub fn open(path: &Path, format: Format, role: Role) -> Result<Source> {
     let spec = path.to_str().and_then(Spec::parse).transpose();
     match spec.map_err(anyhow::Error::msg)? {
         None => Ok(Source::open(path)?),
-        Some(spec) => Ok(Source::made(path, &spec.tensor(format, role))),
+        Some(spec) => Ok(Files::default().generated(path, &spec, format, role)?),
     }
 }
 
