@@ -185,6 +185,11 @@ impl MappedFile {
         !matches!(self.bytes, Bytes::Mapped(_))
     }
 
+    /// Whether it is held as [`Privacy::Auto`] would have it where there is room.
+    pub(super) fn is_kept_rightly(&self) -> bool {
+        self.is_private() || self.bytes().len() as u64 > PRIVATE_BYTES
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

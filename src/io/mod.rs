@@ -15,7 +15,7 @@ mod source;
 mod stream;
 mod temporary;
 
-pub use container::Container;
+pub use container::{Container, on_disk};
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use files::Files;

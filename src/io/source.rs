@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::npy::{Header, write_header};
+use super::npy::{Header, write_header, write_npy};
 use super::{FileError, Files, MappedFile};
 use crate::generate::{Role, Spec};
 use crate::memory::{Memory, MemoryError};
@@ -65,6 +65,15 @@ impl Source {
         let header = Header::parse(block.as_ref()).expect("what was written is read");
         let file = Arc::new(MappedFile::of_block(name, block));
         Ok(Source::new(name.to_owned(), file.clone(), file, header))
+    }
+
+    /// A tensor that stands for a file of this name.
+    pub fn made(name: &Path, tensor: &Tensor) -> Source {
+        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
+        write_npy(tensor, &mut bytes).expect("memory takes everything");
+        let header = Header::parse(&bytes).expect("what was written is read");
+        let file = Arc::new(MappedFile::made(name, bytes));
+        Source::new(name.to_owned(), file.clone(), file, header)
     }
 
     /// Under the path as it was typed.

@@ -8,7 +8,7 @@ mod npz;
 mod safetensors;
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use naming::split;
@@ -223,6 +223,11 @@ impl Contents {
             _ => Contents::Npy(Header::parse(bytes)?),
         })
     }
+}
+
+/// The file that a path names, without the name of an array in it.
+pub fn on_disk(path: &Path) -> PathBuf {
+    split(path).map_or_else(|_| path.to_owned(), |(file, _)| file)
 }
 
 /// Text from a file, fit for a message.
