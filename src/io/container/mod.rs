@@ -127,7 +127,7 @@ impl Container {
         let (header, bytes) = read.map_err(|fault| FileError {
             path: path.to_owned(),
             array: self.name(array).map(str::to_owned),
-            fault,
+            fault: Box::new(fault),
         })?;
         Ok(Source::new(label, self.file.clone(), bytes, header))
     }
