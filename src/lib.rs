@@ -65,3 +65,4 @@ pub mod report;
 pub mod sample;
 pub mod shard;
 pub mod tensor;
+pub mod words;

@@ -7,7 +7,7 @@ use super::prepare::Tensors;
 use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
-use super::words::{Tf32Input, Word};
+use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
 use crate::generate::Role;
@@ -16,6 +16,7 @@ use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
 use crate::tensor::{Planes, Tensor};
+use crate::words::Word;
 
 /// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
 pub type Rows = Option<Range<usize>>;
@@ -239,7 +240,7 @@ impl Arrays {
         };
         // Stored transposed, rows do not lie together.
         let a_rows = if operands.transpose_a { &None } else { rows };
-        let parts = schedule.recipe().passes.is_some();
+        let parts = schedule.spec().split_terms.is_some();
         let how = operands.tf32_input;
         let arrays = Arrays {
             scales,
@@ -292,7 +293,7 @@ impl Arrays {
         if let Some(bias) = &self.bias {
             values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
         }
-        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.recipe().scales) {
+        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
             let scales = [a.planes(transpose_a), b.planes(transpose_b)];
             values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
         }
@@ -345,7 +346,7 @@ impl Operands {
                 let reason = format!("{said} is for TF32 and XF32 operands; these are {a} and {b}");
                 return Err(CheckError::request("tf32_input", reason));
             }
-            if schedule.recipe().passes.is_some() {
+            if schedule.spec().split_terms.is_some() {
                 let reason = format!(
                     "{said}: schedule {} multiplies parts of FP32 operands that together have all their bits, \
                      so there are none to round or refuse",

@@ -49,7 +49,7 @@ impl Prepared {
             schema: COMMITMENT.to_owned(),
             model_sha256: hash(self.model.arithmetic.sha256()),
             schedule: self.kernel().map(|kernel| CommittedSchedule {
-                sha256: hash(kernel.recipe.sha256()),
+                sha256: hash(kernel.spec.sha256()),
                 alpha: format!("{:08x}", kernel.values.alpha),
                 beta: format!("{:08x}", kernel.values.beta),
             }),

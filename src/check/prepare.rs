@@ -185,7 +185,7 @@ impl Prepared {
 
     /// What stands between the instruction and D.
     pub fn kernel(&self) -> Option<Kernel<'_>> {
-        let kernel = || Kernel::new(self.scheduling.recipe(), &self.values, &self.problem());
+        let kernel = || Kernel::new(self.scheduling.spec(), &self.values, &self.problem());
         self.scheduled.then(kernel)
     }
 

@@ -7,11 +7,12 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::check::{
-    Check, CheckError, EngineChoice, F32, Fields, PartialsChoice, ResidueChoice, Source,
-    SplitChoice, Strictness, Tf32Input, Word, option,
+    Check, CheckError, EngineChoice, Fields, Source, Strictness, Tf32Input, option,
 };
+use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
 use crate::emu::{Engine, Platform};
-use crate::num::Format;
+use crate::num::{F32, Format};
+use crate::words::Word;
 
 /// Which arithmetic.
 #[derive(Args, Clone)]
@@ -135,9 +136,21 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// How slices come together, where the schedule has none
+    /// How K is divided and slices come together, where the schedule does not divide it
     #[arg(long, value_name = "HOW", value_parser = word::<SplitChoice>())]
     split: Option<SplitChoice>,
+
+    /// What slices are multiples of, where those are not whole tiles
+    #[arg(long, value_name = "K")]
+    grain: Option<usize>,
+
+    /// In which order the sums of slices are added
+    #[arg(long, value_name = "ORDER", value_parser = word::<OrderChoice>())]
+    sum_order: Option<OrderChoice>,
+
+    /// Products of an instruction, where those are fewer than the unit adds in one step
+    #[arg(long, value_name = "K")]
+    instruction_k: Option<usize>,
 
     /// What a workspace keeps partial sums in: f32, or D's format
     #[arg(long, value_name = "FORMAT", value_parser = word::<PartialsChoice>())]
@@ -159,6 +172,10 @@ pub struct ScheduleArgs {
     /// 1 where the schedule has an epilogue)
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     beta: Option<F32>,
+
+    /// FP8 results are multiplied with this in f32 before they are rounded, if the schedule's kernel does so
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    scale_result: Option<F32>,
 
     /// One number for every column of D, added in f32 before the result is rounded
     #[arg(long, value_name = "BIAS.npy")]
@@ -208,13 +225,17 @@ impl ProductArgs {
             schedule_file: schedule.schedule_file.clone(),
             tile_k: schedule.tile_k,
             residue: schedule.residue,
+            instruction_k: schedule.instruction_k,
             split_k: schedule.split_k,
             split: schedule.split,
+            grain: schedule.grain,
             partials: schedule.partials,
+            sum_order: schedule.sum_order,
             workers: schedule.workers,
             promote: parsed("promote", promote)?,
             alpha: schedule.alpha,
             beta: schedule.beta,
+            scale_result: schedule.scale_result,
             bias: source("bias", schedule.bias.as_deref())?,
             bias_dtype: schedule.bias_dtype,
             a: source("a", Some(&operands.a))?,

@@ -3,7 +3,7 @@
 use super::estimate::value;
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::emu::schedule::{Addend, Kernel, Recipe, Values};
+use crate::emu::schedule::{Addend, Kernel, ScheduleSpec, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
 
@@ -16,15 +16,15 @@ pub fn alpha(case: &Case, trial: &Trial) -> Vec<Found> {
     if arithmetic.accumulator != Format::Fp32 {
         return Vec::new();
     }
-    let recipe = Recipe {
+    let spec = ScheduleSpec {
         addend: match problem.c {
             Some(_) => Addend::Epilogue,
             None => Addend::Start,
         },
-        ..Recipe::plain()
+        ..ScheduleSpec::plain()
     };
-    let suits = Kernel::suits(&recipe, arithmetic, &problem, replay.format());
-    if recipe.check().is_err() || suits.is_err() {
+    let compatible = Kernel::check_compatible(&spec, arithmetic, &problem, replay.format());
+    if spec.validate().is_err() || compatible.is_err() {
         return Vec::new();
     }
     let Some(range) = range(case, trial) else {
@@ -33,7 +33,7 @@ pub fn alpha(case: &Case, trial: &Trial) -> Vec<Found> {
     for alpha in numbers(range) {
         let mut values = Values::default();
         values.alpha = alpha.to_bits();
-        let kernel = Some(Kernel::new(&recipe, &values, &problem));
+        let kernel = Some(Kernel::new(&spec, &values, &problem));
         let scaled = Replay { kernel, ..replay };
         if alpha != 1.0 && trial.fits(&|at: &[Element]| scaled.elements(at)) {
             let words = trial.words();

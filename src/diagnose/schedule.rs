@@ -2,7 +2,9 @@
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::emu::schedule::{Kernel, Partials, Recipe, Residue, Split, Values};
+use crate::emu::schedule::{
+    Empty, Kernel, Level, Merge, Parts, Residue, ScheduleSpec, SliceLength, Start, Values,
+};
 use crate::emu::{Element, Problem, Replay};
 use crate::identify::guesses;
 
@@ -45,7 +47,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut first = None;
     let mut others = 0;
     for guess in guesses(replay.arithmetic, &replay.problem, replay.format(), None) {
-        let kernel = Kernel::new(&guess.recipe, &values, &replay.problem);
+        let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
             ..replay
@@ -67,7 +69,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     let what = format!(
         "A kernel that chains the instruction otherwise ({}: {})",
         guess.preset.name,
-        guess.recipe.summary()
+        guess.spec.summary()
     );
     let too = match others {
         0 => String::new(),
@@ -96,27 +98,33 @@ fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
             if lost == 0 || lost >= slices || problem.k <= lost {
                 continue;
             }
-            let recipe = Recipe {
+            let spec = ScheduleSpec {
                 tile_k: Some(tile),
                 residue: Residue::Last,
-                split: Split::Workspace {
-                    slices: Some(slices),
-                    partials: Partials::F32,
-                },
-                ..Recipe::plain()
+                split: Some(Level {
+                    parts: Parts::Slices {
+                        count: Some(slices),
+                        grain: None,
+                        length: SliceLength::Ceil,
+                        empty: Empty::Zero,
+                    },
+                    merge: Merge::serial(Start::First),
+                }),
+                ..ScheduleSpec::plain()
             };
             let whole = Problem {
                 c: None,
                 ..problem.part_k(0..problem.k - lost)
             };
             let possible = problem.c.is_none()
-                && recipe.check().is_ok()
-                && Kernel::suits(&recipe, replay.arithmetic, &whole, replay.format()).is_ok();
+                && spec.validate().is_ok()
+                && Kernel::check_compatible(&spec, replay.arithmetic, &whole, replay.format())
+                    .is_ok();
             if !possible {
                 continue;
             }
             let values = Values::default();
-            let kernel = Some(Kernel::new(&recipe, &values, &whole));
+            let kernel = Some(Kernel::new(&spec, &values, &whole));
             let cut = Replay {
                 problem: whole,
                 kernel,

@@ -501,7 +501,7 @@ impl Single<'_> {
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();
-            let kernel = kernel.map(|guess| Kernel::new(&guess.recipe, &values, &replay.problem));
+            let kernel = kernel.map(|guess| Kernel::new(&guess.spec, &values, &replay.problem));
             let starts =
                 |c: crate::tensor::Planes| c.tensor().format() == replay.arithmetic.addend();
             if kernel.is_none() && !replay.problem.c.is_none_or(starts) {

@@ -8,6 +8,7 @@
 mod convert;
 mod dyadic;
 mod exact;
+mod f32code;
 mod fma;
 mod format;
 mod number;
@@ -20,6 +21,7 @@ mod value;
 pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
 pub use dyadic::Dyadic;
 pub use exact::ExactSum;
+pub use f32code::F32;
 pub use fma::fma;
 pub use format::{Format, Kind, Specials};
 pub use number::Number;

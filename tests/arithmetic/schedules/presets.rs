@@ -1,7 +1,7 @@
 //! Every preset, by the library and by loops of our own.
 
 use rayon::prelude::*;
-use tcverify::emu::schedule::{Recipe, Split, presets};
+use tcverify::emu::schedule::{ScheduleSpec, presets};
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int8, Int32, Tf32};
 
 use super::operands::{KINDS, Kind};
@@ -66,16 +66,16 @@ fn units(name: &str) -> Vec<Unit> {
 
 /// A wish of everything that a product may have, drawn.
 pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Random) -> Wish {
-    let recipe = preset(name);
+    let spec = preset(name);
     let integers = unit.arithmetic.accumulator == Int32;
-    let serial = matches!(recipe.split, Split::Serial { .. });
+    let serial = spec.is_in_place();
     let factor =
         |random: &mut Random| random.pick(&[0x3f80_0000, 0x3f80_0000, 0xbf2a_aaab, 0x4048_f5c3]);
     let results = [Fp32, Fp32, Fp16, Bf16, E4m3, E5m2];
     let mut wish = Wish {
         c: random.once_in(2).then(|| random.pick(&[Fp32, Fp16, Bf16])),
         bias: !serial && random.once_in(3),
-        per: recipe.scales.map(|scaling| scaling.per),
+        per: spec.scales.map(|scaling| scaling.per),
         alpha: factor(random),
         beta: random.pick(&[0x3f80_0000, 0, 0x8000_0000, 0x3e99_999a]),
         result: random.pick(&results),
@@ -101,15 +101,16 @@ fn kinds(unit: &Unit) -> Vec<Kind> {
         .collect()
 }
 
-/// A preset's recipe with what it leaves open.
-pub fn closed(name: &str, open: Open) -> Recipe {
-    let mut recipe = preset(name);
-    match &mut recipe.split {
-        Split::Serial { slices } | Split::Workspace { slices, .. } => *slices = Some(open.slices),
-        Split::Stream { workers, .. } => *workers = Some(open.workers),
-        _ => {}
+/// A preset's spec with what it leaves open.
+pub fn closed(name: &str, open: Open) -> ScheduleSpec {
+    let mut spec = preset(name);
+    if let Some(count) = spec.split_count() {
+        *count = Some(open.slices);
     }
-    recipe
+    if let Some(workers) = spec.workers() {
+        *workers = Some(open.workers);
+    }
+    spec
 }
 
 fn proves(schedule: &str) {
@@ -134,9 +135,9 @@ fn proves(schedule: &str) {
             workers: 1 + random.below(9),
         };
         let own = product.straight(&unit, |dot| straight::element(schedule, dot, open));
-        let recipe = closed(schedule, open);
+        let spec = closed(schedule, open);
         for engine in engines() {
-            let library = product.replay(&unit, &recipe, engine);
+            let library = product.replay(&unit, &spec, engine);
             assert_eq!(library.len(), own.len());
             let wrong = (0..own.len()).find(|&i| own[i] != library[i]);
             assert!(

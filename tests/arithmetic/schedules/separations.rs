@@ -38,7 +38,7 @@ fn per(names: [&str; 2]) -> Option<Per> {
 
 /// The first draw that two presets make different D of.
 fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
-    let recipes = names.map(|name| closed(name, OPEN));
+    let specs = names.map(|name| closed(name, OPEN));
     let results: [Format; 3] = [Fp32, Bf16, Fp16];
     (0..60).find(|draw| {
         let mut random = Random::named(&format!("apart {draw}"));
@@ -54,7 +54,7 @@ fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
             )
         };
         let mut product = Product::draw(unit, wish, &mut random);
-        let pers = recipes
+        let pers = specs
             .each_ref()
             .map(|r| r.scales.as_ref().map(|scaling| scaling.per));
         if let ([Some(one), Some(other)], Some(scales)) = (pers, &mut product.scales)
@@ -66,9 +66,9 @@ fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
                 scales.fill(first);
             }
         }
-        let [one, other] = recipes
+        let [one, other] = specs
             .each_ref()
-            .map(|recipe| product.replay(unit, recipe, fast()));
+            .map(|spec| product.replay(unit, spec, fast()));
         one != other
     })
 }
@@ -84,7 +84,7 @@ fn any_two_presets_make_different_bits_of_some_operands() {
         .collect();
     assert_eq!(pairs.len(), 19 * 18 / 2);
     pairs.into_par_iter().for_each(|names| {
-        let parts = |name: &str| closed(name, OPEN).passes.is_some();
+        let parts = |name: &str| closed(name, OPEN).split_terms.is_some();
         let mut units = vec![&tf32];
         if !names.into_iter().any(parts) {
             units.push(&fp16);
@@ -101,9 +101,9 @@ fn any_two_presets_make_different_bits_of_some_operands() {
     });
 }
 
-/// Two names for one walk have one recipe, not just equal results.
+/// Two names for one walk have one spec, not just equal results.
 #[test]
-fn what_cannot_be_told_apart_is_the_same_recipe() {
+fn what_cannot_be_told_apart_is_the_same_spec() {
     for names in ALIKE {
         let [one, other] = names.map(|name| closed(name, OPEN));
         assert_eq!(one.sha256(), other.sha256(), "{names:?}");

@@ -1,5 +1,5 @@
 //! Every preset once more, as loops over k for one element of D, from what is published about the kernels.
-//! Nothing here knows recipes: only a single step of the instruction is the library's.
+//! Nothing here knows specs: only a single step of the instruction is the library's.
 
 use tcverify::num::Format;
 
