@@ -10,6 +10,7 @@
 //! * [`num`]: number formats as data; unpacking, rounding, ordering and printing codes.
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
+//! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`generate`]: operands that a seed determines.
@@ -58,6 +59,7 @@ pub mod identify;
 pub mod inspect;
 pub mod interop;
 pub mod io;
+pub mod memory;
 pub mod num;
 pub mod probe;
 mod random;

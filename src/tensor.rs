@@ -148,9 +148,13 @@ impl Tensor {
     ///
     /// # Panics
     /// If `payload` is not as long as the shape asks.
-    pub fn from_payload(format: Format, shape: Vec<usize>, payload: Vec<u8>) -> Tensor {
+    pub fn from_payload(
+        format: Format,
+        shape: Vec<usize>,
+        payload: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Tensor {
         assert_eq!(
-            payload.len(),
+            payload.as_ref().len(),
             shape.iter().product::<usize>() * format.bytes()
         );
         Tensor {

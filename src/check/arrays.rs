@@ -143,9 +143,9 @@ fn open(
 ) -> Result<io::Source, CheckError> {
     Ok(match source {
         Source::File(path) => io::Source::open(path).map_err(CheckError::file(field))?,
-        Source::Generated(spec) => {
-            io::Source::made(spec.to_string().as_ref(), &spec.tensor(format, role))
-        }
+        Source::Generated(spec) => io::Files::default()
+            .generated(spec.to_string().as_ref(), spec, format, role)
+            .map_err(CheckError::file(field))?,
         Source::Memory => {
             let tensor = memory.take(field).ok_or_else(|| {
                 let reason = format!("`{field}` is in memory, but no such tensor was handed over");

@@ -127,7 +127,7 @@ impl Readings {
                 let text = path.to_str().expect("it has the prefix");
                 let spec = Spec::parse(text).expect("it has the prefix");
                 let spec = spec.map_err(anyhow::Error::msg)?;
-                Source::made(path, &spec.tensor(format, role))
+                crate::io::Files::default().generated(path, &spec, format, role)?
             }
             (false, _) => Source::open(path)?,
         };

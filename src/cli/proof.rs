@@ -101,7 +101,7 @@ impl Prove {
         }
         let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
         if let Some(beside) = beside {
-            let gathered = rows.gather(&tensor, &self.blocks);
+            let gathered = rows.gather(&tensor, &self.blocks)?;
             source.file().confirm_unchanged()?;
             beside.commit(|out| write_npy(&gathered, out))?;
         }

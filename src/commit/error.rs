@@ -26,6 +26,11 @@ pub enum CommitError {
     EmptyBlocks,
     #[error("{shape:?} is the shape of no D that a memory can hold")]
     TooLarge { shape: Vec<usize> },
+    #[error("the rows take {bytes} bytes of memory, which cannot be had")]
+    Memory {
+        bytes: usize,
+        source: std::collections::TryReserveError,
+    },
     #[error("it is for the root {proof}, the commitment has {commitment}")]
     OtherRoot { proof: Hash, commitment: Hash },
     #[error("it has no blocks")]

@@ -96,14 +96,21 @@ impl Rows {
     }
 
     /// The payloads of some blocks as one matrix.
-    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Tensor {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, CommitError> {
         let ranges = blocks.iter().map(|&block| self.of_block(block));
         let rows: Vec<u64> = ranges.flatten().collect();
-        let mut payload = Vec::with_capacity(rows.len() * self.columns() * self.format.bytes());
+        let bytes = rows.len() * self.columns() * self.format.bytes();
+        let mut payload = Vec::new();
+        let room = payload.try_reserve_exact(bytes);
+        room.map_err(|source| CommitError::Memory { bytes, source })?;
         for &row in &rows {
             payload.extend(row_payload(d, row));
         }
-        Tensor::from_payload(self.format, vec![rows.len(), self.columns()], payload)
+        let shape = vec![rows.len(), self.columns()];
+        Ok(Tensor::from_payload(self.format, shape, payload))
     }
 }
 

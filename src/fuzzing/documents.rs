@@ -4,6 +4,7 @@ use crate::commit::{Commitment, Proof, Rows};
 use crate::emu::schedule::Schedule;
 use crate::emu::{Architecture, Arithmetic};
 use crate::generate::{Role, Spec};
+use crate::memory::Memory;
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -127,9 +128,10 @@ pub fn generate(data: &[u8]) {
     }
     for format in Format::ALL {
         for role in [Role::A, Role::B, Role::C] {
-            let tensor = spec.tensor(format, role);
+            let made = || spec.tensor(format, role, &Memory::default());
+            let tensor = made().expect("256 elements fit");
             assert_eq!(tensor.shape(), spec.shape);
-            let again = spec.tensor(format, role);
+            let again = made().expect("256 elements fit");
             assert_eq!(tensor.as_payload(), again.as_payload());
         }
     }

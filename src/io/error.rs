@@ -45,7 +45,7 @@ pub struct FileError {
     /// Of many in that file.
     pub array: Option<String>,
     /// In the sentence already; its cause is this error's.
-    pub fault: Fault,
+    pub fault: Box<Fault>,
 }
 
 impl Fault {
@@ -82,7 +82,7 @@ impl Fault {
         FileError {
             path: path.to_owned(),
             array: None,
-            fault: self,
+            fault: Box::new(self),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::container::split;
+use super::container::{on_disk, split};
 use super::{Fault, FaultKind, FileError, Output, escaped_path};
 
 /// The outputs of a command, opened before its work starts: each in a place of its own, none in that of a
@@ -64,7 +64,7 @@ impl Outputs {
     pub fn protect(&mut self, role: &str, path: &Path) -> &mut Outputs {
         assert!(self.claimed.is_empty(), "inputs first");
         // One that means two things is refused where it is read; each of them stays as it is.
-        let file = split(path).map_or_else(|_| path.to_owned(), |(file, _)| file);
+        let file = on_disk(path);
         let folder_or_file = |about: fs::Metadata| about.is_file() || about.is_dir();
         if path != Path::new(super::STDIN) && fs::metadata(&file).map_or(true, folder_or_file) {
             self.protected.push(Claim::new(role, &file));

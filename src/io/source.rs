@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::container::{self, Container};
-use super::npy::Header;
-use super::{FileError, MappedFile};
+use super::npy::{Header, write_header, write_npy};
+use super::{FileError, Files, MappedFile};
+use crate::generate::{Role, Spec};
+use crate::memory::{Memory, MemoryError};
 use crate::num::Format;
 use crate::tensor::{Bytes, Tensor};
 
@@ -40,14 +41,45 @@ impl Source {
     /// # Errors
     /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<Source, FileError> {
-        let mut source = Container::open(path)?.only()?;
-        path.clone_into(&mut source.label);
-        Ok(source)
+        Files::default().source(path)
+    }
+
+    /// The array that a specification stands for, as a file of that name.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn generated(
+        name: &Path,
+        spec: &Spec,
+        format: Format,
+        role: Role,
+        memory: &Memory,
+    ) -> Result<Source, MemoryError> {
+        let mut start = Vec::new();
+        write_header(format, &spec.shape, &mut start).expect("memory takes everything");
+        // At most 2^35 bytes, see there.
+        let mut block = memory.zeroed(start.len() + spec.elements() * format.bytes())?;
+        let (head, payload) = block.as_mut().split_at_mut(start.len());
+        head.copy_from_slice(&start);
+        spec.fill(format, role, payload);
+        let header = Header::parse(block.as_ref()).expect("what was written is read");
+        let file = Arc::new(MappedFile::of_block(name, block));
+        Ok(Source::new(name.to_owned(), file.clone(), file, header))
     }
 
     /// A tensor that stands for a file of this name.
     pub fn made(name: &Path, tensor: &Tensor) -> Source {
-        container::made(name, tensor)
+        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
+        write_npy(tensor, &mut bytes).expect("memory takes everything");
+        let header = Header::parse(&bytes).expect("what was written is read");
+        let file = Arc::new(MappedFile::made(name, bytes));
+        Source::new(name.to_owned(), file.clone(), file, header)
+    }
+
+    /// Under the path as it was typed.
+    pub(super) fn called(mut self, label: &Path) -> Source {
+        label.clone_into(&mut self.label);
+        self
     }
 
     /// What to call it: the path as typed, with the array's name.

@@ -13,9 +13,11 @@ use std::sync::Arc;
 
 pub use naming::split;
 
-use super::npy::{Header, write_npy};
-use super::{Fault, FaultKind, FileError, MappedFile, Source};
-use crate::tensor::{Bytes, Tensor};
+use super::error::bail;
+use super::npy::Header;
+use super::{Fault, FaultKind, FileError, Files, MappedFile, Source};
+use crate::memory::Memory;
+use crate::tensor::Bytes;
 
 /// A file whose arrays are listed, or the one of them that a path names.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct Container {
     contents: Contents,
     /// The one named after the `#`.
     wanted: Option<usize>,
+    /// For what has to be inflated.
+    memory: Memory,
 }
 
 #[derive(Debug)]
@@ -40,17 +44,22 @@ impl Container {
     /// # Errors
     /// One sentence naming the file and the cause; for a name that is not there with those that are.
     pub fn open(path: &Path) -> Result<Container, FileError> {
-        Container::open_named(path).map_err(|fault| fault.of(path))
+        Container::open_in(&Files::default(), path)
     }
 
-    fn open_named(path: &Path) -> Result<Container, Fault> {
+    pub(super) fn open_in(files: &Files, path: &Path) -> Result<Container, FileError> {
+        Container::open_named(files, path).map_err(|fault| fault.of(path))
+    }
+
+    fn open_named(files: &Files, path: &Path) -> Result<Container, Fault> {
         let (on_disk, wanted) = split(path)?;
-        let file = MappedFile::open(&on_disk)?;
+        let file = files.file(&on_disk)?;
         let contents = Contents::read(&file)?;
         let mut container = Container {
-            file: Arc::new(file),
+            file,
             contents,
             wanted: None,
+            memory: files.memory().clone(),
         };
         if let Some(wanted) = wanted {
             container.wanted = Some(container.find(&wanted)?);
@@ -69,6 +78,7 @@ impl Container {
             file: Arc::new(file),
             contents,
             wanted: None,
+            memory: Memory::default(),
         })
     }
 
@@ -108,7 +118,7 @@ impl Container {
         };
         let read = match &self.contents {
             Contents::Npy(header) => Ok((header.clone(), self.file.clone() as Bytes)),
-            Contents::Npz(members) => members[array].read(self.file.clone()),
+            Contents::Npz(members) => members[array].read(self.file.clone(), &self.memory),
             Contents::Safetensors(entries) => {
                 let header = entries[array].header();
                 header.map(|header| (header, self.file.clone() as Bytes))
@@ -117,7 +127,7 @@ impl Container {
         let (header, bytes) = read.map_err(|fault| FileError {
             path: path.to_owned(),
             array: self.name(array).map(str::to_owned),
-            fault,
+            fault: Box::new(fault),
         })?;
         Ok(Source::new(label, self.file.clone(), bytes, header))
     }
@@ -194,6 +204,12 @@ impl Contents {
     /// The name decides, so that no file is two things; of another name the first bytes.
     fn read(file: &MappedFile) -> Result<Contents, Fault> {
         let bytes = file.bytes();
+        if npz::is_pytorch(bytes) {
+            bail!(
+                "is a PyTorch file, whose pickle is never loaded; save its tensors with \
+                 safetensors.torch.save_file, or each with numpy.save"
+            );
+        }
         let extension = file.path().extension().and_then(|e| e.to_str());
         let kind = match extension.map(str::to_ascii_lowercase).as_deref() {
             Some(known @ ("npy" | "npz" | "safetensors")) => known.to_owned(),
@@ -207,15 +223,6 @@ impl Contents {
             _ => Contents::Npy(Header::parse(bytes)?),
         })
     }
-}
-
-/// A tensor as the file that [`write_npy`] would make of it, under a name of its own.
-pub fn made(name: &Path, tensor: &Tensor) -> Source {
-    let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
-    write_npy(tensor, &mut bytes).expect("memory takes everything");
-    let header = Header::parse(&bytes).expect("what was written is read");
-    let file = Arc::new(MappedFile::made(name, bytes));
-    Source::new(name.to_owned(), file.clone(), file, header)
 }
 
 /// The file that a path names, without the name of an array in it.

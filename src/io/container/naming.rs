@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::io::error::bail;
-use crate::io::{Fault, FaultKind};
+use crate::io::{Fault, FaultKind, STDIN};
 
 /// The file that a path means and the array that it names after a `#`: a path that exists as it stands
 /// is that file. One that could be read in two ways is refused: a file put beside a container must
@@ -19,6 +19,10 @@ pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
     let files = hashes.filter_map(|at| Some((part(path, ..at)?, at)));
     let mut files = files.filter(|(file, _)| fs::symlink_metadata(file).is_ok());
     let itself = fs::symlink_metadata(path).is_ok();
+    if text.starts_with(b"-#") && !itself {
+        let name = str::from_utf8(&text[2..]).ok().map(str::to_owned);
+        return Ok((STDIN.into(), name));
+    }
     let found = match itself {
         true => None,
         false => files.next(),

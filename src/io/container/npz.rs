@@ -5,7 +5,7 @@
 //! share a name, or local headers that contradict the directory.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
@@ -14,6 +14,7 @@ use super::shorten;
 use crate::io::error::{bail, ensure};
 use crate::io::npy::Header;
 use crate::io::{Fault, FaultKind, MappedFile, printable};
+use crate::memory::{Block, Memory};
 use crate::tensor::Bytes;
 
 /// A member that is an array, checked but not yet read.
@@ -45,6 +46,24 @@ const LOCATOR: usize = 20;
 
 pub fn looks_like_one(file: &[u8]) -> bool {
     file.starts_with(b"PK\x03\x04") || file.starts_with(b"PK\x05\x06")
+}
+
+/// Whether it is what `torch.save` writes: an archive with a pickle, before version 1.6 a pickle that
+/// begins with a number of its own.
+pub fn is_pytorch(file: &[u8]) -> bool {
+    const OLD: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
+    let pickled = || {
+        let archive = ZipArchive::from_slice(file).ok()?;
+        let mut entries = archive.entries();
+        while let Some(record) = entries.next_entry().ok()? {
+            let name = record.file_path().as_bytes();
+            if name == b"data.pkl" || name.ends_with(b"/data.pkl") {
+                return Some(());
+            }
+        }
+        None
+    };
+    file.starts_with(OLD) || looks_like_one(file) && pickled().is_some()
 }
 
 /// The arrays of an archive in the order of its directory.
@@ -222,9 +241,9 @@ impl Member {
     /// member.
     ///
     /// # Errors
-    /// If it is not a whole and undamaged `.npy` file. A member that says it is long is given no
-    /// memory for that.
-    pub fn read(&self, file: Arc<MappedFile>) -> Result<(Header, Bytes), Fault> {
+    /// If it is not a whole and undamaged `.npy` file, or inflates to more than memory may hold. A
+    /// member that says it is longer than its data can be is given no memory for that.
+    pub fn read(&self, file: Arc<MappedFile>, memory: &Memory) -> Result<(Header, Bytes), Fault> {
         let data = &file.bytes()[self.start..self.end];
         match &self.how {
             How::NotRead(why) => bail!("{why}"),
@@ -241,32 +260,45 @@ impl Member {
                 Ok((header, file))
             }
             How::Deflated => {
-                let inflated = self.inflate(data)?;
-                let header = Header::parse(&inflated)?;
+                let inflated = self.inflate(data, memory)?;
+                let header = Header::parse(inflated.as_ref())?;
                 Ok((header, Arc::new(inflated)))
             }
         }
     }
 
-    fn inflate(&self, data: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn inflate(&self, data: &[u8], memory: &Memory) -> Result<Block, Fault> {
+        /// A block of 258 bytes takes 2 bits at least.
+        const MOST: usize = 1032;
+        let other = || {
+            Fault::from(format!(
+                "does not inflate to the {} bytes that it is said to have",
+                self.size
+            ))
+        };
         let damaged = |error| Fault::caused(FaultKind::Malformed, "cannot be inflated", error);
+        if self.size / MOST > data.len() {
+            return Err(other());
+        }
         let mut decoder = flate2::bufread::DeflateDecoder::new(data);
-        // The header first: it tells how long the whole may be at most.
-        let mut inflated = Vec::new();
-        let start = Header::ENOUGH.min(self.size) as u64;
-        let mut first = decoder.by_ref().take(start);
-        first.read_to_end(&mut inflated).map_err(damaged)?;
-        Header::parse_start(&inflated, self.size)?;
-        // Grows with what is really there.
-        let rest = (self.size - inflated.len()) as u64 + 1;
-        let mut rest = decoder.by_ref().take(rest);
-        rest.read_to_end(&mut inflated).map_err(damaged)?;
-        ensure!(
-            inflated.len() == self.size && decoder.total_in() == data.len() as u64,
-            "does not inflate to the {} bytes that it is said to have",
-            self.size
-        );
-        self.check_crc(&inflated)?;
+        // The header first: it must promise that length, too.
+        let mut start = Vec::new();
+        let mut first = decoder.by_ref().take(Header::ENOUGH.min(self.size) as u64);
+        first.read_to_end(&mut start).map_err(damaged)?;
+        Header::parse_start(&start, self.size)?;
+        let mut inflated = memory.zeroed(self.size)?;
+        let (head, rest) = inflated.as_mut().split_at_mut(start.len());
+        head.copy_from_slice(&start);
+        match decoder.read_exact(rest) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(other()),
+            done => done.map_err(damaged)?,
+        }
+        // Nothing may be left, of either.
+        let more = decoder.read(&mut [0]).map_err(damaged)?;
+        if more > 0 || decoder.total_in() != data.len() as u64 {
+            return Err(other());
+        }
+        self.check_crc(inflated.as_ref())?;
         Ok(inflated)
     }
 
