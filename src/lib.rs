@@ -53,6 +53,7 @@ pub mod generate;
 pub mod identify;
 pub mod inspect;
 pub mod io;
+pub mod kernel;
 pub mod num;
 pub mod probe;
 mod random;
