@@ -43,7 +43,7 @@ pub fn schedules(case: &Case) -> Vec<Found> {
     }
     let values = Values::default();
     for guess in guesses(replay.arithmetic, &replay.problem, replay.format(), None) {
-        let kernel = Kernel::new(&guess.recipe, &values, &replay.problem);
+        let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
             ..replay
@@ -52,7 +52,7 @@ pub fn schedules(case: &Case) -> Vec<Found> {
             let what = format!(
                 "A kernel that chains the instruction otherwise ({}: {})",
                 guess.preset.name,
-                guess.recipe.summary()
+                guess.spec.summary()
             );
             return found(what, &trial, guess.options);
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::bench::{Random, timed};
 use super::show;
-use crate::emu::schedule::{Kernel, Per, Schedule, Split, Values, scale_shapes};
+use crate::emu::schedule::{Kernel, Per, Schedule, Values, scale_shapes};
 use crate::emu::{Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
@@ -89,16 +89,16 @@ fn measure(
     rounds: usize,
 ) -> Result<Row> {
     let arithmetic = &choice.arithmetic;
-    let mut recipe = Schedule::preset(name)?.recipe.clone();
-    if let Split::Serial { slices } | Split::Workspace { slices, .. } = &mut recipe.split {
-        *slices = count;
+    let mut spec = Schedule::preset(name)?.spec.clone();
+    if let Some(open) = spec.split_count() {
+        *open = count;
     }
     let mut random = Random(SplitMix64(n as u64));
     let a = random.matrix(arithmetic.a, n);
     let b = random.matrix(arithmetic.b, n);
     let problem = Problem::new(a.planes(), b.planes(), None)?;
     let mut values = Values::default();
-    if let Some(scaling) = &recipe.scales {
+    if let Some(scaling) = &spec.scales {
         let ones = |shape: [usize; 2]| {
             let codes = vec![0x3f80_0000; shape[0] * shape[1]];
             Tensor::from_codes(Format::Fp32, shape.to_vec(), &codes)
@@ -115,7 +115,7 @@ fn measure(
         kernel: None,
     };
     let scheduled = Replay {
-        kernel: Some(Kernel::new(&recipe, &values, &problem)),
+        kernel: Some(Kernel::new(&spec, &values, &problem)),
         ..plain
     };
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());

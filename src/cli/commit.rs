@@ -179,7 +179,7 @@ pub fn committed(
         schema: COMMITMENT.to_owned(),
         model_sha256: hash(choice.arithmetic.sha256()),
         schedule: kernel.map(|kernel| CommittedSchedule {
-            sha256: hash(kernel.recipe.sha256()),
+            sha256: hash(kernel.spec.sha256()),
             alpha: format!("{:08x}", kernel.values.alpha),
             beta: format!("{:08x}", kernel.values.beta),
         }),

@@ -458,9 +458,9 @@ impl Identify {
                 title: guess.preset.title.clone(),
                 evidence: guess.preset.evidence,
                 options: guess.options.clone(),
-                summary: guess.recipe.summary(),
-                sha256: guess.recipe.sha256(),
-                recipe: guess.recipe.clone(),
+                summary: guess.spec.summary(),
+                sha256: guess.spec.sha256(),
+                spec: guess.spec.clone(),
             }),
         }
     }

@@ -168,7 +168,7 @@ impl<'a> Operands<'a> {
                 arithmetic.b
             );
         }
-        let parts = schedule.recipe().passes.is_some();
+        let parts = schedule.spec().split_terms.is_some();
         if args.tf32_input != Tf32Input::Truncate && parts {
             bail!(
                 "--tf32-input {}: schedule {} multiplies parts of FP32 operands that together have all \
@@ -263,7 +263,7 @@ impl<'a> Operands<'a> {
         if let Some(bias) = &self.bias {
             values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
         }
-        if let (Some([a, b]), Some(scaling)) = (&self.scales, &self.schedule.recipe().scales) {
+        if let (Some([a, b]), Some(scaling)) = (&self.scales, &self.schedule.spec().scales) {
             let scales = [a.planes(args.transpose_a), b.planes(args.transpose_b)];
             values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
         }

@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use super::args::any_float;
 use super::command_line::{quoted, quoted_path};
 use crate::emu::schedule::{
-    Addend, Kernel, Partials, Promote, Recipe, Residue, Schedule, Split, Values,
+    Addend, Empty, Grain, Kernel, Level, Merge, Order, Partials, Parts, Residue, Schedule,
+    ScheduleSpec, SliceLength, Start, Values,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
@@ -40,9 +41,21 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// How slices come together, where the schedule has none
+    /// How K is divided and slices come together, where the schedule does not divide it
     #[arg(long, value_name = "HOW", requires = "split_k")]
     split: Option<SplitName>,
+
+    /// What slices are multiples of, where those are not whole tiles
+    #[arg(long, value_name = "K")]
+    grain: Option<usize>,
+
+    /// In which order the sums of slices are added
+    #[arg(long, value_name = "ORDER")]
+    sum_order: Option<OrderName>,
+
+    /// Products of an instruction, where those are fewer than the unit adds in one step
+    #[arg(long, value_name = "K")]
+    instruction_k: Option<usize>,
 
     /// What a workspace keeps partial sums in: f32, or D's format
     #[arg(long, value_name = "FORMAT")]
@@ -56,7 +69,7 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "K")]
     promote: Option<String>,
 
-    /// The sum is multiplied with this in f32; a decimal number, or an f32 code such as 0x3f800000
+    /// The sum is multiplied with this in f32; a decimal number, inf, nan, or an f32 code such as 0x3f800000
     #[arg(long, value_name = "X", allow_hyphen_values = true, value_parser = parse_f32)]
     alpha: Option<F32>,
 
@@ -64,6 +77,10 @@ pub struct ScheduleArgs {
     /// 1 where the schedule has an epilogue)
     #[arg(long, value_name = "X", allow_hyphen_values = true, requires = "c", value_parser = parse_f32)]
     beta: Option<F32>,
+
+    /// FP8 results are multiplied with this in f32 before they are rounded, if the schedule's kernel does so
+    #[arg(long, value_name = "X", allow_hyphen_values = true, value_parser = parse_f32)]
+    scale_result: Option<F32>,
 
     /// One number for every column of D, added in f32 before the result is rounded
     #[arg(long, value_name = "BIAS.npy")]
@@ -87,8 +104,16 @@ fn parse_f32(text: &str) -> Result<F32, String> {
         Some(_) => None,
         None => text.parse().ok().map(f32::to_bits),
     };
-    let finite = code.filter(|&code| f32::from_bits(code).is_finite());
-    let code = finite.ok_or("write a finite decimal number, or an f32 as 0x and 8 digits")?;
+    // A decimal number that is no f32 is a slip; an infinity has to be called one.
+    let meant = |code: u32| {
+        f32::from_bits(code).is_finite()
+            || !text.contains(|c: char| c.is_ascii_digit())
+            || text.starts_with("0x")
+    };
+    let code = code.filter(|&code| meant(code));
+    let code = code.ok_or(
+        "write a decimal number that an f32 can hold, inf, nan, or an f32 as 0x and 8 digits",
+    )?;
     Ok(F32 {
         code,
         text: text.to_owned(),
@@ -106,8 +131,18 @@ enum ResidueName {
 enum SplitName {
     /// Every slice is added to D as it is stored
     Serial,
-    /// Partial sums are kept and added up at the end
+    /// Partial sums are kept and added up at the end, from +0
     Workspace,
+    /// Slices take tiles in turn; their sums are added up, from the first
+    Interleaved,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OrderName {
+    Serial,
+    Reverse,
+    Pairwise,
+    Adjacent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -124,6 +159,7 @@ pub struct Chosen {
     pub given: BTreeMap<String, String>,
     alpha: Option<u32>,
     beta: Option<u32>,
+    scale_result: Option<u32>,
 }
 
 impl ScheduleArgs {
@@ -139,87 +175,115 @@ impl ScheduleArgs {
             given: BTreeMap::new(),
             alpha: self.alpha.as_ref().map(|alpha| alpha.code),
             beta: self.beta.as_ref().map(|beta| beta.code),
+            scale_result: self.scale_result.as_ref().map(|scale| scale.code),
         };
         let name = chosen.schedule.name.clone();
         let Chosen {
             schedule, given, ..
         } = &mut chosen;
-        let recipe = &mut schedule.recipe;
+        let spec = &mut schedule.spec;
         let mut note = |constant: &str, option: String| given.insert(constant.into(), option);
         if let Some(tile) = self.tile_k {
-            recipe.tile_k = Some(tile);
+            spec.tile_k = Some(tile);
             note("tile_k", format!("--tile-k {tile}"));
         }
         if let Some(residue) = self.residue {
             ensure!(
-                recipe.tile_k.is_some(),
+                spec.tile_k.is_some(),
                 "--residue says which tile is the partial one, but schedule {name} has no tiles; say --tile-k"
             );
-            recipe.residue = match residue {
+            spec.residue = match residue {
                 ResidueName::First => Residue::First,
                 ResidueName::FirstAligned => Residue::FirstAligned,
                 ResidueName::Last => Residue::Last,
             };
             note("residue", format!("--residue {}", name_of(residue)));
         }
+        if let Some(of) = self.instruction_k {
+            spec.instruction_k = Some(of);
+            note("instruction_k", format!("--instruction-k {of}"));
+        }
         if let Some(kind) = self.split {
-            recipe.split = match kind {
-                SplitName::Serial => Split::Serial { slices: None },
-                SplitName::Workspace => Split::Workspace {
-                    slices: None,
-                    partials: Partials::F32,
-                },
-            };
-            note("split.kind", format!("--split {}", name_of(kind)));
+            spec.split = Some(kind.level());
+            note("split", format!("--split {}", name_of(kind)));
         }
         if let Some(count) = self.split_k {
-            match &mut recipe.split {
-                Split::Serial { slices } | Split::Workspace { slices, .. } => {
-                    *slices = Some(count);
-                    note("split.slices", format!("--split-k {count}"));
-                }
-                Split::Sliced { warps, .. } => {
-                    *warps = count;
-                    note("split.warps", format!("--split-k {count}"));
-                }
-                _ => bail!(
+            let parts = spec.split.iter_mut().chain(&mut spec.inner);
+            let mut counts = parts.filter_map(|level| match &mut level.parts {
+                Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
+                _ => None,
+            });
+            let Some(open) = counts.next() else {
+                bail!(
                     "--split-k {count}: schedule {name} does not split K into slices; say how with --split"
-                ),
-            }
+                );
+            };
+            *open = Some(count);
+            let constant = match spec.split {
+                Some(_) => "split.parts.count",
+                None => "inner",
+            };
+            note(constant, format!("--split-k {count}"));
         }
+        if let Some(k) = self.grain {
+            let parts = spec.split.as_mut().map(|split| &mut split.parts);
+            let Some(Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. }) = parts else {
+                bail!(
+                    "--grain: schedule {name} does not split K into slices; say how with --split"
+                );
+            };
+            *grain = Some(Grain::K(k));
+            note("split.parts.grain", format!("--grain {k}"));
+        }
+        let mut merge = spec.split.as_mut().map(|split| &mut split.merge);
         if let Some(kept) = self.partials {
-            let Split::Workspace { partials, .. } = &mut recipe.split else {
+            let Some(Merge::Sum { partials, .. }) = &mut merge else {
                 bail!("--partials: schedule {name} keeps no partial sums in a workspace");
             };
             *partials = match kept {
                 PartialsName::F32 => Partials::F32,
                 PartialsName::Result => Partials::Result,
             };
-            note("split.partials", format!("--partials {}", name_of(kept)));
+            note(
+                "split.merge.partials",
+                format!("--partials {}", name_of(kept)),
+            );
+        }
+        if let Some(wanted) = self.sum_order {
+            let Some(Merge::Sum { order, .. }) = &mut merge else {
+                bail!("--sum-order: schedule {name} keeps no partial sums");
+            };
+            *order = match wanted {
+                OrderName::Serial => Order::Serial,
+                OrderName::Reverse => Order::Reverse,
+                OrderName::Pairwise => Order::Pairwise,
+                OrderName::Adjacent => Order::Adjacent,
+            };
+            note(
+                "split.merge.order",
+                format!("--sum-order {}", name_of(wanted)),
+            );
         }
         if let Some(count) = self.workers {
-            let Split::Stream { workers, .. } = &mut recipe.split else {
+            let Some(workers) = spec.workers() else {
                 bail!("--workers: schedule {name} is not stream-K");
             };
             *workers = Some(count);
-            note("split.workers", format!("--workers {count}"));
+            note("split.parts.groups", format!("--workers {count}"));
         }
         if let Some(text) = &self.promote {
-            recipe.promote = match text.as_str() {
+            let every = match text.as_str() {
                 "never" => None,
-                _ => {
-                    let every = text.parse();
-                    let every = every.with_context(|| {
-                        format!("--promote {text:?}: write a number of k, or never")
-                    })?;
-                    Some(Promote { every, first: None })
-                }
+                _ => Some(text.parse().with_context(|| {
+                    format!("--promote {text:?}: write a number of k, or never")
+                })?),
             };
-            note("promote", format!("--promote {text}"));
+            spec.set_promotion(every);
+            note("inner", format!("--promote {text}"));
         }
-        if recipe.addend == Addend::Start && (self.alpha.is_some() || self.beta.is_some()) {
+        if spec.addend == Addend::Start && (self.alpha.is_some() || self.beta.is_some()) {
             // Only an epilogue has such factors.
-            recipe.addend = Addend::Epilogue;
+            spec.addend = Addend::Epilogue;
             let option = if self.beta.is_some() {
                 "--beta"
             } else {
@@ -227,11 +291,10 @@ impl ScheduleArgs {
             };
             note("addend", option.into());
         }
-        recipe
-            .check()
+        spec.validate()
             .map_err(anyhow::Error::msg)
             .with_context(|| format!("schedule {name} with the options given"))?;
-        if self.bias.is_some() && matches!(recipe.split, Split::Serial { .. }) {
+        if self.bias.is_some() && spec.is_in_place() {
             bail!("--bias with a serial split: nobody has published in which slice it is added");
         }
         Ok(chosen)
@@ -256,9 +319,16 @@ impl ScheduleArgs {
         option("--split-k", self.split_k.map(|n| n.to_string()));
         option("--partials", self.partials.map(name_of));
         option("--workers", self.workers.map(|n| n.to_string()));
+        option("--grain", self.grain.map(|n| n.to_string()));
+        option("--sum-order", self.sum_order.map(name_of));
+        option("--instruction-k", self.instruction_k.map(|n| n.to_string()));
         option("--promote", self.promote.as_deref().map(quoted));
         option("--alpha", self.alpha.as_ref().map(|x| x.text.clone()));
         option("--beta", self.beta.as_ref().map(|x| x.text.clone()));
+        option(
+            "--scale-result",
+            self.scale_result.as_ref().map(|x| x.text.clone()),
+        );
         option("--bias", self.bias.as_deref().map(quoted_path));
         option(
             "--bias-dtype",
@@ -268,29 +338,57 @@ impl ScheduleArgs {
     }
 }
 
+impl SplitName {
+    /// Slices of whole tiles, however many.
+    fn level(self) -> Level {
+        let slices = Parts::Slices {
+            count: None,
+            grain: None,
+            length: SliceLength::Ceil,
+            empty: Empty::Zero,
+        };
+        let (parts, merge) = match self {
+            SplitName::Serial => (slices, Merge::InPlace {}),
+            SplitName::Workspace => (slices, Merge::serial(Start::Zero)),
+            SplitName::Interleaved => {
+                let parts = Parts::Interleaved {
+                    count: None,
+                    grain: None,
+                    empty: Empty::Zero,
+                };
+                (parts, Merge::serial(Start::First))
+            }
+        };
+        Level { parts, merge }
+    }
+}
+
 fn name_of(value: impl ValueEnum) -> String {
     let value = value.to_possible_value().expect("none is skipped");
     value.get_name().to_owned()
 }
 
 impl Chosen {
-    pub fn recipe(&self) -> &Recipe {
-        &self.schedule.recipe
+    pub fn spec(&self) -> &ScheduleSpec {
+        &self.schedule.spec
     }
 
     /// Whether scales belong to the kernel, not to the instruction.
     pub fn takes_scales(&self) -> bool {
-        self.recipe().scales.is_some()
+        self.spec().scales.is_some()
     }
 
     /// Whether C is the epilogue's, and may have a format of its own.
     pub fn addend_is_late(&self) -> bool {
-        self.recipe().addend == Addend::Epilogue
+        self.spec().addend == Addend::Epilogue
     }
 
     /// Whether anything but a chain over K is asked for.
     pub fn is_plain(&self) -> bool {
-        self.recipe().is_plain() && self.alpha.is_none() && self.beta.is_none()
+        self.spec().is_plain()
+            && self.alpha.is_none()
+            && self.beta.is_none()
+            && self.scale_result.is_none()
     }
 
     /// Alpha and beta; the rest comes from files.
@@ -298,6 +396,7 @@ impl Chosen {
         let mut values = Values::default();
         values.alpha = self.alpha.unwrap_or(values.alpha);
         values.beta = self.beta.unwrap_or(values.beta);
+        values.scale_result = self.scale_result;
         values
     }
 
@@ -315,10 +414,10 @@ impl Chosen {
         if self.is_plain() && !values.has_bias() {
             return Ok(None);
         }
-        Kernel::check(self.recipe(), values, arithmetic, problem, result)
+        Kernel::check(self.spec(), values, arithmetic, problem, result)
             .map_err(anyhow::Error::msg)
             .with_context(|| format!("schedule {}", self.schedule.name))?;
-        Ok(Some(Kernel::new(self.recipe(), values, problem)))
+        Ok(Some(Kernel::new(self.spec(), values, problem)))
     }
 }
 
@@ -353,10 +452,14 @@ mod tests {
             ("-0.5", 0xbf00_0000),
             ("0x80000000", 0x8000_0000),
             ("0.1", 0x3dcc_cccd),
+            ("inf", 0x7f80_0000),
+            ("-inf", 0xff80_0000),
+            ("0x7f800000", 0x7f80_0000),
+            ("0xffc00001", 0xffc0_0001),
         ] {
             assert_eq!(parse_f32(text).unwrap().code, code);
         }
-        for wrong in ["", "x", "0x1", "inf", "nan", "0x7f800000", "1e99"] {
+        for wrong in ["", "x", "0x1", "0x1ffffffff", "1e99", "-1e39"] {
             assert!(parse_f32(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -130,7 +130,7 @@ impl MakePlan {
             let plan = Plan {
                 check: words,
                 model_sha256: setup.replay.arithmetic.sha256(),
-                schedule_sha256: setup.replay.kernel.map(|kernel| kernel.recipe.sha256()),
+                schedule_sha256: setup.replay.kernel.map(|kernel| kernel.spec.sha256()),
                 format: rows.format,
                 shape: rows.shape.clone(),
                 block_rows: rows.block_rows,

@@ -96,7 +96,7 @@ impl Plan {
             replay.arithmetic.sha256() == self.model_sha256,
             "the model is not the one that the plan was made for"
         );
-        let schedule = replay.kernel.map(|kernel| kernel.recipe.sha256());
+        let schedule = replay.kernel.map(|kernel| kernel.spec.sha256());
         ensure!(
             schedule == self.schedule_sha256,
             "the schedule is not the one that the plan was made for"

@@ -34,7 +34,7 @@ pub struct Commitment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommittedSchedule {
-    /// Of the recipe, as `schedule.sha256` of a report.
+    /// Of the spec, as `schedule.sha256` of a report.
     pub sha256: Hash,
     /// Codes of f32, as in a report.
     pub alpha: String,

@@ -85,9 +85,9 @@ impl<'a> Replay<'a> {
     /// Multiply-adds of the whole product, those of zeros that fill tiles up included.
     pub fn work(&self) -> u64 {
         let k = self.problem.k;
-        let products = self.kernel.map_or(k, |kernel| kernel.products(k));
-        // K cannot be 0.
-        self.problem.work() / k as u64 * products as u64
+        let span = self.arithmetic.step.span();
+        let products = self.kernel.map_or(k, |kernel| kernel.products(k, span));
+        self.problem.work() / k.max(1) as u64 * products as u64
     }
 
     /// Computes D and hands it to `sink` from the first row to the last. Memory stays bounded by
@@ -317,9 +317,10 @@ impl<'a> Replay<'a> {
         };
         if let Some(kernel) = kernel {
             let kernel = kernel.picked(rows);
-            let walk = kernel.walk(problem.k, rows[0], kernel.place.column);
+            let span = self.arithmetic.step.span();
+            let traversal = kernel.traversal(problem.k, span, rows[0], kernel.place.column);
             let mut run = Run::new(&part, kernel, &|_| {});
-            return run.block(&kernel, &problem, &walk);
+            return run.block(&kernel, &problem, &traversal);
         }
         let mut codes = vec![0; problem.m * problem.n];
         part.codes(0, &mut codes, &|_| {});

@@ -94,12 +94,13 @@ impl Question<'_> {
             return self.element().steps();
         };
         let (_, row, column) = position(self.problem, &self.index);
-        let walk = kernel.walk(self.problem.k, row, column);
         let element = self.element();
-        let chains = walk.partials.iter().flat_map(|partial| &partial.chains);
+        let span = self.choice.arithmetic.step.span();
+        let traversal = kernel.traversal(self.problem.k, span, row, column);
+        let chains = traversal.root.chains().into_iter();
         let steps = chains.map(|chain| match element.unrounded() {
-            true => usize::from(!chain.slots.is_empty()),
-            false => chain.slots.len().div_ceil(element.span()),
+            true => usize::from(!chain.indices.is_empty()),
+            false => chain.indices.len().div_ceil(element.span()),
         });
         steps.sum()
     }
@@ -147,7 +148,7 @@ impl Question<'_> {
             Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
             None => Number::new(arithmetic.addend(), 0),
         };
-        let bare = kernel.values.is_neutral() && schedule.recipe.scales.is_none();
+        let bare = kernel.values.is_neutral() && schedule.spec.scales.is_none();
         let exact = bare.then(|| {
             // C may have another format than the instruction's.
             let products = (0..element.k()).map(|k| element.product(k));

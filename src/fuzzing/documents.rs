@@ -47,7 +47,7 @@ pub fn schedule(data: &[u8]) {
         ("a100", Format::Tf32),
         ("h100", Format::E4m3),
     ] {
-        super::engines::run_schedule(arch, format, &schedule.recipe);
+        super::engines::run_schedule(arch, format, &schedule.spec);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::emu::Evidence;
-use crate::emu::schedule::{Recipe, Schedule, Values};
+use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
 use crate::num::{Format, decimal};
 
 /// How the kernel chained the instruction, and how that is known.
@@ -18,7 +18,7 @@ pub struct Scheduled {
     pub summary: String,
     /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
     /// digest of this object as canonical JSON.
-    pub recipe: Recipe,
+    pub spec: ScheduleSpec,
     pub sha256: String,
     pub constants: Vec<ScheduledConstant>,
     /// Citations by the keys used in `constants`.
@@ -27,7 +27,7 @@ pub struct Scheduled {
     pub factors: Option<Factors>,
 }
 
-/// A constant of the recipe.
+/// A constant of the spec.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScheduledConstant {
     pub name: String,
@@ -48,6 +48,8 @@ pub struct ScheduledConstant {
 pub struct Factors {
     pub alpha: Factor,
     pub beta: Factor,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_result: Option<Factor>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -72,6 +74,7 @@ impl Scheduled {
             factors: Some(Factors {
                 alpha: Factor::of(values.alpha),
                 beta: Factor::of(values.beta),
+                scale_result: values.scale_result.map(Factor::of),
             }),
             ..Scheduled::describe(schedule, given)
         }
@@ -83,7 +86,7 @@ impl Scheduled {
     }
 
     fn describe(schedule: &Schedule, given: &BTreeMap<String, String>) -> Scheduled {
-        let constants = schedule.recipe.constants().into_iter().map(|constant| {
+        let constants = schedule.spec.constants().into_iter().map(|constant| {
             let option = given.iter().find(|(name, _)| {
                 let rest = constant.name.strip_prefix(name.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -110,9 +113,9 @@ impl Scheduled {
             title: schedule.title.clone(),
             evidence: schedule.evidence,
             notes: schedule.notes.clone(),
-            summary: schedule.recipe.summary(),
-            recipe: schedule.recipe.clone(),
-            sha256: schedule.recipe.sha256(),
+            summary: schedule.spec.summary(),
+            spec: schedule.spec.clone(),
+            sha256: schedule.spec.sha256(),
             sources: sources
                 .map(|(key, text)| (key.clone(), text.clone()))
                 .collect(),

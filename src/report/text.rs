@@ -208,7 +208,7 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
     row(out, "  model", &report.model.sha256)?;
     if let Some(schedule) = &report.schedule {
-        row(out, "  recipe", &schedule.sha256)?;
+        row(out, "  spec", &schedule.sha256)?;
     }
     if let Some(commitment) = &report.commitment {
         let about = format!("{}  {}", commitment.file_sha256, commitment.path);

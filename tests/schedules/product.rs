@@ -306,5 +306,5 @@ impl Product {
 /// A preset's recipe.
 pub fn preset(name: &str) -> Recipe {
     let schedule = Schedule::preset(name).unwrap_or_else(|e| panic!("{e}"));
-    schedule.recipe.clone()
+    schedule.spec.clone()
 }

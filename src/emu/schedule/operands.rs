@@ -1,37 +1,42 @@
-//! Operands in the order of a list of slots: copied, filled up with zeros, taken apart into big and small.
+//! Operands in the order of a list of k indices: copied, filled up with zeros, taken apart into high and low
+//! terms.
 
 use rayon::prelude::*;
 
 use super::f32ops::{Natively, Ops};
-use super::walk::Slot;
-use super::{PartRounding, Passes, Piece};
+use super::traversal::KIndex;
+use super::{SplitTerms, Term, TermRounding};
 use crate::emu::Problem;
 use crate::num::Format;
 use crate::tensor::{Plane, Planes, Tensor};
 
-/// The operands of the products of some slots.
-pub struct Pieces {
+/// The operands of the products of some indices.
+pub struct GatheredOperands {
     a: Tensor,
     b: Tensor,
 }
 
-impl Pieces {
+impl GatheredOperands {
     /// Copies them out of a product of one matrix without scales, of formats of up to 32 bits.
-    pub fn gather(problem: &Problem, slots: &[Slot], passes: Option<&Passes>) -> Pieces {
-        let side = |side: usize| move |slot: &Slot| slot.parts.map(|parts| parts[side]);
+    pub fn gather(
+        problem: &Problem,
+        indices: &[KIndex],
+        terms: Option<&SplitTerms>,
+    ) -> GatheredOperands {
+        let side = |side: usize| move |index: &KIndex| index.terms.map(|terms| terms[side]);
         let a = problem.a.plane(0);
         let b = problem.b.plane(0);
         let (of_a, of_b) = (problem.a.tensor().format(), problem.b.tensor().format());
-        Pieces {
+        GatheredOperands {
             a: Tensor::from_payload(
                 of_a,
-                vec![problem.m, slots.len()],
-                rows(a, of_a, slots, passes, side(0)),
+                vec![problem.m, indices.len()],
+                rows(a, of_a, indices, terms, side(0)),
             ),
             b: Tensor::from_payload(
                 of_b,
-                vec![slots.len(), problem.n],
-                columns(b, of_b, slots, passes, side(1)),
+                vec![indices.len(), problem.n],
+                columns(b, of_b, indices, terms, side(1)),
             ),
         }
     }
@@ -44,53 +49,53 @@ impl Pieces {
     }
 }
 
-/// Rows of A, the slots of each.
+/// Rows of A, the indices of each.
 fn rows(
     plane: Plane,
     format: Format,
-    slots: &[Slot],
-    passes: Option<&Passes>,
-    piece: impl Fn(&Slot) -> Option<Piece> + Sync,
+    indices: &[KIndex],
+    terms: Option<&SplitTerms>,
+    term: impl Fn(&KIndex) -> Option<Term> + Sync,
 ) -> Vec<u8> {
-    let ks = || slots.iter().filter_map(|slot| slot.k);
+    let ks = || indices.iter().filter_map(|index| index.k);
     let (Some(first), Some(last)) = (ks().min(), ks().max()) else {
-        return vec![0; plane.rows * slots.len() * format.bytes()];
+        return vec![0; plane.rows * indices.len() * format.bytes()];
     };
     let width = format.bytes();
-    let mut payload = vec![0; plane.rows * slots.len() * width];
+    let mut payload = vec![0; plane.rows * indices.len() * width];
     payload
-        .par_chunks_mut(slots.len() * width)
+        .par_chunks_mut(indices.len() * width)
         .enumerate()
         .for_each(|(row, out)| {
             let mut codes = vec![0; last - first + 1];
             plane.read_row(row, first, &mut codes);
-            for (slot, out) in slots.iter().zip(out.chunks_mut(width)) {
-                let Some(k) = slot.k else { continue };
-                let code = part(codes[k - first], piece(slot), passes);
+            for (index, out) in indices.iter().zip(out.chunks_mut(width)) {
+                let Some(k) = index.k else { continue };
+                let code = term_of(codes[k - first], term(index), terms);
                 out.copy_from_slice(&code.to_le_bytes()[..width]);
             }
         });
     payload
 }
 
-/// Rows of B, one a slot.
+/// Rows of B, one a index.
 fn columns(
     plane: Plane,
     format: Format,
-    slots: &[Slot],
-    passes: Option<&Passes>,
-    piece: impl Fn(&Slot) -> Option<Piece> + Sync,
+    indices: &[KIndex],
+    terms: Option<&SplitTerms>,
+    term: impl Fn(&KIndex) -> Option<Term> + Sync,
 ) -> Vec<u8> {
     let width = format.bytes();
     let n = plane.columns;
-    let mut payload = vec![0; slots.len() * n * width];
+    let mut payload = vec![0; indices.len() * n * width];
     // Several rows at a time: of a transposed B they are neighbours in memory.
     const AT_ONCE: usize = 16;
     let groups = payload
         .par_chunks_mut(AT_ONCE * n * width)
-        .zip(slots.par_chunks(AT_ONCE));
-    groups.for_each(|(out, slots)| {
-        let ks = || slots.iter().filter_map(|slot| slot.k);
+        .zip(indices.par_chunks(AT_ONCE));
+    groups.for_each(|(out, indices)| {
+        let ks = || indices.iter().filter_map(|index| index.k);
         let (Some(first), Some(last)) = (ks().min(), ks().max()) else {
             return;
         };
@@ -99,8 +104,8 @@ fn columns(
         if dense {
             plane.read_block(first, last - first + 1, 0, n, &mut codes);
         }
-        for (slot, out) in slots.iter().zip(out.chunks_mut(n * width)) {
-            let Some(k) = slot.k else { continue };
+        for (index, out) in indices.iter().zip(out.chunks_mut(n * width)) {
+            let Some(k) = index.k else { continue };
             let row = match dense {
                 true => &codes[(k - first) * n..(k - first + 1) * n],
                 false => {
@@ -109,7 +114,7 @@ fn columns(
                 }
             };
             for (&code, out) in row.iter().zip(out.chunks_mut(width)) {
-                let code = part(code, piece(slot), passes);
+                let code = term_of(code, term(index), terms);
                 out.copy_from_slice(&code.to_le_bytes()[..width]);
             }
         }
@@ -117,18 +122,18 @@ fn columns(
     payload
 }
 
-/// An operand, or a part of it. What the big part leaves is exact in f32.
+/// An operand, or a term of it. What the high term leaves is exact in f32.
 #[inline]
-fn part(code: u32, piece: Option<Piece>, passes: Option<&Passes>) -> u32 {
-    let (Some(piece), Some(passes)) = (piece, passes) else {
+fn term_of(code: u32, term: Option<Term>, terms: Option<&SplitTerms>) -> u32 {
+    let (Some(term), Some(terms)) = (term, terms) else {
         return code;
     };
-    let big = rounded(code, passes.big);
-    match piece {
-        Piece::Big => big,
-        Piece::Small => {
+    let hi = rounded(code, terms.hi);
+    match term {
+        Term::Hi => hi,
+        Term::Lo => {
             let ops = Natively { nan: 0x7fff_ffff };
-            rounded(ops.add(code, big ^ 0x8000_0000), passes.small)
+            rounded(ops.add(code, hi ^ 0x8000_0000), terms.lo)
         }
     }
 }
@@ -136,27 +141,27 @@ fn part(code: u32, piece: Option<Piece>, passes: Option<&Passes>) -> u32 {
 /// [`crate::num::tf32_code`] in two operations: a carry out of the fraction belongs into the exponent, up to
 /// infinity.
 #[inline]
-fn rounded(code: u32, how: PartRounding) -> u32 {
+fn rounded(code: u32, how: TermRounding) -> u32 {
     const LOW: u32 = 0x1fff;
     if code << 1 >= 0xff00_0000 {
         return code;
     }
     match how {
-        PartRounding::Rz => code & !LOW,
-        PartRounding::Rna => (code + LOW.div_ceil(2)) & !LOW,
+        TermRounding::Rz => code & !LOW,
+        TermRounding::Rna => (code + LOW.div_ceil(2)) & !LOW,
     }
 }
 
 #[cfg(test)]
 #[test]
-fn parts_are_rounded_as_tf32_is() {
+fn terms_are_rounded_as_tf32_is() {
     let mut random = crate::random::SplitMix64(3);
     let lower = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
     let uppers = 0..1u32 << 19;
     let edges = uppers.step_by(7).flat_map(|x| lower.map(|y| x << 13 | y));
     let any = (0..200_000).map(|_| random.word() as u32);
     for code in edges.chain(any) {
-        for how in [PartRounding::Rz, PartRounding::Rna] {
+        for how in [TermRounding::Rz, TermRounding::Rna] {
             let want = crate::num::tf32_code(code.into(), how.rounding()) as u32;
             assert_eq!(rounded(code, how), want, "{code:x}");
         }
