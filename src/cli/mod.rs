@@ -24,6 +24,7 @@ mod inputs;
 mod inspect;
 mod judge;
 mod judged;
+mod kernels;
 mod man;
 mod manifest;
 mod model_file;
@@ -91,6 +92,7 @@ enum Command {
     Commit(commit::Commit),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
+    Kernels(kernels::Kernels),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -149,6 +151,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Commit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
+        Command::Kernels(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),

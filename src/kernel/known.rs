@@ -56,7 +56,7 @@ impl Fact {
 }
 
 /// Keys of sources and what they are.
-pub const SOURCES: [(&str, &str); 8] = [
+pub const SOURCES: [(&str, &str); 9] = [
     (
         "bitequiv",
         "github.com/facebookexperimental/triton, bitequiv/cublas_match (MIT), commit db4666f, pull requests 2752-2757 and 2767-2770: plans compared with cuBLASLt 12.8.5 and 13.1.1 on H100, GB200 and GB300",
@@ -84,6 +84,10 @@ pub const SOURCES: [(&str, &str); 8] = [
     (
         "gemm-desc",
         "pull request 193140 of pytorch/pytorch (torch/_inductor/gemm_desc)",
+    ),
+    (
+        "ptx",
+        "NVIDIA, PTX ISA 8.8: floating-point instructions (add, mul, fma: rounding, and 0x7fffffff for every NaN result); cvt (rn, satfinite)",
     ),
     (
         "tensile",

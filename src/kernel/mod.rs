@@ -9,6 +9,7 @@
 //! * `plan`: the order itself.
 //! * `tables`: cublasLt's numbers and their names.
 
+mod describe;
 mod error;
 mod family;
 mod known;
@@ -17,7 +18,9 @@ mod plan;
 mod planning;
 mod reading;
 mod said;
+mod schedule;
 mod settings;
+mod table;
 mod tables;
 mod text;
 
@@ -29,14 +32,16 @@ pub use family::{Coverage, FAMILIES, Family, Standing};
 pub use known::{Fact, Known, SOURCES, citation};
 pub use options::Options;
 pub use plan::{
-    Arithmetic, Kept, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Slice, Span, Start, Sum,
-    Tile, Traversal,
+    Arithmetic, Cut, Join, Kept, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing,
+    Slice, Span, Start, Sum, Tile, Traversal,
 };
 pub use reading::{KernelReading, Open, Status, TextKind, Token};
 pub use said::{How, Said};
+pub use schedule::Model;
 pub use settings::{Capability, Compute, Cuts, Partition, Settings, Shape, Tensile, Transposed};
+pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use tables::{Scheme, Stages, tile_of_id};
-pub use text::{MAX_TEXT, read};
+pub use text::{MAX_TEXT, launches, read};
 
 /// How many k at the end a split nvjet kernel with this grain leaves out, for whoever knows no more than
 /// that.

@@ -1,7 +1,7 @@
 //! From a reading and a shape to a plan.
 
 use super::family::{Request, nvjet};
-use super::{KernelError, KernelReading, LostTail, Open, Options, Plan, Shape};
+use super::{Compute, KernelError, KernelReading, LostTail, Open, Options, Plan, Shape};
 
 /// K of which plans are made: larger ones are no product of a GPU.
 const MAX_K: usize = 1 << 40;
@@ -33,6 +33,26 @@ impl KernelReading {
         self.is_about(shape)?;
         let settings = options.applied(&self.settings)?;
         let family = self.family.value;
+        let is_amd = family.id == "tensile";
+        if let Some(gpu) = options.other_gpu.clone().filter(|_| !is_amd) {
+            return Err(KernelError::WrongGpu {
+                text: format!("NVIDIA's kernels ({})", family.title),
+                asked: gpu,
+            });
+        }
+        if let Some(capability) = options.capability.filter(|_| is_amd) {
+            return Err(KernelError::WrongGpu {
+                text: "a kernel of an AMD GPU".into(),
+                asked: capability.to_string(),
+            });
+        }
+        let compute = settings.compute.as_ref().map(|said| said.value);
+        if compute == Some(Compute::F16) {
+            return Err(KernelError::unknown(
+                "kernels that accumulate in FP16",
+                "nobody compared them",
+            ));
+        }
         if let Some(open) = (family.needs)(&settings).into_iter().next() {
             return Err(KernelError::Missing {
                 what: open.what,
@@ -45,7 +65,20 @@ impl KernelReading {
             shape,
             options,
         };
-        (family.plan)(&request)
+        let mut plan = (family.plan)(&request)?;
+        let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
+        if !unknown.is_empty() {
+            plan.assumed.push(format!(
+                "that what is not known here decides no bit: {}",
+                unknown.join(", ")
+            ));
+        }
+        let finished = plan.settings.epilogue.as_ref();
+        if plan.slices.len() > 1 && finished.is_some_and(|said| said.value != "DEFAULT") {
+            plan.assumed
+                .push("an epilogue after slices: no source compared one".into());
+        }
+        Ok(plan)
     }
 
     /// Refuses a text about another product. D read in column-major order is the transposed one.

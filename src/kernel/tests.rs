@@ -8,6 +8,7 @@ use crate::num::Format;
 
 mod examples;
 mod properties;
+mod schedules;
 
 /// A plan of a configuration in words.
 fn plan(text: &str, k: usize) -> Plan {

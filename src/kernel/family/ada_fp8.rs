@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Request, Standing, sliced};
 use crate::kernel::Known::Compared;
 use crate::kernel::plan::{Residue, Span};
-use crate::kernel::{Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings};
+use crate::kernel::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings};
 use crate::kernel::{How, Scheme, Slice, Start, Tile, Traversal};
 use crate::num::Format;
 
@@ -172,6 +172,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     let mut plan = request.plan(&FAMILY);
     plan.settings.fast_accumulation = Some(said.clone());
+    let cut = match splits {
+        1 => Cut::Whole,
+        _ => Cut::Dealt,
+    };
     let merge = Merge {
         order,
         kept: Kept::F32,
@@ -183,6 +187,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let slices = (0..splits).map(chain).collect();
     Ok(sliced(
         plan,
+        cut,
         TILE,
         k.div_ceil(TILE).div_ceil(splits) * TILE,
         tile,

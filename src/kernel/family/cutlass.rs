@@ -3,7 +3,8 @@
 use super::{Coverage, Family, Request, Standing, chunks, common_needs, scheme_needs, sliced};
 use crate::kernel::Known::{Compared, Read};
 use crate::kernel::plan::{Residue, Span, Sum};
-use crate::kernel::{Fact, Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
 use crate::kernel::{Settings, Slice, Start, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -115,13 +116,14 @@ fn grain(request: &Request) -> usize {
 }
 
 /// K cut into slices, with what cut it.
-pub(super) struct Cut {
+pub(super) struct Division {
+    pub cut: Cut,
     pub grain: usize,
     pub chunk: usize,
     pub ranges: Vec<std::ops::Range<usize>>,
 }
 
-pub(super) fn cut(request: &Request, tile_k: usize) -> Result<Cut, KernelError> {
+pub(super) fn divide(request: &Request, tile_k: usize) -> Result<Division, KernelError> {
     let k = request.k();
     let splits = request.splits()?;
     let partition = request.settings.partition.as_ref();
@@ -139,7 +141,8 @@ pub(super) fn cut(request: &Request, tile_k: usize) -> Result<Cut, KernelError> 
             }
             let end = |j: usize| if j + 1 == splits { k } else { (j + 1) * chunk };
             let ranges = (0..splits).map(|j| j * chunk..end(j)).collect();
-            return Ok(Cut {
+            return Ok(Division {
+                cut: Cut::LastTakesRest,
                 grain: tile_k,
                 chunk,
                 ranges,
@@ -147,7 +150,11 @@ pub(super) fn cut(request: &Request, tile_k: usize) -> Result<Cut, KernelError> 
         }
     };
     let ranges = chunks(chunk, k, splits).collect();
-    Ok(Cut {
+    Ok(Division {
+        cut: match splits {
+            1 => Cut::Whole,
+            _ => Cut::Even,
+        },
         grain,
         chunk,
         ranges,
@@ -171,11 +178,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         ));
     }
     let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
-    let Cut {
+    let Division {
+        cut,
         grain,
         chunk,
         ranges,
-    } = cut(request, tile_k)?;
+    } = divide(request, tile_k)?;
     let slices = match warps {
         1 => ranges
             .into_iter()
@@ -189,6 +197,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
                 ));
             }
             request.few(warps * ranges.len())?;
+            plan.sharing.push(stripes(warps, tile_k));
             ranges
                 .into_iter()
                 .map(|range| striped(range, tile_k, warps, instruction_k))
@@ -211,7 +220,16 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         k: tile_k,
         residue: Residue::First,
     };
-    Ok(sliced(plan, grain, chunk, tile, slices, merge))
+    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+}
+
+/// Warps that take stripes of every tile in turn.
+pub(super) fn stripes(warps: usize, tile_k: usize) -> Sharing {
+    Sharing {
+        lanes: warps,
+        dealt: Some(tile_k / warps),
+        join: Join::Left(Start::First),
+    }
 }
 
 /// Every warp takes its stripe of the partial tile, and then of the others.

@@ -3,7 +3,8 @@
 use super::{Coverage, Family, Request, Standing};
 use crate::kernel::Known::Probed;
 use crate::kernel::plan::{Span, Sum};
-use crate::kernel::{Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Traversal};
 
 const THREADS: usize = 128;
@@ -83,6 +84,20 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         }
     };
     let mut plan = request.plan(&FAMILY);
+    plan.cut = Cut::Dealt;
+    plan.grain = Some(tile);
+    plan.sharing.push(Sharing {
+        lanes: THREADS,
+        dealt: Some(chains),
+        join: Join::Butterfly,
+    });
+    if chains > 1 {
+        plan.sharing.push(Sharing {
+            lanes: chains,
+            dealt: Some(1),
+            join: Join::Left(Start::Zero),
+        });
+    }
     plan.slices = (0..blocks).map(block).collect();
     plan.merge = Merge {
         order: MergeOrder::DotBlocks,

@@ -4,7 +4,7 @@ use super::{Coverage, Family, Request, Standing, chunks, sliced};
 use crate::kernel::Known::Read;
 use crate::kernel::Traversal;
 use crate::kernel::plan::{Residue, Span};
-use crate::kernel::{Fact, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice, Tile};
+use crate::kernel::{Cut, Fact, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice, Tile};
 
 pub static FAMILY: Family = Family {
     id: "gemm-desc",
@@ -125,5 +125,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         "the meaning of a GEMMDesc's fields: its pull request is open and nothing writes one"
             .into(),
     );
-    Ok(sliced(plan, chunk, chunk, tile, slices, merge))
+    let cut = match &settings.cuts {
+        None => Cut::Whole,
+        Some(_) => Cut::Listed,
+    };
+    Ok(sliced(plan, cut, chunk, chunk, tile, slices, merge))
 }

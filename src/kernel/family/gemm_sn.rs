@@ -3,7 +3,8 @@
 use super::{Coverage, Family, Request, Standing};
 use crate::kernel::Known::Compared;
 use crate::kernel::plan::Sum;
-use crate::kernel::{Fact, KernelError, Open, Plan, Settings, Slice, Start, Traversal};
+use crate::kernel::{Fact, Join, Sharing};
+use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "gemm-sn",
@@ -58,6 +59,11 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         Traversal::of(range, 1).restarting(block, Start::Zero)
     };
     let mut plan = request.plan(&FAMILY);
+    plan.sharing = vec![Sharing {
+        lanes: threads,
+        dealt: None,
+        join: Join::Left(Start::Zero),
+    }];
     plan.slices = vec![Slice {
         lanes: (0..threads).map(lane).collect(),
         join: Sum::ascending(Start::Zero, threads),

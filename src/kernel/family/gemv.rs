@@ -3,7 +3,8 @@
 use super::{Coverage, Family, Request, Standing, chunks};
 use crate::kernel::Known::{Compared, Probed};
 use crate::kernel::plan::{Span, Sum};
-use crate::kernel::{Capability, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan};
+use crate::kernel::{Capability, Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
 use crate::kernel::{Restart, Settings, Slice, Start, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -57,6 +58,14 @@ const fn deal(vector: usize, lanes: usize, tiles: usize, tree: Tree) -> Dealing 
         lanes,
         tiles: if tiles == 0 { None } else { Some(tiles) },
         tree,
+    }
+}
+
+impl Dealing {
+    /// k that a lane takes of a tile: of the full slice, also in a shorter last one.
+    fn vector_of(self, chunk: usize) -> usize {
+        self.vector
+            .unwrap_or_else(|| chunk.div_ceil(self.lanes).min(64))
     }
 }
 
@@ -150,6 +159,11 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
                 "it was seen with M = 1 and without slices alone",
             ));
         }
+        plan.sharing = vec![Sharing {
+            lanes: 32,
+            dealt: None,
+            join: Join::Left(Start::First),
+        }];
         plan.slices = vec![pieces_of_sixteen(k)];
         return Ok(plan);
     }
@@ -165,11 +179,21 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let chunk = k.div_ceil(splits);
     request.few(splits * dealing.lanes)?;
+    plan.grain = Some(1);
     plan.chunk = Some(chunk);
+    plan.sharing = vec![Sharing {
+        lanes: dealing.lanes,
+        dealt: Some(dealing.vector_of(chunk)),
+        join: match dealing.tree {
+            Tree::Left => Join::Left(Start::First),
+            Tree::Butterfly => Join::Butterfly,
+        },
+    }];
     plan.slices = chunks(chunk, k, splits)
         .map(|range| dealt(dealing, range, chunk))
         .collect();
     if plan.slices.len() > 1 {
+        plan.cut = Cut::Even;
         plan.merge = Merge {
             order: MergeOrder::Ascending,
             kept: Kept::F32,
@@ -200,13 +224,9 @@ fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelEr
 
 fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice {
     let Dealing {
-        vector,
-        lanes,
-        tiles,
-        tree,
+        lanes, tiles, tree, ..
     } = dealing;
-    // Of the full slice, also in a shorter last one.
-    let vector = vector.unwrap_or_else(|| chunk.div_ceil(lanes).min(64));
+    let vector = dealing.vector_of(chunk);
     let lane = |lane: usize| {
         let span = Span {
             start: range.start + lane * vector,

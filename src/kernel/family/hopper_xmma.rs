@@ -4,7 +4,7 @@ use super::{Coverage, Family, Request, Standing, common_needs, sliced};
 use crate::kernel::Known::Read;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
-    Fact, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
+    Cut, Fact, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
 };
 
 pub static FAMILY: Family = Family {
@@ -90,6 +90,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     Ok(sliced(
         plan,
+        Cut::Whole,
         tile.k,
         request.k(),
         tile,

@@ -18,7 +18,7 @@ mod unknown;
 
 use serde::{Serialize, Serializer};
 
-use super::{Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
+use super::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape, Slice, Tile};
 use crate::num::Format;
 
@@ -190,6 +190,8 @@ impl Request<'_> {
             settings: self.settings.clone(),
             grain: None,
             chunk: None,
+            cut: Cut::Whole,
+            sharing: Vec::new(),
             tile: None,
             slices: Vec::new(),
             merge: Merge::ALONE,
@@ -268,12 +270,14 @@ pub(super) fn chunks(
 /// A plan of one kind of tensor-core slices.
 pub(super) fn sliced(
     mut plan: Plan,
+    cut: Cut,
     grain: usize,
     chunk: usize,
     tile: Tile,
     slices: Vec<Slice>,
     merge: Merge,
 ) -> Plan {
+    plan.cut = cut;
     plan.grain = Some(grain);
     plan.chunk = Some(chunk);
     plan.tile = Some(tile);

@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Request, Standing, chunks, common_needs, sliced};
 use crate::kernel::Known::{Compared, Derived, Probed, Read};
 use crate::kernel::plan::Residue;
-use crate::kernel::{Capability, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
+use crate::kernel::{Capability, Cut, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
 use crate::kernel::{Plan, Settings, Slice, Start, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -209,5 +209,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         k: grain,
         residue: Residue::Last,
     };
-    Ok(sliced(plan, grain, chunk, tile, slices, merge))
+    let cut = match (splits, request.options.whole_tail) {
+        (1, _) => Cut::Whole,
+        (_, false) => Cut::RoundedDown,
+        (_, true) => Cut::Even,
+    };
+    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
 }

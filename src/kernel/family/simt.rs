@@ -49,7 +49,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
     let tile_k = settings.tile_k.as_ref().map_or(8, |said| said.value);
     let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
-    let cut = cutlass::cut(request, tile_k)?;
+    let cut = cutlass::divide(request, tile_k)?;
     if !tile_k.is_multiple_of(warps) {
         return Err(KernelError::unknown(
             format!("kernels whose {warps} warps share tiles of {tile_k} k"),
@@ -68,6 +68,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .collect();
     let merge = request.merge(slices.len());
     let mut plan = request.plan(&FAMILY);
+    if warps > 1 {
+        plan.sharing.push(cutlass::stripes(warps, tile_k));
+    }
     plan.assumed.push(
         "one ascending chain of fused multiply-adds a slice: read in CUTLASS's source, not compared"
             .into(),
@@ -76,5 +79,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         k: tile_k,
         residue: Residue::First,
     };
-    Ok(sliced(plan, cut.grain, cut.chunk, tile, slices, merge))
+    Ok(sliced(
+        plan, cut.cut, cut.grain, cut.chunk, tile, slices, merge,
+    ))
 }

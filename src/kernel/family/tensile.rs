@@ -3,7 +3,8 @@
 use super::{Coverage, Family, Request, Standing};
 use crate::kernel::Known::Read;
 use crate::kernel::plan::{Residue, Span, Sum};
-use crate::kernel::{Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Tensile, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -149,6 +150,19 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         residue: Residue::Last,
     });
     plan.grain = Some(depth);
+    plan.cut = match (groups, rotation, fields.coalesced == Some(true)) {
+        (1, 0, _) => Cut::Whole,
+        (_, 0, true) => Cut::Balanced,
+        (_, 0, false) => Cut::Dealt,
+        _ => Cut::Listed,
+    };
+    if stripes > 1 {
+        plan.sharing.push(Sharing {
+            lanes: stripes,
+            dealt: Some(depth / stripes),
+            join: Join::Left(Start::First),
+        });
+    }
     if groups > 1 {
         plan.merge = Merge {
             order: MergeOrder::Ascending,

@@ -25,9 +25,14 @@ pub struct Plan {
     /// k of a slice, the last one excepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<usize>,
+    pub cut: Cut,
     /// The tile of the main loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tile: Option<Tile>,
+    /// How lanes share a slice, the outer ones first; without any, a slice is one chain, or several that
+    /// are added.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sharing: Vec<Sharing>,
     /// In the order in which they are numbered, which is that of `merge`.
     pub slices: Vec<Slice>,
     pub merge: Merge,
@@ -38,6 +43,46 @@ pub struct Plan {
     pub facts: Vec<Fact>,
     /// What was taken for granted.
     pub assumed: Vec<String>,
+}
+
+/// How K is cut into slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// It is not.
+    Whole,
+    /// Of one length but for the last one, which is shorter.
+    Even,
+    /// Of one length, computed from `floor(K / slices)`: they may not reach K.
+    RoundedDown,
+    /// Of one length but for the last one, which takes everything left.
+    LastTakesRest,
+    /// Grains dealt out in consecutive runs, the first ones one longer.
+    Balanced,
+    /// Grains dealt out in turn.
+    Dealt,
+    /// As the slices say, by no rule that has a name.
+    Listed,
+}
+
+/// Lanes that share a slice (or another lane's part of it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sharing {
+    pub lanes: usize,
+    /// k that are dealt out in turn; none is consecutive pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dealt: Option<usize>,
+    pub join: Join,
+}
+
+/// How lanes add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// From left to right.
+    Left(Start),
+    /// [`Sum::Butterfly`].
+    Butterfly,
 }
 
 /// k of a turn of the main loop, and where the partial turn is.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Configurations of every family that plans without a name.
-fn configuration() -> impl Strategy<Value = String> {
+pub fn configuration() -> impl Strategy<Value = String> {
     let splits = prop_oneof![1usize..12, 1usize..200];
     let nvjet = (splits.clone(), any::<bool>(), any::<bool>()).prop_map(|(s, fp8, fast)| {
         let format = if fp8 { "e4m3" } else { "bf16" };

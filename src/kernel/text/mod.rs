@@ -19,11 +19,26 @@ mod xmma;
 #[cfg(test)]
 mod tests;
 
-use super::{KernelError, KernelReading};
+use super::{KernelError, KernelReading, TextKind};
 use crate::io::printable;
 
 /// Bytes of the longest text that is read.
 pub const MAX_TEXT: usize = 1 << 16;
+
+/// Reads fields that no text had.
+pub(super) fn from_fields(words: &[(String, String)]) -> Result<KernelReading, KernelError> {
+    let mut draft = draft::Draft::new(TextKind::Attributes);
+    configuration::fill(&mut draft, words)?;
+    Ok(draft.finished())
+}
+
+/// The lines of a cuBLASLt log that launch a product, with their numbers from 1 on.
+pub fn launches(log: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = log.lines().enumerate();
+    lines
+        .filter(|(_, line)| line.contains("algo=["))
+        .map(|(i, line)| (i + 1, line))
+}
 
 /// Reads a cuBLASLt log line, a configuration, JSON of attributes or of a GEMMDesc, a kernel's name, or a
 /// Tensile name.

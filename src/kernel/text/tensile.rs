@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, number};
 use super::fields::boolean;
+use crate::io::printable;
 use crate::kernel::family::Family;
 use crate::kernel::tables::numbers;
 use crate::kernel::{How, KernelError, KernelReading, Known, Said, Tensile, TextKind, Transposed};
@@ -125,7 +126,8 @@ fn instruction(draft: &mut Draft, key: &str, value: &str) {
         .collect();
     match sizes[..] {
         [_, _, k, ..] if (1..=256).contains(&k) => {
-            draft.settings.instruction_k = Some(Said::stated(k, format!("{key}={value}")));
+            draft.settings.instruction_k =
+                Some(Said::stated(k, printable(&format!("{key}={value}"))));
             draft.used(key, value, format!("instructions of {k} k"));
         }
         _ => draft.unknown(key, value),
