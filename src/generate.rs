@@ -66,6 +66,13 @@ impl Class {
     }
 }
 
+impl std::fmt::Display for Spec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shape = crate::emu::shape_text(&self.shape);
+        write!(f, "{PREFIX}{}:{}:{shape}", self.seed, self.class.name())
+    }
+}
+
 impl Spec {
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`. `None` if the text
     /// does not begin like one.

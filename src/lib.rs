@@ -19,7 +19,7 @@
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`explain`]: one element in full, step by step.
-//! * [`causes`]: what a D that differs may come from.
+//! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # One product, by hand
@@ -42,10 +42,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod causes;
+pub mod batch;
+pub mod check;
 pub mod cli;
 pub mod commit;
+pub mod diagnose;
 pub mod emu;
+pub mod envelope;
 pub mod explain;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -59,4 +62,6 @@ pub mod probe;
 mod random;
 pub mod report;
 pub mod sample;
+pub mod shard;
 pub mod tensor;
+pub mod words;

@@ -223,6 +223,15 @@ impl Tensor {
         self
     }
 
+    /// The same, with or without that rounding; none if that changes nothing.
+    pub fn with_tf32_rounding(&self, round: bool) -> Option<Tensor> {
+        let possible = matches!(self.format, Format::Tf32 | Format::Xf32);
+        (possible && self.round_tf32 != round).then(|| Tensor {
+            round_tf32: round,
+            ..self.clone()
+        })
+    }
+
     /// How many elements have bits that their format ignores (TF32, XF32: the low 13 of the register).
     pub fn count_ignored_bits(&self) -> usize {
         (0..self.len())

@@ -1,15 +1,18 @@
-//! Arguments that several commands share.
+//! Options that several commands share, and the fields of a request that they fill.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 
-use super::model_file;
-use super::schedule::Chosen;
-use crate::emu::{Catalogue, Choice, Engine, Platform, Wanted, WantedScale};
-use crate::num::Format;
+use crate::check::{
+    Check, CheckError, EngineChoice, Fields, Source, Strictness, Tf32Input, option,
+};
+use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
+use crate::emu::{Engine, Platform};
+use crate::num::{F32, Format};
+use crate::words::Word;
 
 /// Which arithmetic.
 #[derive(Args, Clone)]
@@ -54,40 +57,6 @@ pub struct ModelArgs {
     pub scale_block: Option<usize>,
 }
 
-impl ModelArgs {
-    /// The rule, for operands with or without scales. A schedule may take scales and C for itself.
-    pub fn choose(&self, scaled: bool, schedule: &Chosen) -> Result<Choice<'static>> {
-        let scaled = scaled && !schedule.takes_scales();
-        let architecture = match (&self.model, &self.arch) {
-            (Some(path), _) => model_file::read(path)?,
-            (None, Some(name)) => Catalogue::builtin().find(name)?,
-            (None, None) => unreachable!("clap asks for one"),
-        };
-        if !scaled {
-            let given = [
-                ("--scale-dtype", self.scale_dtype.is_some()),
-                ("--scale-block", self.scale_block.is_some()),
-            ];
-            if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-                bail!(
-                    "{option} says of which kind scales are, but there are none; pass --scale-a and --scale-b"
-                );
-            }
-        }
-        let wanted = Wanted {
-            instruction: self.instruction.as_deref(),
-            operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
-            accumulator: self.acc,
-            addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
-            scale: scaled.then_some(WantedScale {
-                format: self.scale_dtype,
-                block: self.scale_block,
-            }),
-        };
-        Ok(architecture.choose(&wanted)?)
-    }
-}
-
 /// Which files.
 #[derive(Args, Clone)]
 pub struct OperandArgs {
@@ -105,21 +74,11 @@ pub struct OperandArgs {
     pub c: Option<PathBuf>,
 
     /// Scales of A, Mx(K/block): one for every block of k of every row
-    #[arg(
-        long,
-        value_name = "SA.npy",
-        requires = "scale_b",
-        help_heading = "Operands"
-    )]
+    #[arg(long, value_name = "SA.npy", help_heading = "Operands")]
     pub scale_a: Option<PathBuf>,
 
     /// Scales of B, (K/block)xN; stored as B is, so Nx(K/block) with --transpose-b
-    #[arg(
-        long,
-        value_name = "SB.npy",
-        requires = "scale_a",
-        help_heading = "Operands"
-    )]
+    #[arg(long, value_name = "SB.npy", help_heading = "Operands")]
     pub scale_b: Option<PathBuf>,
 
     /// A is stored KxM
@@ -135,7 +94,8 @@ pub struct OperandArgs {
         long,
         value_name = "HOW",
         help_heading = "Operands",
-        default_value = "truncate"
+        default_value = "truncate",
+        value_parser = word::<Tf32Input>()
     )]
     pub tf32_input: Tf32Input,
 
@@ -145,50 +105,332 @@ pub struct OperandArgs {
         long,
         value_name = "WHICH",
         default_value = "fast",
-        help_heading = "Operands"
+        help_heading = "Operands",
+        value_parser = word::<EngineChoice>()
     )]
-    pub engine: EngineName,
+    pub engine: EngineChoice,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    Fast,
-    Exact,
+/// Which kernel.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Schedule")]
+pub struct ScheduleArgs {
+    /// How the kernel chains the instruction over K: plain (default), cutlass-sm80, cublas-workspace,
+    /// deepgemm-sm90 ...; 'tcverify schedules' describes them
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+
+    /// A schedule of your own, in the schema of the built-in ones
+    #[arg(long, value_name = "FILE.json", conflicts_with = "schedule")]
+    schedule_file: Option<PathBuf>,
+
+    /// k of a tile of the main loop
+    #[arg(long, value_name = "K")]
+    tile_k: Option<usize>,
+
+    /// Which tile is the partial one where K is no multiple of it
+    #[arg(long, value_name = "WHERE", value_parser = word::<ResidueChoice>())]
+    residue: Option<ResidueChoice>,
+
+    /// Slices (or warps) that K is divided into
+    #[arg(long, value_name = "N")]
+    split_k: Option<usize>,
+
+    /// How K is divided and slices come together, where the schedule does not divide it
+    #[arg(long, value_name = "HOW", value_parser = word::<SplitChoice>())]
+    split: Option<SplitChoice>,
+
+    /// What slices are multiples of, where those are not whole tiles
+    #[arg(long, value_name = "K")]
+    grain: Option<usize>,
+
+    /// In which order the sums of slices are added
+    #[arg(long, value_name = "ORDER", value_parser = word::<OrderChoice>())]
+    sum_order: Option<OrderChoice>,
+
+    /// Products of an instruction, where those are fewer than the unit adds in one step
+    #[arg(long, value_name = "K")]
+    instruction_k: Option<usize>,
+
+    /// What a workspace keeps partial sums in: f32, or D's format
+    #[arg(long, value_name = "FORMAT", value_parser = word::<PartialsChoice>())]
+    partials: Option<PartialsChoice>,
+
+    /// Workers (SMs) that share the tiles of a stream-K kernel
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+
+    /// Add the accumulator to one in f32 every K products, or "never"
+    #[arg(long, value_name = "K")]
+    promote: Option<String>,
+
+    /// The sum is multiplied with this in f32; a decimal number, inf, or an f32 code such as 0x3f800000
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    alpha: Option<F32>,
+
+    /// C is multiplied with this and added to the finished sum, instead of starting the chain (default
+    /// 1 where the schedule has an epilogue)
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    beta: Option<F32>,
+
+    /// FP8 results are multiplied with this in f32 before they are rounded, if the schedule's kernel does so
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    scale_result: Option<F32>,
+
+    /// One number for every column of D, added in f32 before the result is rounded
+    #[arg(long, value_name = "BIAS.npy")]
+    bias: Option<PathBuf>,
+
+    /// Format of the bias, where its file cannot say it
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float())]
+    bias_dtype: Option<Format>,
 }
 
-impl OperandArgs {
-    pub fn scaled(&self) -> bool {
-        self.scale_a.is_some()
-    }
+/// Which product: what every command that replays is told.
+#[derive(Args, Clone)]
+pub struct ProductArgs {
+    #[command(flatten)]
+    pub operands: OperandArgs,
 
-    pub fn engine(&self) -> Result<Engine> {
-        Ok(match self.engine {
-            EngineName::Exact => Engine::Exact,
-            EngineName::Fast => Engine::Fast(Platform::detect().map_err(anyhow::Error::msg)?),
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
+}
+
+impl ProductArgs {
+    /// The fields that they fill.
+    ///
+    /// # Errors
+    /// If one is not written as it must be.
+    pub fn fields(&self) -> Result<Fields, CheckError> {
+        let ProductArgs {
+            operands,
+            model,
+            schedule,
+        } = self;
+        let promote = schedule.promote.as_deref();
+        Ok(Fields {
+            arch: model.arch.clone(),
+            model: model.model.clone(),
+            dtype: Some(model.dtype),
+            dtype_b: model.dtype_b,
+            instruction: model.instruction.clone(),
+            acc: model.acc,
+            c_dtype: model.c_dtype,
+            scale_dtype: model.scale_dtype,
+            scale_block: model.scale_block,
+            schedule: schedule.schedule.clone(),
+            schedule_file: schedule.schedule_file.clone(),
+            tile_k: schedule.tile_k,
+            residue: schedule.residue,
+            instruction_k: schedule.instruction_k,
+            split_k: schedule.split_k,
+            split: schedule.split,
+            grain: schedule.grain,
+            partials: schedule.partials,
+            sum_order: schedule.sum_order,
+            workers: schedule.workers,
+            promote: parsed("promote", promote)?,
+            alpha: schedule.alpha,
+            beta: schedule.beta,
+            scale_result: schedule.scale_result,
+            bias: source("bias", schedule.bias.as_deref())?,
+            bias_dtype: schedule.bias_dtype,
+            a: source("a", Some(&operands.a))?,
+            b: source("b", Some(&operands.b))?,
+            c: source("c", operands.c.as_deref())?,
+            scale_a: source("scale_a", operands.scale_a.as_deref())?,
+            scale_b: source("scale_b", operands.scale_b.as_deref())?,
+            transpose_a: Some(operands.transpose_a),
+            transpose_b: Some(operands.transpose_b),
+            tf32_input: Some(operands.tf32_input),
+            engine: Some(operands.engine),
+            ..Fields::default()
         })
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Tf32Input {
-    /// Ignore the low 13 bits, as the hardware does, and say how many elements had any
-    Truncate,
-    /// Refuse operands that have any
-    Exact,
-    /// Round to nearest, ties away, first (what __float_to_tf32 and cvt.rna.tf32.f32 do)
-    Nearest,
+/// What a verdict depends on beside the product.
+#[derive(Args, Clone)]
+pub struct JudgeArgs {
+    /// The captured D: x.npy, x.npz#name or x.safetensors#name
+    #[arg(value_name = "D.npy", required_unless_present = "d_digest")]
+    d: Option<PathBuf>,
+
+    /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a
+    /// schedule's epilogue also has fp8. Needed only where the file cannot say it
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
+    d_dtype: Option<Format>,
+
+    /// Judge by the SHA-256 of D's canonical payload instead of a file
+    #[arg(long, value_name = "SHA256", value_parser = crate::io::parse_sha256, help_heading = "Comparison")]
+    d_digest: Option<String>,
+
+    /// NaN bits must agree exactly, or any NaN will do for a NaN
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "exact",
+        help_heading = "Comparison",
+        value_parser = word::<Strictness>()
+    )]
+    nan: Strictness,
+
+    /// Signs of zeros must agree exactly, or either zero will do
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "exact",
+        help_heading = "Comparison",
+        value_parser = word::<Strictness>()
+    )]
+    zero: Strictness,
+
+    /// Make sure first that operands, model and D are those of a commitment ('tcverify commit'); if one
+    /// is not, the exit code is 1 and there is no report
+    #[arg(long, value_name = "C.json", help_heading = "Comparison")]
+    against: Option<PathBuf>,
+
+    /// Compare N random elements instead of all; the report says what that proves
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of D")]
+    sample: Option<u64>,
+
+    /// Seed of the draw (default 0). Choose it after D has been handed over: who knows it before can
+    /// spare the sample
+    #[arg(long, value_name = "S", help_heading = "Part of D")]
+    seed: Option<u64>,
+
+    /// Only these rows of D, counted from 0, the end excluded: 128..256, 128.. or 7
+    #[arg(long, value_name = "ROWS", help_heading = "Part of D")]
+    rows: Option<String>,
+
+    /// Only these columns of D
+    #[arg(long, value_name = "COLUMNS", help_heading = "Part of D")]
+    cols: Option<String>,
+
+    /// Only this rectangle of D: ROWS,COLUMNS, such as 0..128,64..
+    #[arg(long, value_name = "ROWS,COLUMNS", help_heading = "Part of D")]
+    region: Option<String>,
+
+    /// How many mismatches to list
+    #[arg(long, value_name = "N", default_value_t = crate::check::MAX_MISMATCHES, help_heading = "Report")]
+    max_mismatches: usize,
+
+    /// Name the reproduced D by the root of its Merkle tree, as a commitment does, instead of the
+    /// SHA-256 of its payload: what 'tcverify shard merge' reports, too
+    #[arg(long, help_heading = "Report")]
+    tree: bool,
+
+    /// Rows of D in a block of the tree; by default as many as make about a mebibyte
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
+    block_rows: Option<u64>,
+
+    /// Do not look for what would give a D that differs
+    #[arg(long, help_heading = "Report")]
+    no_causes: bool,
 }
 
-impl Tf32Input {
-    pub fn name(self) -> &'static str {
-        match self {
-            Tf32Input::Truncate => "truncate",
-            Tf32Input::Exact => "exact",
-            Tf32Input::Nearest => "nearest",
-        }
+/// A whole check.
+#[derive(Args, Clone)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    product: ProductArgs,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
+}
+
+impl CheckArgs {
+    /// The fields that they fill.
+    ///
+    /// # Errors
+    /// If one is not written as it must be.
+    pub fn fields(&self) -> Result<Fields, CheckError> {
+        let JudgeArgs {
+            d,
+            d_dtype,
+            d_digest,
+            nan,
+            zero,
+            against,
+            sample,
+            seed,
+            rows,
+            cols,
+            region,
+            max_mismatches,
+            tree,
+            block_rows,
+            no_causes,
+        } = &self.judge;
+        Ok(Fields {
+            d: source("d", d.as_deref())?,
+            d_dtype: *d_dtype,
+            d_digest: d_digest.clone(),
+            nan: Some(*nan),
+            zero: Some(*zero),
+            against: against.clone(),
+            sample: *sample,
+            seed: *seed,
+            rows: parsed("rows", rows.as_deref())?,
+            cols: parsed("cols", cols.as_deref())?,
+            region: region.clone(),
+            max_mismatches: Some(*max_mismatches),
+            tree: Some(*tree),
+            block_rows: *block_rows,
+            no_causes: Some(*no_causes),
+            ..self.product.fields()?
+        })
+    }
+
+    /// The check that they ask for.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    pub fn check(&self) -> Result<Check> {
+        said(self.fields().and_then(Check::try_from))
     }
 }
 
+/// An array that a command line names.
+pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>, CheckError> {
+    let parsed = path.map(|path| Source::parse(path.as_os_str()));
+    parsed
+        .transpose()
+        .map_err(|reason| CheckError::request(field, reason))
+}
+
+/// A value whose text is wrong in one sentence, not in a page of usage.
+fn parsed<T: std::str::FromStr<Err = String>>(
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<Option<T>, CheckError> {
+    let fail = |reason| CheckError::request(field, format!("`{field}` {reason}"));
+    text.map(str::parse).transpose().map_err(fail)
+}
+
+/// The engine of this machine.
+pub fn engine(choice: EngineChoice) -> Result<Engine> {
+    Ok(match choice {
+        EngineChoice::Exact => Engine::Exact,
+        EngineChoice::Fast => Engine::Fast(Platform::detect().map_err(anyhow::Error::msg)?),
+    })
+}
+
+/// An error in terms of options.
+pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::msg(error.in_words(option)))
+}
+
+/// One of the words of an enumeration.
+pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
+    let values = T::ALL
+        .iter()
+        .map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
+    PossibleValuesParser::new(values).map(|word| T::of_word(&word).expect("listed above"))
+}
 const OPERANDS: [Format; 17] = [
     Format::Fp16,
     Format::Bf16,
@@ -280,37 +522,4 @@ pub fn any_float() -> impl TypedValueParser<Value = Format> {
         Format::E4m3,
         Format::E5m2,
     ])
-}
-
-/// The format that a rounded result may have: of an instruction's, or of a kernel's epilogue.
-///
-/// # Errors
-/// If the accumulator is not rounded to it by any conversion.
-pub fn check_conversion(accumulator: Format, result: Format, schedule: &Chosen) -> Result<()> {
-    let (rounded, possible): (&[Format], _) = match (accumulator, schedule.is_plain()) {
-        (Format::Fp32, true) => (
-            &[Format::Fp16, Format::Bf16],
-            "fp32, or fp16 and bf16 by one rounding (fp8 needs a schedule with an epilogue)",
-        ),
-        (Format::Fp32, false) => (
-            &[Format::Fp16, Format::Bf16, Format::E4m3, Format::E5m2],
-            "fp32, fp16, bf16, e4m3 and e5m2",
-        ),
-        (Format::Int32, false) => (
-            &[
-                Format::Fp32,
-                Format::Fp16,
-                Format::Bf16,
-                Format::E4m3,
-                Format::E5m2,
-            ],
-            "int32, fp32, fp16, bf16, e4m3 and e5m2",
-        ),
-        (other, _) => (&[], other.name()),
-    };
-    (result == accumulator || rounded.contains(&result))
-        .then_some(())
-        .with_context(|| {
-            format!("with {accumulator} accumulation D can be {possible}; it is {result} here")
-        })
 }

@@ -1,16 +1,15 @@
 //! `tcverify check`: replay and compare.
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 
-use super::exports::ExportArgs;
-use super::judge::{Judge, Setup};
-use super::progress::Meter;
+use super::args::{CheckArgs, said};
+use super::progress::Bar;
+use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
-use crate::io::{Output, same_file};
-use crate::report::{Exporter, Json, Report, Text, Verdict};
+use crate::check::CheckError;
+use crate::io::Outputs;
+use crate::report::{Exporter, Text, Verdict};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -58,76 +57,35 @@ Examples:
 Exit codes: 0 identical, 1 different, 2 anything else.")]
 pub struct Check {
     #[command(flatten)]
-    judge: Judge,
-
-    /// Print nothing; the exit code tells
-    #[arg(long, short, help_heading = "Report")]
-    quiet: bool,
-
-    /// Write the report as JSON; "-" is standard output, instead of the text
-    #[arg(long, value_name = "PATH", help_heading = "Report")]
-    json: Option<PathBuf>,
+    check: CheckArgs,
 
     #[command(flatten)]
-    exports: ExportArgs,
+    report: ReportArgs,
+
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 impl Check {
     pub fn run(self) -> Result<Ending> {
-        let prepare = |setup: &Setup| {
-            let json = self.prepare_json(setup)?;
-            let inputs = setup.files().map(|o| o.file.path());
-            let inputs = inputs.chain(self.judge.against.path());
-            let exports = self.exports.prepare(self.json.as_deref(), inputs)?;
-            Ok((json, exports))
-        };
-        let judged = self.judge.judge(
-            self.exports.wants_map(),
-            Meter::new,
-            prepare,
-            |(json, exports), _, report, extras| Ok((json, exports.ready(report, extras)?)),
-        )?;
-        let Some((report, (json, exports))) = judged else {
-            return Ok(Ending::Different);
-        };
-        let to_stdout = exports.to_stdout();
-        exports.publish(&report)?;
-        self.publish(&report, json, to_stdout)?;
-        self.exports.annotate(&report)?;
-        Ok(match report.verdict {
-            Verdict::Identical => Ending::Done,
-            Verdict::Different => Ending::Different,
-        })
-    }
-
-    /// Opened before the replay, so that an unwritable place does not cost one.
-    fn prepare_json(&self, setup: &Setup) -> Result<Option<Output>> {
-        let Some(path) = &self.json else {
-            return Ok(None);
-        };
-        let inputs = setup.files().map(|operand| operand.file.path());
-        for input in inputs.chain(self.judge.against.path()) {
-            if same_file(path, input) {
-                bail!(
-                    "{}: is an input; the report would overwrite it",
-                    path.display()
-                );
+        let check = self.check.check()?;
+        let prepared = said(check.prepare())?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
+            // Not what was committed: an answer, but no verdict.
+            Err(error @ CheckError::NotCommitted { .. }) => {
+                show::different(&error.to_string());
+                return Ok(Ending::Different);
             }
-        }
-        Output::prepare(path).map(Some)
-    }
-
-    fn publish(&self, report: &Report, json: Option<Output>, instead: bool) -> Result<()> {
-        let json_there = self
-            .json
-            .as_ref()
-            .is_some_and(|path| path.as_os_str() == "-");
-        let to_stdout = instead || json_there;
-        if let Some(json) = json {
-            json.commit(|out| Json.export(report, out))?;
-        }
-        if !self.quiet && !to_stdout {
-            let explain = self.judge.explain(report);
+            judged => said(judged)?,
+        };
+        let to_stdout = reports.to_stdout;
+        let report = &judged.report;
+        reports.publish(&prepared, &judged)?;
+        if !self.report.quiet && !to_stdout {
+            let explain = prepared.explain_command(report);
             show::print(|out| {
                 Text.export(report, out)?;
                 match explain {
@@ -138,6 +96,12 @@ impl Check {
                 }
             })?;
         }
-        Ok(())
+        if self.report.github {
+            annotate(report)?;
+        }
+        Ok(match report.verdict {
+            Verdict::Identical => Ending::Done,
+            Verdict::Different => Ending::Different,
+        })
     }
 }

@@ -2,22 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde::Serialize;
 
-use super::args::{ModelArgs, OperandArgs, result_format};
-use super::inputs::{Operand, Operands, read_d};
+use super::args::{ProductArgs, result_format, said, source};
 use super::proof::{Prove, Verify};
-use super::schedule::ScheduleArgs;
 use super::{Ending, show};
-use crate::commit::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule, Hash,
-    Rows,
-};
-use crate::emu::Choice;
-use crate::emu::schedule::Kernel;
-use crate::io::{MappedFile, Output, file_sha256, payload_sha256, same_file};
+use crate::check::{Check, Fields};
+use crate::commit::{CommitError, Hash};
+use crate::io::{MappedFile, Outputs};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -53,17 +47,11 @@ Examples:
 Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
 pub struct Make {
     #[command(flatten)]
-    operands: OperandArgs,
+    product: ProductArgs,
 
     /// D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: PathBuf,
-
-    #[command(flatten)]
-    model: ModelArgs,
-
-    #[command(flatten)]
-    schedule: ScheduleArgs,
 
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
@@ -123,32 +111,18 @@ impl Commit {
 
 impl Make {
     fn run(self) -> Result<Ending> {
-        let schedule = self.schedule.choose()?;
-        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
-        let operands = Operands::read(
-            &self.operands,
-            &choice.arithmetic,
-            &self.schedule,
-            self.model.c_dtype,
-            &schedule,
-        )?;
-        let problem = operands.problem()?;
-        let values = operands.values(&problem)?;
-        let accumulator = choice.arithmetic.accumulator;
-        let d = read_d(&self.d, self.d_dtype, &problem, accumulator, &schedule)?;
-        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, d.tensor.format())?;
-        for operand in operands.all().chain([&d]) {
-            keep(&self.output, operand.file.path())?;
-        }
-        let output = Output::prepare(&self.output)?;
-        let (format, shape) = (d.tensor.format(), d.tensor.shape());
-        let block_rows = self
-            .block_rows
-            .unwrap_or(Rows::about_a_mebibyte(format, shape));
-        let commitment = committed(&choice, kernel.as_ref(), &operands, &d, block_rows)?;
-        for operand in operands.all().chain([&d]) {
-            operand.confirm_unchanged()?;
-        }
+        let fields = said(self.product.fields())?;
+        let check = said(Check::try_from(Fields {
+            d: said(source("d", Some(&self.d)))?,
+            d_dtype: self.d_dtype,
+            ..fields
+        }))?;
+        let prepared = said(check.prepare())?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let output = outputs.open("the commitment", &self.output)?;
+        let commitment = said(prepared.commitment(self.block_rows))?;
+        said(prepared.confirm_unchanged())?;
         let text = pretty(&commitment)?;
         output.commit(|out| out.write_all(&text))?;
         if !self.quiet && self.output.as_os_str() != "-" {
@@ -159,57 +133,10 @@ impl Make {
     }
 }
 
-/// The commitment to what is given.
-pub fn committed(
-    choice: &Choice,
-    kernel: Option<&Kernel>,
-    operands: &Operands,
-    d: &Operand,
-    block_rows: u64,
-) -> Result<Commitment> {
-    let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-    let input = |operand: &Operand| CommittedInput {
-        format: operand.tensor.format(),
-        shape: operand.tensor.shape().to_vec(),
-        payload_sha256: hash(payload_sha256(&operand.tensor)),
-    };
-    let scales = operands.scales.as_ref();
-    let rows = Rows::new(d.tensor.format(), d.tensor.shape().to_vec(), block_rows)?;
-    Ok(Commitment {
-        schema: COMMITMENT.to_owned(),
-        model_sha256: hash(choice.arithmetic.sha256()),
-        schedule: kernel.map(|kernel| CommittedSchedule {
-            sha256: hash(kernel.spec.sha256()),
-            alpha: format!("{:08x}", kernel.values.alpha),
-            beta: format!("{:08x}", kernel.values.beta),
-        }),
-        product: operands.product()?,
-        inputs: CommittedInputs {
-            a: input(&operands.a),
-            b: input(&operands.b),
-            c: operands.c.as_ref().map(input),
-            scale_a: scales.map(|[a, _]| input(a)),
-            scale_b: scales.map(|[_, b]| input(b)),
-            bias: operands.bias.as_ref().map(input),
-        },
-        d: CommittedD {
-            root: rows.root(rows.tree(&d.tensor).root()),
-            format: rows.format,
-            shape: rows.shape,
-            block_rows,
-        },
-    })
-}
-
-/// Reads a commitment and hashes its file.
-pub fn read_commitment(path: &Path) -> Result<(Commitment, String)> {
-    let (file, commitment) = read_json(path, Commitment::parse)?;
-    let digest = file_sha256(&file);
-    file.confirm_unchanged()?;
-    Ok((commitment, digest))
-}
-
-pub fn read_json<T>(path: &Path, parse: fn(&[u8]) -> Result<T>) -> Result<(MappedFile, T)> {
+pub fn read_json<T>(
+    path: &Path,
+    parse: fn(&[u8]) -> Result<T, CommitError>,
+) -> Result<(MappedFile, T)> {
     let name = || path.display().to_string();
     let file = MappedFile::open(path).with_context(name)?;
     let parsed = parse(file.bytes()).with_context(name)?;
@@ -220,15 +147,4 @@ pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(document)?;
     text.push(b'\n');
     Ok(text)
-}
-
-/// An input is not written over.
-pub fn keep(output: &Path, input: &Path) -> Result<()> {
-    if same_file(output, input) {
-        bail!(
-            "{}: is an input, which would be overwritten",
-            output.display()
-        );
-    }
-    Ok(())
 }

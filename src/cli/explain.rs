@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
-use super::inputs::{Operands, read_d};
-use super::schedule::ScheduleArgs;
+use super::args::{ProductArgs, result_format, said, source};
 use super::{Ending, show};
+use crate::check::{Check, Fields};
 use crate::emu::shape_text;
-use crate::explain::{self, Question, Wish};
+use crate::explain::{self, Wish};
 use crate::num::Format;
-use crate::report::Scheduled;
 
 /// Show how one element of D comes about, step by step
 ///
@@ -41,17 +39,11 @@ Examples:
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has others; 2 anything else.")]
 pub struct Explain {
     #[command(flatten)]
-    operands: OperandArgs,
+    product: ProductArgs,
 
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: Option<PathBuf>,
-
-    #[command(flatten)]
-    model: ModelArgs,
-
-    #[command(flatten)]
-    schedule: ScheduleArgs,
 
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
@@ -75,65 +67,30 @@ struct Index(Vec<usize>);
 
 impl Explain {
     pub fn run(self) -> Result<Ending> {
-        let schedule = self.schedule.choose()?;
-        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
-        let accumulator = choice.arithmetic.accumulator;
-        let operands = Operands::read(
-            &self.operands,
-            &choice.arithmetic,
-            &self.schedule,
-            self.model.c_dtype,
-            &schedule,
-        )?;
-        let problem = operands.problem()?;
-        let values = operands.values(&problem)?;
-        let d = self.d.as_deref();
-        let d = d.map(|path| read_d(path, self.d_dtype, &problem, accumulator, &schedule));
-        let d = d.transpose()?;
-        let format = match &d {
-            Some(d) => d.tensor.format(),
-            None => self.d_dtype.unwrap_or(accumulator),
-        };
-        check_conversion(accumulator, format, &schedule)?;
-        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
-        let index = self.at.0;
-        check_index(&index, &problem.d_shape())?;
-        let given = d.as_ref().map(|d| d.tensor.planes()).map(|planes| {
-            let (batch, element) = index.split_at(index.len() - 2);
-            let sizes = batch.iter().zip(planes.batch_shape());
-            let batch = sizes.fold(0, |at, (i, n)| at * n + i);
-            planes.plane(batch).code(element[0], element[1])
-        });
-        let question = Question {
-            choice: &choice,
-            problem: &problem,
-            product: operands.product()?,
-            index,
-            format,
-            given,
-            wish: self.steps.clone().unwrap_or_default(),
-            kernel: kernel.map(|kernel| {
-                let scheduled = Scheduled::of(&schedule.schedule, &schedule.given, &values);
-                (kernel, scheduled)
-            }),
-        };
+        let fields = said(self.product.fields())?;
+        let check = said(Check::try_from(Fields {
+            d: said(source("d", self.d.as_deref()))?,
+            d_dtype: self.d_dtype,
+            ..fields
+        }))?;
+        let prepared = said(check.prepare())?;
+        let problem = prepared.problem();
+        check_index(&self.at.0, &problem.d_shape())?;
         if let Some(Wish::These(steps)) = &self.steps
             && let Some(&last) = steps.last()
-            && last > question.steps()
+            && last > prepared.explained_steps()
         {
             bail!(
                 "--steps asks for step {last}, but K = {} is {} here",
                 problem.k,
-                match question.steps() {
+                match prepared.explained_steps() {
                     1 => "one step".to_owned(),
                     n => format!("{n} steps"),
                 }
             );
         }
-        let explanation = question.answer();
-        for operand in operands.all().chain(&d) {
-            operand.confirm_unchanged()?;
-        }
+        let explanation = said(prepared.explain(&self.at.0, self.steps.unwrap_or_default()))?;
+        said(prepared.confirm_unchanged())?;
         show::print(|out| {
             if self.json {
                 serde_json::to_writer_pretty(&mut *out, &explanation)?;

@@ -6,19 +6,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 
-use super::args::{OperandArgs, Tf32Input, any_format};
-use super::command_line::rule_words;
-use super::inputs::open;
-use super::progress::Meter;
+use super::args::{OperandArgs, any_format, engine};
+use super::progress::Bar;
 use super::schedule_search::ScheduleSearch;
 use super::{Ending, show};
+use crate::check::{Check, Progress as _, Tf32Input, Verb, command_line, shell_line};
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Problem, Scale, shape_text};
-use crate::generate::{PREFIX, Role};
+use crate::generate::{PREFIX, Role, Spec};
 use crate::identify::{
-    Candidate, Conditions, Given, Outcome, Sample, Tested, candidates, search, separate,
+    Candidate, Conditions, Given, Name, Outcome, Sample, Tested, candidates, search, separate,
 };
-use crate::io::{Output, Source};
+use crate::io::{Output, Outputs, Source};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
@@ -124,7 +123,12 @@ impl Readings {
                  (of A and B)",
                 path.display()
             ),
-            (true, Some(format)) => open(path, format, role)?,
+            (true, Some(format)) => {
+                let text = path.to_str().expect("it has the prefix");
+                let spec = Spec::parse(text).expect("it has the prefix");
+                let spec = spec.map_err(anyhow::Error::msg)?;
+                Source::made(path, &spec.tensor(format, role))
+            }
             (false, _) => Source::open(path)?,
         };
         let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
@@ -146,7 +150,7 @@ impl Readings {
             }
         }
         match reason {
-            Some(error) if tensors.is_empty() => Err(error),
+            Some(error) if tensors.is_empty() => Err(error.into()),
             None if tensors.is_empty() => {
                 let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
                 bail!("{}: has none of the formats asked for{own}", path.display())
@@ -231,10 +235,14 @@ impl Identify {
             shape_text(have),
             shape_text(&want)
         );
-        let output = match &self.json {
-            Some(path) => Some(Output::prepare(path)?),
-            None => None,
-        };
+        let mut outputs = Outputs::new();
+        for (role, path) in self.inputs() {
+            outputs.protect(role, path);
+        }
+        let json = self.json.as_deref();
+        let output = json
+            .map(|path| outputs.open("the JSON report", path))
+            .transpose()?;
 
         let scale = |scale: Option<Scale>| match (&files.scales, scale) {
             (None, None) => true,
@@ -258,10 +266,11 @@ impl Identify {
         let c = |format| files.c.as_ref().is_none_or(|c| c.has(format));
         let mut found = of(&c, &|format| files.d.has(format), &scale);
         let sample = Sample::of(&problem, self.sample as usize, FIRST, self.seed);
-        let engine = self.operands.engine()?;
-        let meter = Meter::new(problem.work());
+        let engine = engine(self.operands.engine)?;
+        let meter = Bar::new();
+        meter.begin(problem.work());
         let full = (!self.quick).then_some(engine);
-        let progress = |work| meter.add(work);
+        let progress = |work| meter.advance(work);
         let given = |candidate: &Candidate| self.given(&files, candidate);
         let mut tested = search(&found, given, &sample, full, &progress);
         let fits = |tested: &[Tested]| tested.iter().any(|test| test.outcome.fits());
@@ -315,6 +324,20 @@ impl Identify {
         } else {
             Ending::Done
         })
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let args = &self.operands;
+        let all = [
+            ("A", Some(&args.a)),
+            ("B", Some(&args.b)),
+            ("C", args.c.as_ref()),
+            ("the scales of A", args.scale_a.as_ref()),
+            ("the scales of B", args.scale_b.as_ref()),
+            ("D", Some(&self.d)),
+        ];
+        all.into_iter()
+            .filter_map(|(role, path)| Some((role, path?.as_path())))
     }
 
     fn read(&self) -> Result<Files> {
@@ -432,19 +455,35 @@ impl Identify {
         }
     }
 
+    /// The check that a fit is.
+    fn check(&self, name: &Name, candidate: &Candidate) -> Check {
+        let args = &self.operands;
+        let file = |path: &Path| crate::check::Source::parse(path.as_os_str()).expect("was read");
+        let sources = [&args.a, &args.b, &self.d].map(|path| file(path));
+        let mut check = Check::new(&name.architecture, candidate.arithmetic.a, sources);
+        check = check.with_rule(name, &candidate.arithmetic);
+        check.d_dtype = candidate.convert_to.or(self.d_dtype);
+        let operands = &mut check.operands;
+        operands.c = args.c.as_deref().map(file);
+        let scales = args.scale_a.as_deref().zip(args.scale_b.as_deref());
+        operands.scales = scales.map(|(a, b)| [file(a), file(b)]);
+        (operands.transpose_a, operands.transpose_b) = (args.transpose_a, args.transpose_b);
+        operands.tf32_input = args.tf32_input;
+        if let Some(guess) = &candidate.schedule {
+            check.schedule = crate::check::request_of(&guess.options);
+        }
+        check
+    }
+
     fn model(&self, candidate: &Candidate) -> Identified {
         let arithmetic = candidate.arithmetic.clone();
         let names = candidate.names.iter().map(|name| {
-            let mut options = rule_words(name, &arithmetic, candidate.convert_to).join(" ");
-            if let Some(guess) = &candidate.schedule {
-                options += " ";
-                options += &guess.options;
-            }
+            let check = self.check(name, candidate);
             Named {
                 architecture: name.architecture.clone(),
                 instruction: name.instruction.clone(),
                 evidence: name.evidence,
-                options,
+                command: shell_line(command_line(Verb::Check, &check)),
             }
         });
         Identified {

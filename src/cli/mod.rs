@@ -1,46 +1,30 @@
 //! The commands: words into options, options into calls, and an exit code. One file a command.
 
-mod against;
 mod archs;
 mod args;
 mod batch;
 mod bench;
 mod bench_schedules;
-mod case_fields;
-mod case_folder;
-mod causes;
 mod check;
-mod command_line;
 mod commit;
 mod completions;
 mod digest;
 mod explain;
-mod exports;
 mod features;
 mod generate;
 mod identify;
 mod infer;
-mod inputs;
 mod inspect;
-mod judge;
-mod judged;
 mod kernels;
 mod man;
-mod manifest;
-mod model_file;
-mod part;
 mod probe;
 mod progress;
 mod proof;
 mod replay;
-mod resume;
-mod schedule;
+mod reports;
 mod schedule_search;
 mod schedules;
-mod sealed;
 mod shard;
-mod shard_merge;
-mod shard_plan;
 mod show;
 
 use std::process::ExitCode;
@@ -113,7 +97,7 @@ enum Ending {
 /// # Errors
 /// As `batch` says them.
 pub(crate) fn cases_of(manifest: &str) -> Result<usize> {
-    let cases = manifest::parsed(manifest, std::path::Path::new("manifest.json"))?;
+    let cases = crate::batch::parsed(manifest, std::path::Path::new("manifest.json"))?;
     Ok(cases.len())
 }
 

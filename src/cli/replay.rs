@@ -2,18 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{ModelArgs, OperandArgs, check_conversion, result_format};
-use super::inputs::Operands;
-use super::progress::Meter;
-use super::schedule::ScheduleArgs;
+use super::args::{ProductArgs, result_format, said};
+use super::progress::Bar;
 use super::{Ending, show};
-use crate::emu::Replay as Engine;
+use crate::check::{Check, Fields, Progress};
 use crate::io::npy::write_header;
-use crate::io::{Output, hex, same_file};
+use crate::io::{Outputs, hex};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it
@@ -28,13 +26,7 @@ The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes 
 '-o -' writes to standard output.")]
 pub struct Replay {
     #[command(flatten)]
-    operands: OperandArgs,
-
-    #[command(flatten)]
-    model: ModelArgs,
-
-    #[command(flatten)]
-    schedule: ScheduleArgs,
+    product: ProductArgs,
 
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
     /// epilogue also has fp8
@@ -52,52 +44,29 @@ pub struct Replay {
 
 impl Replay {
     pub fn run(self) -> Result<Ending> {
-        let schedule = self.schedule.choose()?;
-        let choice = self.model.choose(self.operands.scaled(), &schedule)?;
-        let accumulator = choice.arithmetic.accumulator;
-        let format = self.d_dtype.unwrap_or(accumulator);
-        check_conversion(accumulator, format, &schedule)?;
-        let operands = Operands::read(
-            &self.operands,
-            &choice.arithmetic,
-            &self.schedule,
-            self.model.c_dtype,
-            &schedule,
-        )?;
-        for operand in operands.all() {
-            if same_file(&self.output, operand.file.path()) {
-                bail!(
-                    "{}: is an input; D would overwrite it",
-                    self.output.display()
-                );
-            }
-        }
-        let problem = operands.problem()?;
-        let values = operands.values(&problem)?;
-        let kernel = schedule.kernel(&values, &choice.arithmetic, &problem, format)?;
-        let output = Output::prepare(&self.output)?;
-        let replay = Engine {
-            problem,
-            arithmetic: &choice.arithmetic,
-            convert_to: (format != accumulator).then_some(format),
-            engine: self.operands.engine()?,
-            kernel,
-        };
+        let fields = said(self.product.fields())?;
+        let check = said(Check::try_from(Fields {
+            d_dtype: self.d_dtype,
+            ..fields
+        }))?;
+        let prepared = said(check.prepare())?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let output = outputs.open("D", &self.output)?;
+        let replay = prepared.replay();
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {
-            write_header(format, &replay.shape(), out)?;
-            let meter = Meter::new(replay.work());
-            replay.run(&|work| meter.add(work), |band| {
+            write_header(replay.format(), &replay.shape(), out)?;
+            let bar = Bar::new();
+            bar.begin(replay.work());
+            replay.run(&|work| bar.advance(work), |band| {
                 hash.update(band.payload);
                 out.write_all(band.payload)
             })?;
-            drop(meter);
+            drop(bar);
             // Before the file becomes visible.
-            let changed = operands.all().find_map(|o| o.confirm_unchanged().err());
-            match changed {
-                Some(error) => Err(std::io::Error::other(error)),
-                None => Ok(()),
-            }
+            let unchanged = prepared.confirm_unchanged();
+            unchanged.map_err(std::io::Error::other)
         })?;
         let to_stdout = self.output.as_os_str() == "-";
         if !self.quiet && !to_stdout {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::schedule::read;
 use super::{Ending, show};
+use crate::check::schedule::read;
 use crate::emu::schedule::{Schedule, presets};
 use crate::report::Scheduled;
 

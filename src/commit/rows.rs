@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 
-use super::{Hash, Tree, leaf};
+use super::{CommitError, Hash, Tree, leaf};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -24,17 +23,20 @@ impl Rows {
     ///
     /// # Errors
     /// If it is no stack of matrices with elements, or larger than any memory.
-    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows> {
-        ensure!(
-            shape.len() >= 2 && !shape.contains(&0),
-            "{shape:?} is no shape of a D"
-        );
-        ensure!(block_rows > 0, "a block must have a row");
+    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
+        if shape.len() < 2 || shape.contains(&0) {
+            return Err(CommitError::NoShapeOfD { shape });
+        }
+        if block_rows == 0 {
+            return Err(CommitError::EmptyBlocks);
+        }
         let bytes = shape
             .iter()
             .try_fold(format.bytes() as u64, |n, &axis| n.checked_mul(axis as u64));
         let bytes = bytes.filter(|&n| i64::try_from(n).is_ok());
-        bytes.with_context(|| format!("{shape:?} is the shape of no D that a memory can hold"))?;
+        if bytes.is_none() {
+            return Err(CommitError::TooLarge { shape });
+        }
         let rows = shape[..shape.len() - 1].iter().map(|&axis| axis as u64);
         Ok(Rows {
             rows: rows.product(),

@@ -112,10 +112,10 @@ impl<'a> Problem<'a> {
         if k != b.rows() {
             let hint = match (a.rows() == b.rows(), k == b.columns()) {
                 (true, true) => {
-                    "; A or B would fit the other way round (see --transpose-a, --transpose-b)"
+                    "; A or B would fit the other way round (see `transpose_a`, `transpose_b`)"
                 }
-                (true, false) => "; A would fit the other way round (see --transpose-a)",
-                (false, true) => "; B would fit the other way round (see --transpose-b)",
+                (true, false) => "; A would fit the other way round (see `transpose_a`)",
+                (false, true) => "; B would fit the other way round (see `transpose_b`)",
                 (false, false) => "",
             };
             return fail(format!(

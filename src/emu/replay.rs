@@ -405,7 +405,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn convert(&self, code: u64) -> u64 {
+    /// A code of the accumulator's format as D has it, without a kernel.
+    pub(crate) fn convert(&self, code: u64) -> u64 {
         let from = self.arithmetic.accumulator;
         match self.convert_to {
             Some(to) if to != from => match (self.engine, to) {

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use super::Element;
 use super::chain::{Entry, Wish, chain};
-use super::element::Element;
 use super::kernel::{self, Event};
-use super::search::{Case, Search};
 use super::{Number, Value};
+use crate::diagnose::{self, Search, Single};
 use crate::emu::schedule::Kernel;
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::num::{Format, Rounding, Target, round_code, ulp_distance};
@@ -127,7 +127,7 @@ impl Question<'_> {
         }
     }
 
-    /// With a schedule: nothing is supposed about a D that differs, because `identify` searches better.
+    /// With a schedule.
     fn answer_scheduled(self) -> Explanation {
         let steps = self.steps();
         let element = self.element();
@@ -144,6 +144,17 @@ impl Question<'_> {
         let at = crate::emu::Element { batch, row, column };
         let (events, code) = kernel::trace(&replay, at, &self.wish);
         let computed = Number::new(self.format, code);
+        let given = self.given.map(|code| given(self.format, code, computed));
+        let search = given.as_ref().filter(|given| !given.same).map(|given| {
+            let single = Single {
+                replay: &replay,
+                at,
+                chain: None,
+                reproduced: computed,
+                given: given.number,
+            };
+            single.search()
+        });
         let c = match self.problem.c {
             Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
             None => Number::new(arithmetic.addend(), 0),
@@ -171,12 +182,12 @@ impl Question<'_> {
             c,
             computed,
             converted: None,
-            given: self.given.map(|code| given(self.format, code, computed)),
+            given,
             ieee_chain: None,
             exact,
             steps,
             chain: Vec::new(),
-            search: None,
+            search,
             kernel: Some(KernelTrace { schedule, events }),
         }
     }
@@ -201,15 +212,24 @@ impl Question<'_> {
         let reproduced = converted.unwrap_or(computed);
         let given = self.given.map(|code| given(self.format, code, reproduced));
         let search = given.as_ref().filter(|given| !given.same).map(|given| {
-            let case = Case {
-                problem: self.problem,
-                position,
-                element: &element,
-                accumulators: &accumulators,
+            let (batch, row, column) = position;
+            let single = Single {
+                replay: &Replay {
+                    problem: *self.problem,
+                    arithmetic,
+                    convert_to: (self.format != accumulator).then_some(self.format),
+                    engine: Engine::Exact,
+                    kernel: None,
+                },
+                at: crate::emu::Element { batch, row, column },
+                chain: Some(diagnose::Chain {
+                    element: &element,
+                    accumulators: &accumulators,
+                }),
                 reproduced,
                 given: given.number,
             };
-            case.search()
+            single.search()
         });
         let value = element.exact();
         let target = Target::full(accumulator, Rounding::NearestEven);

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::Element;
 use super::chain::{Entry, Wish, chain};
-use super::element::Element;
 use super::{Dyadic, Number, Value};
 use crate::emu::schedule::{
     Exactly, GatheredOperands, KIndices, Ops, ScheduleSpec, Told, element_with,

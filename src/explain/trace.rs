@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::element::Element;
+use super::Element;
 use super::{Dyadic, Number, Value};
 use crate::emu::step::{Seen, Source, Watch};
 use crate::num::Format;

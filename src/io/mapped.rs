@@ -4,8 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail, ensure};
 use memmap2::Mmap;
+
+use super::{Fault, FaultKind, FileError};
 
 /// A regular file mapped for reading, and what it looked like when it was opened.
 #[derive(Debug)]
@@ -31,24 +32,28 @@ impl MappedFile {
     /// # Errors
     /// If it is missing, unreadable, empty or not a regular file. The path is not part of the
     /// message: callers add it.
-    pub fn open(path: &Path) -> Result<MappedFile> {
+    pub fn open(path: &Path) -> Result<MappedFile, Fault> {
+        let unreadable = |phrase| Fault::new(FaultKind::Unreadable, phrase);
+        let failed = |phrase| move |error| Fault::caused(FaultKind::Unreadable, phrase, error);
         // Looked at first: opening a pipe would wait for someone to write to it.
-        let about = std::fs::metadata(path).context("cannot be opened")?;
+        let about = std::fs::metadata(path).map_err(failed("cannot be opened"))?;
         if about.is_dir() {
-            bail!("is a directory, not a file");
+            return Err(unreadable("is a directory, not a file"));
         }
         // A pipe has no length to check a header against, and cannot be mapped.
-        ensure!(
-            about.is_file(),
-            "is not a regular file; save it to a file first"
-        );
-        let file = File::open(path).context("cannot be opened")?;
-        let about = file.metadata().context("cannot be examined")?;
-        ensure!(about.len() > 0, "is empty");
+        if !about.is_file() {
+            return Err(unreadable("is not a regular file; save it to a file first"));
+        }
+        let file = File::open(path).map_err(failed("cannot be opened"))?;
+        let about = file.metadata().map_err(failed("cannot be examined"))?;
+        if about.len() == 0 {
+            return Err(unreadable("is empty"));
+        }
         // SAFETY: the mapping is read-only. Bytes that another process changes under it can only
         // change what the codes are, never what is a valid value of a type here (plain integers);
         // `confirm_unchanged` turns such a change into an error before anything is reported.
-        let map = unsafe { Mmap::map(&file) }.context("cannot be mapped into memory")?;
+        let map = unsafe { Mmap::map(&file) };
+        let map = map.map_err(failed("cannot be mapped into memory"))?;
         Ok(MappedFile {
             path: path.to_owned(),
             bytes: Bytes::Mapped {
@@ -87,7 +92,7 @@ impl MappedFile {
     ///
     /// # Errors
     /// If it was changed or removed meanwhile, so that nothing read from it can be trusted.
-    pub fn confirm_unchanged(&self) -> Result<()> {
+    pub fn confirm_unchanged(&self) -> Result<(), FileError> {
         let Bytes::Mapped {
             length, modified, ..
         } = &self.bytes
@@ -96,12 +101,11 @@ impl MappedFile {
         };
         let now = std::fs::metadata(&self.path).ok();
         let same = now.is_some_and(|now| now.len() == *length && now.modified().ok() == *modified);
-        ensure!(
-            same,
-            "{}: was changed while it was being read; run again when it is at rest",
-            self.path.display()
-        );
-        Ok(())
+        if same {
+            return Ok(());
+        }
+        let changed = "was changed while it was being read; run again when it is at rest";
+        Err(Fault::new(FaultKind::Changed, changed).of(&self.path))
     }
 }
 

@@ -4,11 +4,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-
 use super::container::{self, Container};
 use super::npy::Header;
-use super::{MappedFile, escaped};
+use super::{FileError, MappedFile};
 use crate::num::Format;
 use crate::tensor::{Bytes, Tensor};
 
@@ -41,17 +39,14 @@ impl Source {
     ///
     /// # Errors
     /// One sentence naming the file and the cause.
-    pub fn open(path: &Path) -> Result<Source> {
+    pub fn open(path: &Path) -> Result<Source, FileError> {
         let mut source = Container::open(path)?.only()?;
         path.clone_into(&mut source.label);
         Ok(source)
     }
 
     /// A tensor that stands for a file of this name.
-    ///
-    /// # Errors
-    /// None of an array that can be written.
-    pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
+    pub fn made(name: &Path, tensor: &Tensor) -> Source {
         container::made(name, tensor)
     }
 
@@ -78,7 +73,7 @@ impl Source {
     /// # Errors
     /// If the stored elements cannot be codes or values of that format, naming the first that is
     /// not.
-    pub fn tensor(&self, format: Format) -> Result<Tensor> {
+    pub fn tensor(&self, format: Format) -> Result<Tensor, FileError> {
         self.rows(format, None)
     }
 
@@ -86,10 +81,10 @@ impl Source {
     ///
     /// # Errors
     /// As for [`Source::tensor`], of those rows.
-    pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor> {
+    pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor, FileError> {
         self.header
             .rows(format, self.bytes.clone(), rows)
-            .with_context(|| escaped(&self.label.display().to_string()))
+            .map_err(|fault| fault.of(&self.label))
     }
 }
 

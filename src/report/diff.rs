@@ -24,6 +24,18 @@ pub struct Policy {
     pub any_zero: bool,
 }
 
+impl Policy {
+    /// Whether two codes count as equal.
+    pub fn accepts(self, format: Format, one: u64, other: u64) -> bool {
+        one == other
+            || match kind(format, one, other) {
+                Kind::NanPayload => self.any_nan,
+                Kind::ZeroSign => self.any_zero,
+                _ => false,
+            }
+    }
+}
+
 /// One differing element.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
@@ -234,9 +246,7 @@ impl<'a> Differ<'a> {
     fn record(&self, found: &mut Found, position: usize, reproduced: u64, given: u64) -> bool {
         let format = self.format();
         let kind = kind(format, reproduced, given);
-        if (kind == Kind::NanPayload && self.policy.any_nan)
-            || (kind == Kind::ZeroSign && self.policy.any_zero)
-        {
+        if self.policy.accepts(format, reproduced, given) {
             found.accepted += 1;
             return false;
         }

@@ -33,15 +33,34 @@ pub struct Report {
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
+    /// What was tried, in words, where nothing gives it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<&'static str>,
 }
 
 /// What would give this D: tested bit for bit on the elements that the sentence states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    pub kind: &'static str,
+    pub kind: String,
     pub sentence: String,
+    /// Numbers of the sentence, as the kind says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<usize>,
+    /// The mismatches it explains.
+    pub mismatches: u64,
+    /// Where they lie, if there are others.
+    pub area: Option<CauseArea>,
     /// The command that tests it on all of D, where there is one.
     pub command: Option<String>,
+}
+
+/// The smallest rectangle around some mismatches: first, and one past the last; rows count on from matrix
+/// to matrix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CauseArea {
+    pub shape: &'static str,
+    pub rows: [usize; 2],
+    pub columns: [usize; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -83,8 +83,8 @@ pub struct Named {
     pub architecture: String,
     pub instruction: String,
     pub evidence: Evidence,
-    /// Options that name it to `tcverify check`.
-    pub options: String,
+    /// The command that checks all of D by it.
+    pub command: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -142,8 +142,8 @@ impl Identification {
             for named in &fit.model.names {
                 writeln!(
                     out,
-                    "    {:<14} {:<18} {:<10}  {QUIET}check {}{QUIET:#}",
-                    named.architecture, named.instruction, named.evidence, named.options
+                    "    {:<14} {:<18} {:<10}  {QUIET}{}{QUIET:#}",
+                    named.architecture, named.instruction, named.evidence, named.command
                 )?;
             }
             for apart in self.separations.iter().filter(|a| a.between[1] == i) {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::words::{classes, grouped, model_line, product_line, range, sentence, touched};
+use super::words::{classes, grouped, model_line, nothing, product_line, range, sentence, touched};
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
 use crate::emu::{Evidence, shape_text};
 
@@ -155,6 +155,9 @@ fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Resu
         if let Some(command) = &cause.command {
             row(out, "", command)?;
         }
+    }
+    if !report.tried.is_empty() {
+        row(out, "no cause", &nothing(&report.tried))?;
     }
     if c.first.is_empty() {
         return Ok(());

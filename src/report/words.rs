@@ -171,3 +171,8 @@ mod tests {
         assert_eq!(grouped(12_345_678), "12,345,678");
     }
 }
+
+/// What is said where nothing that was tried gives D.
+pub fn nothing(tried: &[&str]) -> String {
+    format!("nothing that was tried gives this D: {}", tried.join("; "))
+}

@@ -1,6 +1,6 @@
 //! Every kernel of this machine, and NEON's through its emulation, against the exact engine over
-//! every plan of the catalogue. The awkward operands are in `tests/engines`, which cannot see the
-//! emulation.
+//! every plan of the catalogue. The awkward operands are in `tests/arithmetic/engines`,
+//! which cannot see the emulation.
 
 use super::{Plan, Platform};
 use crate::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
@@ -87,7 +87,7 @@ fn kernels_are_the_exact_engine() {
     for architecture in Catalogue::builtin().architectures() {
         for rule in architecture.instructions.iter().flat_map(|i| &i.rules) {
             let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-            // Scales only change what is packed; tests/systems compares that.
+            // Scales only change what is packed; tests/arithmetic/systems compares that.
             if known.contains(&arithmetic) || arithmetic.scale.is_some() {
                 continue;
             }

@@ -9,7 +9,7 @@ use super::{
 use crate::emu::{Arithmetic, Problem, shape_text};
 use crate::num::Format;
 
-const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say --d-dtype";
+const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say `d_dtype`";
 
 impl Kernel<'_> {
     /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
@@ -29,7 +29,7 @@ impl Kernel<'_> {
         {
             let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
             return Err(format!(
-                "it multiplies sums with scales: pass --scale-a ({}) and --scale-b ({})",
+                "it multiplies sums with scales: give `scale_a` ({}) and `scale_b` ({})",
                 shape_text(&a),
                 shape_text(&b)
             ));
@@ -203,14 +203,14 @@ fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
             Parts::Slices { .. } if name == "split" => {}
             Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. } => match grain {
                 None => {}
-                Some(Grain::K(grain)) => whole(&format!("{name}.grain"), *grain)?,
+                Some(Grain::K(grain)) => whole(&format!("{name}.parts.grain"), *grain)?,
                 Some(Grain::ByK(GrainByK { narrow, .. })) => {
-                    whole(&format!("{name}.grain.narrow"), *narrow)?;
+                    whole(&format!("{name}.parts.grain.narrow"), *narrow)?;
                 }
             },
             Parts::Blocks { length, first } => {
-                whole("promotion length", *length)?;
-                first.map_or(Ok(()), |first| whole("promotion first", first))?;
+                whole("inner.parts.length", *length)?;
+                first.map_or(Ok(()), |first| whole("inner.parts.first", first))?;
             }
             _ => {}
         }

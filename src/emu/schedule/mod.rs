@@ -5,6 +5,7 @@
 //! * `file`: a spec with its name and its sources, as `presets/` and users write them.
 //! * `divide`, `order`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
 //!   which their sums are added.
+//! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
 //! * `operands`: operands in a traversal's order.
 //! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
@@ -20,6 +21,7 @@ mod level;
 mod loops;
 mod operands;
 mod order;
+mod overrides;
 mod run;
 mod spec;
 mod summary;
@@ -36,6 +38,10 @@ pub use level::{
 };
 pub(crate) use operands::GatheredOperands;
 pub use order::Additions;
+pub use overrides::{
+    OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
+    SplitChoice,
+};
 pub(in crate::emu) use run::Run;
 pub(crate) use run::element_with;
 pub use spec::{

@@ -122,29 +122,31 @@ impl ScheduleSpec {
                 refused("split: workers share tiles of D; say which with kind tiles")
             }
             Parts::Tiles { tile, groups, .. } => {
-                sane("split.tile", tile[0])?;
-                sane("split.tile", tile[1])?;
+                sane("split.parts.tile", tile[0])?;
+                sane("split.parts.tile", tile[1])?;
                 let last = groups.len().saturating_sub(1);
                 for (i, Group { tiles, parts }) in groups.iter().enumerate() {
                     if tiles.is_none() != (i == last) {
                         return refused(
-                            "split.groups: all but the last group say how many tiles of D they have",
+                            "split.parts.groups: all but the last group say how many tiles of D they have",
                         );
                     }
                     match parts {
                         Parts::Whole {} => {}
                         Parts::Shared { workers } => {
                             self.tiled("a split")?;
-                            workers.map_or(Ok(()), |workers| sane("split.workers", workers))?;
+                            workers.map_or(Ok(()), |workers| {
+                                sane("split.parts.groups.workers", workers)
+                            })?;
                         }
                         Parts::Tiles { .. } => {
-                            return refused("split.groups: a group has no groups of its own");
+                            return refused("split.parts.groups: a group has no groups of its own");
                         }
                         parts => self.validate_split(parts)?,
                     }
                 }
                 match groups.is_empty() {
-                    true => refused("split.groups is empty"),
+                    true => refused("split.parts.groups is empty"),
                     false => Ok(()),
                 }
             }
@@ -168,18 +170,18 @@ impl ScheduleSpec {
             unreachable!("slices and grains have counts");
         };
         if let Some(count) = parts {
-            sane(&format!("{name}.slices"), *count)?;
+            sane(&format!("{name}.parts.count"), *count)?;
         }
         match grain {
             None => self.tiled("a split").map(drop),
-            Some(Grain::K(grain)) => sane(&format!("{name}.grain"), *grain),
+            Some(Grain::K(grain)) => sane(&format!("{name}.parts.grain"), *grain),
             Some(Grain::ByK(GrainByK { wide, narrow })) => {
-                sane(&format!("{name}.grain.wide"), *wide)?;
-                sane(&format!("{name}.grain.narrow"), *narrow)?;
+                sane(&format!("{name}.parts.grain.wide"), *wide)?;
+                sane(&format!("{name}.parts.grain.narrow"), *narrow)?;
                 multiple(
-                    &format!("{name}.grain.wide"),
+                    &format!("{name}.parts.grain.wide"),
                     *wide,
-                    &format!("{name}.grain.narrow"),
+                    &format!("{name}.parts.grain.narrow"),
                     *narrow,
                 )
             }
@@ -196,24 +198,34 @@ impl ScheduleSpec {
                 if count(parts).is_none() {
                     return refused("inner: the number of parts is not said");
                 }
-                self.validate_counted("inner", parts)
+                self.validate_counted("inner", parts)?;
+                match (parts, self.tile_k) {
+                    (
+                        Parts::Interleaved {
+                            grain: Some(Grain::K(grain)),
+                            ..
+                        },
+                        Some(tile),
+                    ) => multiple("tile_k", tile, "inner.parts.grain", *grain),
+                    _ => Ok(()),
+                }
             }
             Parts::Blocks { length, first } => {
-                sane("promotion length", *length)?;
+                sane("inner.parts.length", *length)?;
                 if let Some(first) = first {
-                    sane("promotion first", *first)?;
+                    sane("inner.parts.first", *first)?;
                 }
                 let Some(terms) = &self.split_terms else {
                     return Ok(());
                 };
                 multiple(
-                    "promotion length",
+                    "inner.parts.length",
                     *length,
                     "split_terms.every",
                     terms.every,
                 )?;
                 let first = first.unwrap_or(terms.every);
-                multiple("promotion first", first, "split_terms.every", terms.every)
+                multiple("inner.parts.first", first, "split_terms.every", terms.every)
             }
             _ => refused("inner: its parts are slices, interleaved or blocks"),
         }
@@ -374,17 +386,20 @@ fn whole_grains(parts: &Parts, tile_k: Option<usize>, k: usize) -> bool {
 
 fn validate_ranges(parts: &[Vec<[usize; 2]>]) -> Result<(), String> {
     if parts.is_empty() || parts.len() > LARGEST {
-        return Err(format!("split.parts must be 1 to {LARGEST} parts"));
+        return Err(format!("split.parts.parts must be 1 to {LARGEST} parts"));
     }
     let mut all: Vec<[usize; 2]> = parts.iter().flatten().copied().collect();
     if let Some([start, end]) = all.iter().find(|[start, end]| start >= end) {
         return Err(format!(
-            "split.parts: [{start}, {end}] has no k; write the first and the one behind the last"
+            "split.parts.parts: [{start}, {end}] has no k; write the first and the one behind the last"
         ));
     }
     all.sort_unstable();
     if let Some(pair) = all.windows(2).find(|pair| pair[0][1] > pair[1][0]) {
-        return Err(format!("split.parts: k {} is in it twice", pair[1][0]));
+        return Err(format!(
+            "split.parts.parts: k {} is in it twice",
+            pair[1][0]
+        ));
     }
     Ok(())
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
 use super::shorten;
+use crate::io::error::{bail, ensure};
 use crate::io::npy::Header;
-use crate::io::{MappedFile, printable};
+use crate::io::{Fault, FaultKind, MappedFile, printable};
 use crate::tensor::Bytes;
 
 /// A member that is an array, checked but not yet read.
@@ -51,13 +51,13 @@ pub fn looks_like_one(file: &[u8]) -> bool {
 ///
 /// # Errors
 /// What is wrong, to be read after the file's name.
-pub fn members(file: &[u8]) -> Result<Vec<Member>> {
+pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
     ensure!(
         looks_like_one(file),
         "is no .npz file: it does not begin as a ZIP archive does"
     );
     let archive = ZipArchive::from_slice(file).map_err(broken)?;
-    let mut end = usize::try_from(archive.directory_offset())?;
+    let mut end = place(archive.directory_offset())?;
     let mut entries = archive.entries();
     let mut members = Vec::new();
     let mut names = BTreeSet::new();
@@ -78,8 +78,8 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
             shorten(&name)
         );
         let member = member(&archive, &record, name.clone())
-            .with_context(|| format!("its member {:?}", shorten(&name)))?;
-        let header = usize::try_from(record.local_header_offset())?;
+            .map_err(|fault| fault.within(format_args!("its member {:?}", shorten(&name))))?;
+        let header = place(record.local_header_offset())?;
         places.push((header, member.end));
         if let Some(name) = member.name.strip_suffix(".npy") {
             members.push(Member {
@@ -93,7 +93,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
         "its directory has {count} members, but is said to have {}",
         archive.entries_hint()
     );
-    let start = usize::try_from(archive.directory_offset())?;
+    let start = place(archive.directory_offset())?;
     check_end(file, count, start, end)?;
     // NumPy looks for a member of the very name first.
     for member in &mut members {
@@ -117,7 +117,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
 
 /// Every reader must find the same directory: it ends where the records begin that tell where it is,
 /// and they end with the file.
-fn check_end(file: &[u8], count: u64, start: usize, end: usize) -> Result<()> {
+fn check_end(file: &[u8], count: u64, start: usize, end: usize) -> Result<(), Fault> {
     let number = |at: usize, width: usize| -> Option<u64> {
         let mut bytes = [0; 8];
         bytes[..width].copy_from_slice(file.get(at..at + width)?);
@@ -159,7 +159,7 @@ fn member(
     archive: &ZipSliceArchive<&[u8]>,
     record: &ZipFileHeaderRecord,
     name: String,
-) -> Result<Member> {
+) -> Result<Member, Fault> {
     let entry = archive.get_entry(record.wayfinder()).map_err(broken)?;
     let local = entry.local_header();
     ensure!(
@@ -194,9 +194,9 @@ fn member(
     };
     Ok(Member {
         name,
-        start: usize::try_from(start)?,
-        end: usize::try_from(end)?,
-        size: usize::try_from(record.uncompressed_size_hint())?,
+        start: place(start)?,
+        end: place(end)?,
+        size: place(record.uncompressed_size_hint())?,
         crc: record.crc32(),
         how,
     })
@@ -205,11 +205,16 @@ fn member(
 /// Encrypted, strongly encrypted, header masked.
 const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 
-fn broken(error: rawzip::Error) -> anyhow::Error {
-    anyhow::anyhow!(
-        "is not a whole ZIP archive: {}",
-        printable(&error.to_string())
-    )
+fn broken(error: rawzip::Error) -> Fault {
+    let why = printable(&error.to_string());
+    Fault::from(format!("is not a whole ZIP archive: {why}"))
+}
+
+fn place(at: u64) -> Result<usize, Fault> {
+    match usize::try_from(at) {
+        Ok(at) => Ok(at),
+        Err(_) => bail!("is larger than this machine's memory can be"),
+    }
 }
 
 impl Member {
@@ -219,7 +224,7 @@ impl Member {
     /// # Errors
     /// If it is not a whole and undamaged `.npy` file. A member that says it is long is given no
     /// memory for that.
-    pub fn read(&self, file: Arc<MappedFile>) -> Result<(Header, Bytes)> {
+    pub fn read(&self, file: Arc<MappedFile>) -> Result<(Header, Bytes), Fault> {
         let data = &file.bytes()[self.start..self.end];
         match &self.how {
             How::NotRead(why) => bail!("{why}"),
@@ -243,19 +248,19 @@ impl Member {
         }
     }
 
-    fn inflate(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let damaged = || "cannot be inflated";
+    fn inflate(&self, data: &[u8]) -> Result<Vec<u8>, Fault> {
+        let damaged = |error| Fault::caused(FaultKind::Malformed, "cannot be inflated", error);
         let mut decoder = flate2::bufread::DeflateDecoder::new(data);
         // The header first: it tells how long the whole may be at most.
         let mut inflated = Vec::new();
         let start = Header::ENOUGH.min(self.size) as u64;
         let mut first = decoder.by_ref().take(start);
-        first.read_to_end(&mut inflated).with_context(damaged)?;
+        first.read_to_end(&mut inflated).map_err(damaged)?;
         Header::parse_start(&inflated, self.size)?;
         // Grows with what is really there.
         let rest = (self.size - inflated.len()) as u64 + 1;
         let mut rest = decoder.by_ref().take(rest);
-        rest.read_to_end(&mut inflated).with_context(damaged)?;
+        rest.read_to_end(&mut inflated).map_err(damaged)?;
         ensure!(
             inflated.len() == self.size && decoder.total_in() == data.len() as u64,
             "does not inflate to the {} bytes that it is said to have",
@@ -265,7 +270,7 @@ impl Member {
         Ok(inflated)
     }
 
-    fn check_crc(&self, bytes: &[u8]) -> Result<()> {
+    fn check_crc(&self, bytes: &[u8]) -> Result<(), Fault> {
         let found = crc32fast::hash(bytes);
         ensure!(
             found == self.crc,

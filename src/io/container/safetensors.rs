@@ -1,13 +1,13 @@
 //! `.safetensors`: eight bytes of length, a JSON object of that length, then the tensors without a
 //! gap, in C order, little-endian.
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::shorten;
+use crate::io::error::{bail, ensure};
 use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
-use crate::io::printable;
+use crate::io::{Fault, printable};
 use crate::num::Format;
 
 /// The format's own limit.
@@ -28,7 +28,7 @@ impl Entry {
     ///
     /// # Errors
     /// If elements of that type are no numbers known here.
-    pub fn header(&self) -> Result<Header> {
+    pub fn header(&self) -> Result<Header, Fault> {
         let (kind, width) = match element(&self.dtype) {
             Element::Read(kind, width) => (kind, width),
             Element::NotRead { why, .. } => {
@@ -99,10 +99,10 @@ pub fn looks_like_one(file: &[u8]) -> bool {
     file.get(8) == Some(&b'{') && length(file).is_ok_and(|n| n <= file.len() - 8)
 }
 
-fn length(file: &[u8]) -> Result<usize> {
-    let field = file
-        .first_chunk()
-        .context("ends within its first 8 bytes")?;
+fn length(file: &[u8]) -> Result<usize, Fault> {
+    let Some(field) = file.first_chunk() else {
+        bail!("ends within its first 8 bytes")
+    };
     let length = u64::from_le_bytes(*field);
     ensure!(
         length <= LONGEST,
@@ -115,7 +115,7 @@ fn length(file: &[u8]) -> Result<usize> {
 ///
 /// # Errors
 /// What is wrong, to be read after the file's name.
-pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
+pub fn entries(file: &[u8]) -> Result<Vec<Entry>, Fault> {
     let length = length(file)?;
     let Some(text) = file.get(8..8 + length) else {
         bail!(
@@ -128,9 +128,10 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
         text.first() == Some(&b'{'),
         "is no .safetensors file: its header does not begin with '{{'"
     );
-    let index: Index = serde_json::from_slice(text)
-        .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
-        .context("its header is not that of a .safetensors file")?;
+    let index: Index = serde_json::from_slice(text).map_err(|error| {
+        Fault::from(printable(&error.to_string()))
+            .within("its header is not that of a .safetensors file")
+    })?;
     let mut tensors = index.0;
     tensors.sort_by(|one, other| one.0.cmp(&other.0));
     if let Some(pair) = tensors.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -155,7 +156,9 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
             );
             check_size(&about)
         };
-        check().with_context(|| format!("its tensor {:?}", shorten(&name)))?;
+        check().map_err(|fault: Fault| {
+            fault.within(format_args!("its tensor {:?}", shorten(&name)))
+        })?;
         end = to;
         entries.push(Entry {
             name,
@@ -171,7 +174,7 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn check_size(about: &About) -> Result<()> {
+fn check_size(about: &About) -> Result<(), Fault> {
     ensure!(
         about.shape.len() <= MOST_AXES,
         "has more than {MOST_AXES} axes"

@@ -1,0 +1,161 @@
+//! A folder of case folders, as captures lie in them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::BatchError;
+use super::case::{Case, Object, case, validate};
+use super::manifest::{json, text_of};
+use crate::io::printable;
+
+/// Fields of a `case.json` that describe where a case comes from and decide nothing.
+const DESCRIPTIVE: [&str; 7] = [
+    "cases",
+    "finite",
+    "gpu",
+    "inputs",
+    "lanes",
+    "n",
+    "products_per_step",
+];
+
+/// A folder of folders with a `case.json`, in the order of their names.
+pub(super) fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+    let fail = |error: std::io::Error| BatchError::document(path)(error.to_string());
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !hidden && entry.path().is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    folders.sort();
+    let mut cases = Vec::new();
+    let mut own = Vec::new();
+    for folder in folders {
+        let file = folder.join("case.json");
+        cases.push(captured_case(&folder, &file)?);
+        own.push(file);
+    }
+    index(path, &cases)?;
+    Ok((cases, own))
+}
+
+/// The case of a folder.
+fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
+    let fail = BatchError::document(file);
+    let Object(mut fields) = text_of(file).and_then(|text| json(&text)).map_err(&fail)?;
+    let k = match fields.remove("k") {
+        None => None,
+        Some(k) => Some(
+            k.as_u64()
+                .ok_or_else(|| fail("field \"k\": a number is expected".into()))?,
+        ),
+    };
+    let fields = captured(fields, folder).map_err(&fail)?;
+    validate(&fields).map_err(&fail)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let case = case(name.into_owned(), fields, folder).map_err(|error| BatchError::Case {
+        place: file.display().to_string(),
+        error,
+    })?;
+    Ok(Case { k, ..case })
+}
+
+/// Where an `index.json` lists the cases, they must be those that are there: one that was lost would
+/// otherwise pass unnoticed.
+fn index(folder: &Path, cases: &[Case]) -> Result<(), BatchError> {
+    let path = folder.join("index.json");
+    if !path.exists() {
+        return Ok(());
+    }
+    let fail = BatchError::document(&path);
+    let listed: Vec<Value> = text_of(&path).and_then(|text| json(&text)).map_err(&fail)?;
+    let listed = listed.iter().map(|case| case["case"].as_str());
+    let listed: Option<std::collections::BTreeSet<_>> = listed.collect();
+    let listed = listed.ok_or_else(|| fail("an entry has no \"case\"".into()))?;
+    let there = cases.iter().map(|case| case.name.as_str()).collect();
+    if let Some(missing) = listed.difference(&there).next() {
+        let missing = printable(missing);
+        return Err(fail(format!("lists {missing}, which is not there")));
+    }
+    if let Some(more) = there.difference(&listed).next() {
+        let more = printable(more);
+        return Err(fail(format!("does not list {more}, which is there")));
+    }
+    Ok(())
+}
+
+/// The fields of a captured case as those of a manifest. D is there what the instruction returned, so
+/// `d_dtype` is its accumulator's format, too.
+fn captured(
+    mut fields: BTreeMap<String, Value>,
+    folder: &Path,
+) -> Result<BTreeMap<String, Value>, String> {
+    fields.retain(|name, _| !DESCRIPTIVE.contains(&name.as_str()));
+    if fields.contains_key("a_dtype") {
+        for (theirs, ours) in [
+            ("a_dtype", "dtype"),
+            ("b_dtype", "dtype_b"),
+            ("block", "scale_block"),
+        ] {
+            let Some(value) = fields.remove(theirs) else {
+                continue;
+            };
+            if fields.insert(ours.to_owned(), value).is_some() {
+                return Err(format!("fields {theirs:?} and {ours:?} say the same"));
+            }
+        }
+        if let Some(arithmetic) = mfma(&fields) {
+            fields.insert("instruction".to_owned(), arithmetic.into());
+        }
+        if let Some(kind) = fields.remove("kind") {
+            let kind = kind.as_str().ok_or("field \"kind\": text is expected")?;
+            let instruction = fields.get("instruction").and_then(Value::as_str);
+            let instruction = instruction.ok_or("field \"kind\" is of an \"instruction\"")?;
+            let instruction = format!("{instruction}-{kind}").into();
+            fields.insert("instruction".to_owned(), instruction);
+        }
+        if let Some(d) = fields.get("d_dtype").cloned() {
+            if fields.get("c_dtype") == Some(&d) {
+                fields.remove("c_dtype");
+                // The file is still needed.
+                fields.entry("c".to_owned()).or_insert("c.npy".into());
+            }
+            fields.entry("acc".to_owned()).or_insert(d);
+        }
+    }
+    for (field, file, needed) in [
+        ("a", "a.npy", None),
+        ("b", "b.npy", None),
+        ("c", "c.npy", Some("c_dtype")),
+        ("scale_a", "sa.npy", Some("scale_dtype")),
+        ("scale_b", "sb.npy", Some("scale_dtype")),
+        ("d", "d.npy", None),
+    ] {
+        let wanted = match needed {
+            None => field != "d" || !fields.contains_key("d_digest"),
+            Some(other) => fields.contains_key(other) || folder.join(file).exists(),
+        };
+        if wanted {
+            fields.entry(field.to_owned()).or_insert(file.into());
+        }
+    }
+    Ok(fields)
+}
+
+/// AMD's captures name the instruction by its shape and types; the catalogue names its arithmetic, of which
+/// CDNA 2 has two for BF16.
+fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str);
+    let (arch, instruction) = (text("arch")?, text("instruction")?);
+    let shape = instruction.strip_prefix("f32_")?;
+    (arch.starts_with("cdna") && shape.contains('x')).then_some(())?;
+    Some(match (arch, instruction.ends_with("bf16")) {
+        ("cdna2", true) => "mfma-bf16",
+        _ => "mfma",
+    })
+}

@@ -1,0 +1,90 @@
+//! Cases that a manifest lists. `docs/batch.md` specifies it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::BatchError;
+use super::case::{Case, Object, case, validate};
+use crate::io::printable;
+
+/// Value of the `schema` field.
+pub const MANIFEST: &str = "tcverify.manifest/1";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    schema: String,
+    #[serde(default)]
+    defaults: Object,
+    cases: Vec<Object>,
+}
+
+/// The text of a document of a batch.
+pub(super) fn text_of(path: &Path) -> Result<String, String> {
+    /// Larger than any manifest.
+    const MAX_BYTES: u64 = 256 << 20;
+    let about = std::fs::metadata(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    if !about.is_file() {
+        return Err("is not a regular file".into());
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("has {} bytes", about.len()));
+    }
+    std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
+}
+
+pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| printable(&error.to_string()))
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<Case>, BatchError> {
+    let text = text_of(path).map_err(BatchError::document(path))?;
+    parsed(&text, path)
+}
+
+/// The cases of a manifest's text; its path is for messages, and where files are looked for.
+///
+/// # Errors
+/// What is wrong, in which case and field.
+pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
+    let fail = BatchError::document(path);
+    let Manifest {
+        schema,
+        defaults,
+        cases,
+    } = json(text).map_err(|reason| fail(format!("is not a manifest ({MANIFEST}): {reason}")))?;
+    if schema != MANIFEST {
+        return Err(fail(format!(
+            "is not a manifest: its schema is not {MANIFEST:?}"
+        )));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    validate(&defaults.0).map_err(|reason| fail(format!("defaults: {reason}")))?;
+    let mut read = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for (number, Object(mut fields)) in cases.into_iter().enumerate() {
+        let place = format!("case {}", number + 1);
+        let name = match fields.remove("name") {
+            Some(Value::String(name)) if !name.is_empty() => name,
+            Some(_) => return Err(fail(format!("{place}: field \"name\": text is expected"))),
+            None => return Err(fail(format!("{place}: has no field \"name\""))),
+        };
+        let place = format!("{place} ({})", printable(&name));
+        if !names.insert(name.clone()) {
+            return Err(fail(format!("{place}: another case has that name")));
+        }
+        validate(&fields).map_err(|reason| fail(format!("{place}: {reason}")))?;
+        // A null takes a default away.
+        for (field, value) in &defaults.0 {
+            fields.entry(field.clone()).or_insert_with(|| value.clone());
+        }
+        let found = case(name, fields, folder).map_err(|error| BatchError::Case {
+            place: format!("{}: {place}", path.display()),
+            error,
+        });
+        read.push(found?);
+    }
+    Ok(read)
+}

@@ -1,0 +1,59 @@
+//! Many checks, one report: the cases of a manifest or of a folder of captures, judged side by side, and
+//! the state that lets a batch go on where it was.
+
+mod case;
+mod folder;
+mod manifest;
+mod progress;
+mod run;
+mod state;
+
+use std::path::{Path, PathBuf};
+
+pub use case::Case;
+pub use manifest::{MANIFEST, parsed};
+pub use run::run;
+pub use state::State;
+
+use crate::check::CheckError;
+
+/// Why a batch cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// A manifest, an index or a state is not what it must be.
+    #[error("{}: {reason}", path.display())]
+    Document { path: PathBuf, reason: String },
+    /// A case says something that cannot be.
+    #[error("{place}: {error}")]
+    Case {
+        /// The document and the case in it.
+        place: String,
+        error: CheckError,
+    },
+    #[error("{0}")]
+    Other(String),
+}
+
+impl BatchError {
+    fn document(path: &Path) -> impl Fn(String) -> BatchError {
+        move |reason| BatchError::Document {
+            path: path.to_owned(),
+            reason,
+        }
+    }
+}
+
+/// The cases of a manifest, or of a folder of case folders, and the files that name them.
+///
+/// # Errors
+/// What is wrong, in which file, case and field. Nothing has been judged then.
+pub fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+    let (cases, own) = match path.is_dir() {
+        true => folder::read(path)?,
+        false => (manifest::read(path)?, vec![path.to_owned()]),
+    };
+    if cases.is_empty() {
+        return Err(BatchError::document(path)("holds no case".into()));
+    }
+    Ok((cases, own))
+}

@@ -1,0 +1,119 @@
+//! All cases of a batch, judged: small ones side by side, large ones one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use super::progress::{STEPS, Share};
+use super::state::{Entry, Read, State};
+use super::{BatchError, Case};
+use crate::check::{Progress, Source};
+use crate::report::{Batch, BatchCase};
+
+/// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
+/// their time is spent on files, which a single case cannot share out.
+const SMALL: u64 = 1 << 20;
+
+/// Judges all cases, in whatever order, and returns them in theirs.
+///
+/// # Errors
+/// If the state cannot be kept; a case without a verdict is part of the result.
+pub fn run(cases: &[Case], state: &State, progress: &dyn Progress) -> Result<Batch, BatchError> {
+    progress.begin(cases.len() as u64 * STEPS);
+    let done: Vec<OnceLock<BatchCase>> = cases.iter().map(|_| OnceLock::new()).collect();
+    let trouble = Mutex::new(None);
+    let (small, large): (Vec<usize>, Vec<usize>) =
+        (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
+    let one = |i: usize| match judged(&cases[i], state, progress) {
+        Ok(case) => done[i].set(case).is_ok(),
+        Err(error) => {
+            *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+            false
+        }
+    };
+    let next = AtomicUsize::new(0);
+    let threads = rayon::current_num_threads().min(small.len());
+    // Threads with a pool of one each: a case that waited for its parts would else begin another
+    // one meanwhile, and that one the next.
+    std::thread::scope(|scope| -> Result<(), BatchError> {
+        for _ in 0..threads {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+            let pool = pool.map_err(|error| {
+                BatchError::Other(format!("worker threads cannot be started: {error}"))
+            })?;
+            let (next, small, one) = (&next, &small, &one);
+            scope.spawn(move || {
+                pool.install(|| {
+                    while let Some(&i) = small.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if !one(i) {
+                            break;
+                        }
+                    }
+                });
+            });
+        }
+        Ok(())
+    })?;
+    for &i in &large {
+        if !one(i) {
+            break;
+        }
+    }
+    if let Some(error) = trouble.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        return Err(error);
+    }
+    let done: Option<Vec<_>> = done.into_iter().map(OnceLock::into_inner).collect();
+    let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
+    done.map(Batch::of).ok_or_else(lost)
+}
+
+/// Bytes of the files of a case; of one that is generated, no small number.
+fn bytes(case: &Case) -> u64 {
+    let sizes = case.check.sources().map(|(_, source)| match source {
+        Source::File(path) => {
+            let about = std::fs::metadata(crate::io::on_disk(path));
+            about.map_or(0, |about| about.len())
+        }
+        Source::Generated(_) | Source::Memory => u64::MAX,
+    });
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// The verdict on a case, or why there is none; an error only if it cannot be kept.
+fn judged(case: &Case, state: &State, progress: &dyn Progress) -> Result<BatchCase, BatchError> {
+    let share = Share::of(progress);
+    if let Some(known) = state.recall(case) {
+        return Ok(known);
+    }
+    // A case that brings the program down is one without a verdict, and stops no other.
+    let found = catch_unwind(AssertUnwindSafe(|| judge(case, &share)));
+    let found =
+        found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
+    match found {
+        Ok(entry) => {
+            let judged = entry.judged().clone();
+            state.keep(entry)?;
+            Ok(judged)
+        }
+        Err(reason) => Ok(BatchCase::unjudged(&case.name, reason)),
+    }
+}
+
+fn judge(case: &Case, progress: &dyn Progress) -> Result<Entry, String> {
+    let prepared = case.check.prepare().map_err(|error| error.to_string())?;
+    let k = prepared.problem().k as u64;
+    if let Some(said) = case.k.filter(|&said| said != k) {
+        return Err(format!("case.json says that k is {said}, but it is {k}"));
+    }
+    let report = prepared.run(progress).map_err(|error| error.to_string())?;
+    // What is generated follows from the request.
+    let files = prepared.arrays().zip(report.inputs.named());
+    let files = files.filter(|(array, _)| !array.source.file().is_made());
+    let files = files.map(|(array, (_, input))| Read {
+        path: array.source.path().to_owned(),
+        sha256: input.file_sha256.clone(),
+    });
+    let files = files.collect();
+    let judged = BatchCase::judged(&case.name, &report).map_err(|error| error.to_string())?;
+    Ok(Entry::of(case, &prepared, files, judged))
+}

@@ -1,0 +1,154 @@
+//! What of a batch has been judged already, and whether that still holds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BatchError, Case};
+use crate::check::{CheckError, Model, Prepared, Scheduling, Verb, command_line};
+use crate::commit::Hash;
+use crate::envelope;
+use crate::io::{MappedFile, Output, file_sha256};
+use crate::report::{BatchCase, Model as ReportedModel};
+
+/// Value of the `schema` field.
+const STATE: &str = "tcverify.batch-state/1";
+
+/// A judged case, and what the verdict was about.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Of the options, the model, the schedule and their files.
+    options_sha256: Hash,
+    files: Vec<Read>,
+    case: BatchCase,
+}
+
+/// A file as it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Read {
+    pub path: PathBuf,
+    pub sha256: String,
+}
+
+/// The state file; without one, nothing is kept.
+pub struct State {
+    path: Option<PathBuf>,
+    entries: Mutex<BTreeMap<String, Entry>>,
+}
+
+impl State {
+    /// Reads the file if it is there, and makes sure that it can be written.
+    ///
+    /// # Errors
+    /// If it is there and no state of a batch.
+    pub fn open(path: Option<&Path>, cases: &[Case]) -> Result<State, BatchError> {
+        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+        if let Some(path) = path {
+            let fail = BatchError::document(path);
+            if std::fs::symlink_metadata(path).is_ok() {
+                let (known, _): (Vec<Entry>, _) =
+                    envelope::read(STATE, path).map_err(|reason| {
+                        fail(format!(
+                            "{reason}; the state cannot be used; remove it to judge every case anew"
+                        ))
+                    })?;
+                let names: std::collections::BTreeSet<_> =
+                    cases.iter().map(|case| case.name.as_str()).collect();
+                let known = known.into_iter();
+                let known = known.filter(|entry| names.contains(entry.case.name.as_str()));
+                entries.extend(known.map(|entry| (entry.case.name.clone(), entry)));
+            }
+            drop(Output::prepare(path).map_err(|error| BatchError::Other(format!("{error:#}")))?);
+        }
+        Ok(State {
+            path: path.map(Path::to_owned),
+            entries: Mutex::new(entries),
+        })
+    }
+
+    fn entries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Entry>> {
+        // Whoever panicked with it had changed nothing: changes are single insertions.
+        self.entries.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The verdict of before, if options, model, schedule and all files are as they were.
+    pub fn recall(&self, case: &Case) -> Option<BatchCase> {
+        let entry = self.entries().get(&case.name)?.clone();
+        let same = fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
+            && entry.files.iter().all(|file| {
+                let found = MappedFile::open(&file.path);
+                found.is_ok_and(|found| {
+                    file_sha256(&found) == file.sha256 && found.confirm_unchanged().is_ok()
+                })
+            });
+        same.then_some(entry.case)
+    }
+
+    /// Keeps a verdict; the file is written whole before this returns.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub(super) fn keep(&self, entry: Entry) -> Result<(), BatchError> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let mut entries = self.entries();
+        entries.insert(entry.case.name.clone(), entry);
+        let all: Vec<&Entry> = entries.values().collect();
+        let fail = BatchError::document(path);
+        let text = envelope::seal(STATE, &all).map_err(|error| fail(error.to_string()))?;
+        // Under the lock, so that no older state can replace it.
+        let written =
+            Output::prepare(path).and_then(|output| output.commit(|out| out.write_all(&text)));
+        written.map_err(|error| BatchError::Other(format!("{error:#}")))
+    }
+}
+
+impl Entry {
+    pub(super) fn judged(&self) -> &BatchCase {
+        &self.case
+    }
+
+    /// A verdict, and what it was about.
+    pub(super) fn of(
+        case: &Case,
+        prepared: &Prepared,
+        files: Vec<Read>,
+        judged: BatchCase,
+    ) -> Entry {
+        Entry {
+            options_sha256: digest(case, prepared.model(), prepared.scheduling()),
+            files,
+            case: judged,
+        }
+    }
+}
+
+/// The digest of all that decides a verdict but the operands and D.
+///
+/// # Errors
+/// If there is no such model or schedule.
+fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
+    let scheduling = case.check.schedule.resolve()?;
+    let scaled = case.check.operands.scales.is_some();
+    let model = case.check.model.select(scaled, &scheduling)?;
+    Ok(digest(case, &model, &scheduling))
+}
+
+fn digest(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
+    let words = command_line(Verb::Check, &case.check);
+    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
+    let text = |json: serde_json::Result<String>| json.expect("plain data").into_bytes();
+    let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
+    pieces.extend(words);
+    pieces.push(format!("{:?}", case.k).into_bytes());
+    pieces.push(text(serde_json::to_string(&ReportedModel::of(
+        &model.choice(),
+    ))));
+    pieces.push(text(serde_json::to_string(&scheduling.schedule)));
+    Hash::of([text(serde_json::to_string(&pieces)).as_slice()])
+}

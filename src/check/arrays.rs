@@ -1,0 +1,419 @@
+//! The arrays of a request, read and turned into a problem.
+
+use std::ops::Range;
+
+use super::error::CheckError;
+use super::prepare::Tensors;
+use super::request::{Check, Operands};
+use super::schedule::Scheduling;
+use super::source::Source;
+use super::words::Tf32Input;
+use crate::emu::schedule::Values;
+use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
+use crate::generate::Role;
+use crate::io::npy::Descr;
+use crate::io::{self, file_sha256, payload_sha256};
+use crate::num::Format;
+use crate::report::{Input, LowBits};
+use crate::tensor::{Planes, Tensor};
+use crate::words::Word;
+
+/// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
+pub type Rows = Option<Range<usize>>;
+
+/// An array and the tensor made of it.
+#[derive(Debug)]
+pub struct Array {
+    pub source: io::Source,
+    pub tensor: Tensor,
+    low_bits: Option<LowBits>,
+}
+
+/// All arrays of a request but D.
+#[derive(Debug)]
+pub struct Arrays {
+    pub a: Array,
+    pub b: Array,
+    pub c: Option<Array>,
+    /// Of A and of B: the instruction's, or the kernel's.
+    pub scales: Option<[Array; 2]>,
+    pub bias: Option<Array>,
+    transpose: [bool; 2],
+    /// The k that share one of the instruction's scales; none if scales are the kernel's.
+    block: Option<usize>,
+}
+
+impl Array {
+    fn read(
+        field: &'static str,
+        source: io::Source,
+        format: Format,
+        rows: &Rows,
+    ) -> Result<Array, CheckError> {
+        let tensor = source.rows(format, rows.clone());
+        Ok(Array {
+            tensor: tensor.map_err(CheckError::file(field))?,
+            source,
+            low_bits: None,
+        })
+    }
+
+    /// The report's entry for this array; hashes it.
+    pub fn describe(&self) -> Input {
+        let header = self.source.header();
+        let (file_sha256, payload_sha256) = rayon::join(
+            || file_sha256(self.source.file()),
+            || payload_sha256(&self.tensor),
+        );
+        Input {
+            path: self.source.label().display().to_string(),
+            descr: header.descr.text().to_owned(),
+            fortran_order: header.fortran_order,
+            format: self.tensor.format(),
+            shape: header.shape.clone(),
+            file_sha256,
+            payload_sha256,
+            tf32_low_bits: self.low_bits.clone(),
+        }
+    }
+
+    fn planes(&self, transpose: bool) -> Planes<'_> {
+        let planes = self.tensor.planes();
+        if transpose {
+            planes.transposed()
+        } else {
+            planes
+        }
+    }
+
+    /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.
+    fn treat_tf32(
+        mut self,
+        field: &'static str,
+        how: Tf32Input,
+        parts: bool,
+        rows: &Rows,
+    ) -> Result<Array, CheckError> {
+        let format = self.tensor.format();
+        if format.ignored_bits() == 0 {
+            return Ok(self);
+        }
+        // Of some rows: counted and judged when the plan was made.
+        if rows.is_none() {
+            let elements = self.tensor.count_ignored_bits();
+            if how == Tf32Input::Exact
+                && let Some(first) = self.tensor.first_ignored_bits()
+            {
+                let reason = format!(
+                    "{elements} of {} elements have bits that {} lacks, the first at {:?} (0x{:08x}); \
+                     `tf32_input` exact refuses them",
+                    self.tensor.len(),
+                    format.name().to_uppercase(),
+                    first.index,
+                    first.raw
+                );
+                return Err(CheckError::array(
+                    field,
+                    self.source.label().display(),
+                    reason,
+                ));
+            }
+            self.low_bits = Some(LowBits {
+                elements,
+                treatment: match parts {
+                    true => "parts".to_owned(),
+                    false => how.word().to_owned(),
+                },
+            });
+        }
+        if how == Tf32Input::Nearest {
+            self.tensor = self.tensor.rounding_tf32();
+        }
+        Ok(self)
+    }
+}
+
+/// Opens a file, makes the operand that is generated, or takes it from memory.
+fn open(
+    field: &'static str,
+    source: &Source,
+    format: Format,
+    role: Role,
+    memory: &mut Tensors,
+) -> Result<io::Source, CheckError> {
+    Ok(match source {
+        Source::File(path) => io::Source::open(path).map_err(CheckError::file(field))?,
+        Source::Generated(spec) => {
+            io::Source::made(spec.to_string().as_ref(), &spec.tensor(format, role))
+        }
+        Source::Memory => {
+            let tensor = memory.take(field).ok_or_else(|| {
+                let reason = format!("`{field}` is in memory, but no such tensor was handed over");
+                CheckError::request(field, reason)
+            })?;
+            if tensor.format() != format {
+                let have = tensor.format();
+                let reason = format!("`{field}` is in {have}, but {format} is asked for");
+                return Err(CheckError::request(field, reason));
+            }
+            io::Source::made("(in memory)".as_ref(), &tensor)
+        }
+    })
+}
+
+/// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
+fn read_float(
+    (field, source): (&'static str, &Source),
+    (said_by, said): (&'static str, Option<Format>),
+    generated: Format,
+    rows: &Rows,
+    memory: &mut Tensors,
+) -> Result<Array, CheckError> {
+    let in_memory = memory.format(field);
+    let format = said.or(in_memory).unwrap_or(generated);
+    let file = open(field, source, format, Role::C, memory)?;
+    let descr = &file.header().descr;
+    let format = match (said.or(in_memory), descr.own_format()) {
+        (Some(said), _) => said,
+        // FP64 holding values of FP32 is taken if every element is one.
+        (None, Some(Format::Fp32 | Format::Fp64)) => Format::Fp32,
+        (None, Some(own)) => own,
+        (None, None) if descr.width() == 4 => Format::Fp32,
+        (None, None) => {
+            let reason = format!(
+                "its descr {:?} does not say what its codes are; say it with `{said_by}`",
+                descr.text()
+            );
+            return Err(CheckError::array(field, source, reason));
+        }
+    };
+    Array::read(field, file, format, rows)
+}
+
+impl Arrays {
+    /// Opens and checks the arrays: formats first, then shapes, so that a message names the first
+    /// thing a person would mend. Of A and C only some rows are looked at, if any are given.
+    pub fn read(
+        check: &Check,
+        arithmetic: &Arithmetic,
+        schedule: &Scheduling,
+        rows: &Rows,
+        memory: &mut Tensors,
+    ) -> Result<Arrays, CheckError> {
+        let operands = &check.operands;
+        operands.validate(check.model.c_dtype, arithmetic, schedule)?;
+        let late = schedule.addend_is_late();
+        let a = open("a", &operands.a, arithmetic.a, Role::A, memory)?;
+        let b = open("b", &operands.b, arithmetic.b, Role::B, memory)?;
+        let addend = arithmetic.addend();
+        let c = operands.c.as_ref().map(|c| match late {
+            true => read_float(
+                ("c", c),
+                ("c_dtype", check.model.c_dtype),
+                addend,
+                rows,
+                memory,
+            ),
+            false => Array::read("c", open("c", c, addend, Role::C, memory)?, addend, rows),
+        });
+        let c = c.transpose()?;
+        let said = ("bias_dtype", operands.bias_dtype);
+        let bias = operands.bias.as_ref();
+        let bias = bias.map(|bias| read_float(("bias", bias), said, Format::Fp32, &None, memory));
+        let bias = bias.transpose()?;
+        let scale = match schedule.takes_scales() {
+            true => Some(Format::Fp32),
+            false => arithmetic.scale.map(|scale| scale.format),
+        };
+        let scales = match (scale, &operands.scales) {
+            (Some(format), Some([a, b])) => {
+                let mut read = |field, source, role| {
+                    let source = open(field, source, format, role, memory)?;
+                    Array::read(field, source, format, &None)
+                };
+                Some([
+                    read("scale_a", a, Role::ScaleA)?,
+                    read("scale_b", b, Role::ScaleB)?,
+                ])
+            }
+            _ => None,
+        };
+        // Stored transposed, rows do not lie together.
+        let a_rows = if operands.transpose_a { &None } else { rows };
+        let parts = schedule.spec().split_terms.is_some();
+        let how = operands.tf32_input;
+        let arrays = Arrays {
+            scales,
+            bias,
+            c,
+            transpose: [operands.transpose_a, operands.transpose_b],
+            block: (!schedule.takes_scales())
+                .then(|| arithmetic.scale.map(|scale| scale.block))
+                .flatten(),
+            a: Array::read("a", a, arithmetic.a, a_rows)?.treat_tf32("a", how, parts, rows)?,
+            b: Array::read("b", b, arithmetic.b, &None)?.treat_tf32("b", how, parts, rows)?,
+        };
+        let k = arrays.problem().map_err(|error| arrays.shapes(error))?.k;
+        if let Some(most) = arithmetic.longest_k()
+            && k > most
+        {
+            let reason = format!(
+                "K is {k}, but one instruction takes {most}, and its D, {}, is no C of the next, which is {}",
+                arithmetic.accumulator,
+                arithmetic.addend()
+            );
+            return Err(CheckError::array("a", &operands.a, reason));
+        }
+        Ok(arrays)
+    }
+
+    /// The problem they make.
+    ///
+    /// # Errors
+    /// If they do not multiply.
+    pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
+        let [transpose_a, transpose_b] = self.transpose;
+        let problem = Problem::new(
+            self.a.planes(transpose_a),
+            self.b.planes(transpose_b),
+            self.c.as_ref().map(|c| c.planes(false)),
+        )?;
+        match (&self.scales, self.block) {
+            (Some([a, b]), Some(block)) => {
+                problem.with_scales(a.planes(transpose_a), b.planes(transpose_b), block)
+            }
+            _ => Ok(problem),
+        }
+    }
+
+    /// The numbers that the schedule works with.
+    pub fn values(&self, schedule: &Scheduling, problem: &Problem) -> Result<Values, CheckError> {
+        let [transpose_a, transpose_b] = self.transpose;
+        let mut values = Ok(schedule.factors());
+        if let Some(bias) = &self.bias {
+            values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
+        }
+        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
+            let scales = [a.planes(transpose_a), b.planes(transpose_b)];
+            values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
+        }
+        values.map_err(|error| self.shapes(error))
+    }
+
+    /// An error about shapes, with the files it is about.
+    pub fn shapes(&self, error: ShapeError) -> CheckError {
+        let [turned_a, turned_b] = self.transpose;
+        let scales = self.scales.as_ref();
+        let names = [
+            ("A", Some(&self.a), turned_a),
+            ("B", Some(&self.b), turned_b),
+            ("C", self.c.as_ref(), false),
+            ("scales of A", scales.map(|[a, _]| a), turned_a),
+            ("scales of B", scales.map(|[_, b]| b), turned_b),
+            ("bias", self.bias.as_ref(), false),
+        ];
+        let names = names.iter().filter_map(|(name, array, transposed)| {
+            let label = (*array)?.source.label().display();
+            let turned = if *transposed { " (transposed)" } else { "" };
+            Some(format!("{name} = {label}{turned}"))
+        });
+        CheckError::Shapes {
+            names: names.collect::<Vec<_>>().join(", "),
+            reason: error.0,
+        }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Array> {
+        let scales = self.scales.iter().flatten();
+        let all = [&self.a, &self.b].into_iter().chain(&self.c).chain(scales);
+        all.chain(&self.bias)
+    }
+}
+
+impl Operands {
+    /// Refuses fields that say something about operands that are not there.
+    fn validate(
+        &self,
+        c_dtype: Option<Format>,
+        arithmetic: &Arithmetic,
+        schedule: &Scheduling,
+    ) -> Result<(), CheckError> {
+        let how = self.tf32_input;
+        if how != Tf32Input::Truncate {
+            let said = format!("`tf32_input` {}", how.word());
+            let [a, b] = [arithmetic.a, arithmetic.b];
+            if [a, b].map(Format::ignored_bits) == [0, 0] {
+                let reason = format!("{said} is for TF32 and XF32 operands; these are {a} and {b}");
+                return Err(CheckError::request("tf32_input", reason));
+            }
+            if schedule.spec().split_terms.is_some() {
+                let reason = format!(
+                    "{said}: schedule {} multiplies parts of FP32 operands that together have all their bits, \
+                     so there are none to round or refuse",
+                    schedule.schedule.name
+                );
+                return Err(CheckError::request("tf32_input", reason));
+            }
+        }
+        if let (Some(format), None, true) = (c_dtype, &self.c, schedule.addend_is_late()) {
+            let reason = format!("`c_dtype` {format} says what C is, but there is none; give `c`");
+            return Err(CheckError::request("c_dtype", reason));
+        }
+        Ok(())
+    }
+}
+
+/// D from its file, with the format it has or is said to have; of it only some rows are looked at.
+pub fn read_d(
+    source: &Source,
+    said: Option<Format>,
+    problem: &Problem,
+    accumulator: Format,
+    schedule: &Scheduling,
+    rows: &Rows,
+    memory: &mut Tensors,
+) -> Result<Array, CheckError> {
+    let fail = |reason: String| CheckError::array("d", source, reason);
+    let in_memory = memory.format("d");
+    let known = said.or(in_memory);
+    if let Source::Generated(_) = source {
+        return Err(fail(
+            "D is what a GPU computed; it cannot be generated".into(),
+        ));
+    }
+    let file = open("d", source, known.unwrap_or(accumulator), Role::C, memory)?;
+    let format = match known {
+        Some(format) => format,
+        None => d_format(&file.header().descr, accumulator).map_err(fail)?,
+    };
+    schedule
+        .check_conversion(accumulator, format)
+        .map_err(fail)?;
+    let (want, have) = (problem.d_shape(), &file.header().shape);
+    if want != *have {
+        let (have, want) = (shape_text(have), shape_text(&want));
+        return Err(fail(format!("D is {have} here, but A*B is {want}")));
+    }
+    Array::read("d", file, format, rows)
+}
+
+/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
+/// as wide as the accumulator are its.
+fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
+    match descr.own_format() {
+        // FP32 holding values of an FP16 accumulator is taken if every element is one.
+        Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
+        Some(own) => Ok(own),
+        None if accumulator.is_integer() && descr.width() == accumulator.bytes() => Ok(accumulator),
+        None if descr.width() == accumulator.bytes() => Ok(accumulator),
+        None if descr.width() == 2 && accumulator == Format::Fp32 => Err(format!(
+            "its descr {:?} does not say whether it holds fp16 or bf16; say it with `d_dtype`",
+            descr.text()
+        )),
+        None => Err(format!(
+            "its elements are {} bytes wide (descr {:?}); results are {accumulator}",
+            descr.width(),
+            descr.text()
+        )),
+    }
+}

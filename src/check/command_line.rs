@@ -1,0 +1,113 @@
+//! A check as a command line: the one place that writes commands.
+
+use std::ffi::{OsStr, OsString};
+
+use super::fields::{Argument, Fields};
+use super::request::Check;
+
+/// A command that takes a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Check,
+    Explain,
+    Replay,
+    Commit,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Verb::Check => "check",
+            Verb::Explain => "explain",
+            Verb::Replay => "replay",
+            Verb::Commit => "commit",
+        }
+    }
+
+    /// Whether the command has an option for this field.
+    fn takes(self, field: &str) -> bool {
+        match field {
+            "d_digest" | "nan" | "zero" | "against" | "sample" | "seed" | "rows" | "cols"
+            | "region" | "max_mismatches" | "tree" | "no_causes" => self == Verb::Check,
+            "block_rows" => matches!(self, Verb::Check | Verb::Commit),
+            "engine" => matches!(self, Verb::Check | Verb::Replay),
+            "d" => self != Verb::Replay,
+            _ => true,
+        }
+    }
+}
+
+/// The words of the command line that asks for this check, the program's name first.
+pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
+    let mut positions = Vec::new();
+    for (field, argument) in Fields::from(check.clone()).arguments() {
+        if !verb.takes(field) {
+            continue;
+        }
+        match argument {
+            Argument::Value(value) if matches!(field, "a" | "b" | "d") => positions.push(value),
+            Argument::Value(value) => {
+                let option = option(field);
+                // A value that begins with a dash would be taken for an option.
+                if value.as_encoded_bytes().first() == Some(&b'-') {
+                    let mut word = OsString::from(option);
+                    word.push("=");
+                    word.push(value);
+                    words.push(word);
+                } else {
+                    words.extend([option.into(), value]);
+                }
+            }
+            Argument::Flag => words.push(option(field).into()),
+        }
+    }
+    words.extend(positions);
+    words
+}
+
+/// The option of a field.
+pub fn option(field: &str) -> String {
+    match field {
+        "a" | "b" | "d" => field.to_uppercase(),
+        _ => format!("--{}", field.replace('_', "-")),
+    }
+}
+
+/// Words as a person types them into a POSIX shell. Of a word that is not UTF-8 the shell is shown the
+/// nearest that is.
+pub fn shell_line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
+    let quoted = words.into_iter().map(|word| {
+        let word = word.as_ref().to_string_lossy().replace('\0', "");
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => {
+                let quoted = shlex::try_quote(&word).expect("without a nul");
+                quoted.into_owned()
+            }
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_a_shell_would_split_are_quoted() {
+        for word in [
+            "a.npy",
+            "out dir/a.npy",
+            "it's",
+            "",
+            "$HOME",
+            "x.npz#q",
+            "a\nb",
+        ] {
+            let line = shell_line([word, "b"]);
+            assert_eq!(shlex::split(&line).unwrap(), [word, "b"]);
+        }
+    }
+}

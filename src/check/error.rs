@@ -1,0 +1,101 @@
+//! Why there is no verdict.
+
+use std::path::PathBuf;
+
+use crate::io::FileError;
+
+/// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
+/// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Fields contradict each other, or say what cannot be.
+    #[error("{reason}")]
+    Request {
+        /// The one to mend.
+        field: &'static str,
+        reason: String,
+    },
+    /// A file cannot be read, or does not hold what it must.
+    #[error("{error:#}")]
+    File {
+        field: &'static str,
+        error: FileError,
+    },
+    /// An array is not what the request needs it to be.
+    #[error("{name}: {reason}")]
+    Array {
+        field: &'static str,
+        /// Its file.
+        name: String,
+        reason: String,
+    },
+    /// The arrays do not multiply.
+    #[error("{names}: {reason}")]
+    Shapes {
+        /// Which array is which file.
+        names: String,
+        reason: String,
+    },
+    /// Something is not what was committed to.
+    #[error("not what {} commits to: {}", path.display(), differences.join("; "))]
+    NotCommitted {
+        path: PathBuf,
+        differences: Vec<String>,
+    },
+}
+
+impl CheckError {
+    pub(crate) fn request(field: &'static str, reason: impl Into<String>) -> CheckError {
+        CheckError::Request {
+            field,
+            reason: reason.into(),
+        }
+    }
+
+    pub(crate) fn file(field: &'static str) -> impl FnOnce(FileError) -> CheckError {
+        move |error| CheckError::File { field, error }
+    }
+
+    pub(crate) fn array(
+        field: &'static str,
+        name: impl std::fmt::Display,
+        reason: impl Into<String>,
+    ) -> CheckError {
+        CheckError::Array {
+            field,
+            name: name.to_string(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The field of the request that is to be mended, where it is one.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            CheckError::Request { field, .. }
+            | CheckError::File { field, .. }
+            | CheckError::Array { field, .. } => Some(field),
+            CheckError::Shapes { .. } | CheckError::NotCommitted { .. } => None,
+        }
+    }
+
+    /// The sentence, with every field called what `name` calls it.
+    pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
+        let renamed = |reason: &str| {
+            let mut reason = reason.to_owned();
+            for field in super::Fields::NAMES {
+                let quoted = format!("`{field}`");
+                if reason.contains(&quoted) {
+                    reason = reason.replace(&quoted, &name(field));
+                }
+            }
+            reason
+        };
+        match self {
+            CheckError::Request { reason, .. } => renamed(reason),
+            CheckError::Array { name, reason, .. } => format!("{name}: {}", renamed(reason)),
+            CheckError::Shapes { names, reason } => format!("{names}: {}", renamed(reason)),
+            other => other.to_string(),
+        }
+    }
+}

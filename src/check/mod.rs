@@ -1,0 +1,49 @@
+//! A check as a value: what is asked ([`Check`]), everything it needs read and chosen ([`Prepared`]), and
+//! the verdict on it ([`Report`](crate::report::Report)).
+//!
+//! ```text
+//! words of a command line ─┐
+//! a manifest's case        ├─> Check ──prepare──> Prepared ──run──> Report
+//! a plan, a program        ┘
+//! ```
+//!
+//! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
+//! * `model`, `schedule`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs.
+
+mod arrays;
+mod command_line;
+mod committed;
+mod error;
+mod explain;
+mod fields;
+pub mod model;
+mod part;
+mod prepare;
+mod progress;
+mod request;
+mod run;
+pub mod schedule;
+mod source;
+mod span;
+mod suggest;
+mod words;
+
+pub use arrays::{Array, Arrays};
+pub use command_line::{Verb, command_line, option, shell_line};
+pub use committed::read_commitment;
+pub use error::CheckError;
+pub use fields::Fields;
+pub use model::Model;
+pub use prepare::{Prepared, Tensors};
+pub use progress::Progress;
+pub use request::{
+    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
+    ScheduleRequest, ScheduleSource, Scope,
+};
+pub use run::{Judged, Trace};
+pub use schedule::Scheduling;
+pub use source::Source;
+pub use span::Span;
+pub use suggest::request_of;
+pub use words::{EngineChoice, Strictness, Tf32Input};

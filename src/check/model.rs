@@ -1,0 +1,115 @@
+//! From a request's words to the rule that judges.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use super::error::CheckError;
+use super::request::{ModelRequest, ModelSource};
+use super::schedule::Scheduling;
+use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
+use crate::io::{Fault, FaultKind, FileError};
+
+/// A rule of an architecture, of the catalogue's or of a file's.
+#[derive(Clone, Debug)]
+pub struct Model {
+    architecture: Cow<'static, Architecture>,
+    instruction: usize,
+    rule: usize,
+    pub arithmetic: Arithmetic,
+}
+
+impl Model {
+    /// The architecture, instruction and rule.
+    pub fn choice(&self) -> Choice<'_> {
+        let instruction = &self.architecture.instructions[self.instruction];
+        Choice {
+            architecture: &self.architecture,
+            instruction,
+            rule: &instruction.rules[self.rule],
+            arithmetic: self.arithmetic.clone(),
+        }
+    }
+}
+
+impl ModelRequest {
+    /// The rule, for operands with or without scales. A schedule may take scales and C for itself.
+    ///
+    /// # Errors
+    /// What there is instead, or what is wrong with an architecture file.
+    pub fn select(&self, scaled: bool, schedule: &Scheduling) -> Result<Model, CheckError> {
+        let scaled = scaled && !schedule.takes_scales();
+        let (field, architecture) = match &self.from {
+            ModelSource::File(path) => {
+                let read = read(path).map_err(CheckError::file("model"))?;
+                ("model", Cow::Owned(read))
+            }
+            ModelSource::Catalogue(name) => {
+                let found = Catalogue::builtin().find(name);
+                let found =
+                    found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+                ("arch", Cow::Borrowed(found))
+            }
+        };
+        if !scaled {
+            let given = [
+                ("scale_dtype", self.scale_dtype.is_some()),
+                ("scale_block", self.scale_block.is_some()),
+            ];
+            if let Some((field, _)) = given.iter().find(|(_, given)| *given) {
+                let reason = format!(
+                    "`{field}` says of which kind scales are, but there are none; give `scale_a` and `scale_b`"
+                );
+                return Err(CheckError::request(field, reason));
+            }
+        }
+        let wanted = Wanted {
+            instruction: self.instruction.as_deref(),
+            operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
+            accumulator: self.acc,
+            addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
+            scale: scaled.then_some(WantedScale {
+                format: self.scale_dtype,
+                block: self.scale_block,
+            }),
+        };
+        let choice = architecture.choose(&wanted);
+        let choice = choice.map_err(|none| CheckError::request(field, none.to_string()))?;
+        let instructions = &architecture.instructions;
+        let place = |all: &[_], one| all.iter().position(|other| std::ptr::eq(other, one));
+        let instruction = place(instructions, choice.instruction).expect("one of them");
+        let rules = &instructions[instruction].rules;
+        let rule = rules
+            .iter()
+            .position(|rule| std::ptr::eq(rule, choice.rule));
+        Ok(Model {
+            instruction,
+            rule: rule.expect("one of them"),
+            arithmetic: choice.arithmetic.clone(),
+            architecture,
+        })
+    }
+}
+
+/// Reads an architecture file.
+///
+/// # Errors
+/// A sentence naming the file and what is wrong with it.
+pub fn read(path: &Path) -> Result<Architecture, FileError> {
+    let fail =
+        |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
+    Architecture::from_json(&document(path, "architecture")?).map_err(fail)
+}
+
+/// The text of a file that describes a model or a schedule.
+pub(super) fn document(path: &Path, what: &str) -> Result<String, FileError> {
+    /// Larger than any of them.
+    const MAX_BYTES: u64 = 16 << 20;
+    let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
+    let length = fs::metadata(path).map_err(fail)?.len();
+    if length > MAX_BYTES {
+        let reason = format!("has {length} bytes; no {what} file is that large");
+        return Err(Fault::from(reason).of(path));
+    }
+    fs::read_to_string(path).map_err(fail)
+}

@@ -1,0 +1,283 @@
+//! A check with everything read and chosen that it needs.
+
+use std::ops::Range;
+
+use super::arrays::{Array, Arrays, Rows, read_d};
+use super::error::CheckError;
+use super::model::Model;
+use super::request::{Check, Claim};
+use super::schedule::Scheduling;
+use super::words::EngineChoice;
+use crate::commit;
+use crate::emu::schedule::{Kernel, Values};
+use crate::emu::{Choice, Engine, Platform, Problem, Replay};
+use crate::num::Format;
+use crate::report::{Inputs, Product, Scheduled};
+use crate::tensor::Tensor;
+
+/// Tensors of the caller's, for a request whose arrays are [`Source::Memory`](super::Source::Memory).
+#[derive(Debug, Default)]
+pub struct Tensors {
+    pub a: Option<Tensor>,
+    pub b: Option<Tensor>,
+    pub c: Option<Tensor>,
+    pub scale_a: Option<Tensor>,
+    pub scale_b: Option<Tensor>,
+    pub bias: Option<Tensor>,
+    pub d: Option<Tensor>,
+}
+
+impl Tensors {
+    /// A product and its D.
+    pub fn of(a: Tensor, b: Tensor, d: Tensor) -> Tensors {
+        Tensors {
+            a: Some(a),
+            b: Some(b),
+            d: Some(d),
+            ..Tensors::default()
+        }
+    }
+
+    fn slot(&mut self, field: &str) -> &mut Option<Tensor> {
+        match field {
+            "a" => &mut self.a,
+            "b" => &mut self.b,
+            "c" => &mut self.c,
+            "scale_a" => &mut self.scale_a,
+            "scale_b" => &mut self.scale_b,
+            "bias" => &mut self.bias,
+            _ => &mut self.d,
+        }
+    }
+
+    pub(super) fn take(&mut self, field: &str) -> Option<Tensor> {
+        self.slot(field).take()
+    }
+
+    pub(super) fn format(&mut self, field: &str) -> Option<Format> {
+        self.slot(field).as_ref().map(Tensor::format)
+    }
+}
+
+/// A check that owns what it read: arrays, model, schedule.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) check: Check,
+    pub(super) model: Model,
+    pub(super) scheduling: Scheduling,
+    pub(super) arrays: Arrays,
+    pub(super) d: Option<Array>,
+    values: Values,
+    /// Whether there is a kernel around the instruction.
+    scheduled: bool,
+    /// D's.
+    format: Format,
+    engine: Engine,
+}
+
+impl Check {
+    /// Reads and chooses everything that the check needs; nothing is computed.
+    ///
+    /// # Errors
+    /// What is wrong with the request or its files.
+    pub fn prepare(&self) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &None, Tensors::default())
+    }
+
+    /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
+    /// matrix.
+    ///
+    /// # Errors
+    /// As of [`Check::prepare`].
+    pub fn prepare_rows(&self, rows: Range<usize>) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &Some(rows), Tensors::default())
+    }
+}
+
+impl Prepared {
+    /// A check of tensors in memory.
+    ///
+    /// # Errors
+    /// As of [`Check::prepare`]; or a tensor is missing.
+    pub fn from_tensors(check: &Check, tensors: Tensors) -> Result<Prepared, CheckError> {
+        Prepared::new(check, &None, tensors)
+    }
+
+    fn new(check: &Check, rows: &Rows, mut memory: Tensors) -> Result<Prepared, CheckError> {
+        let scheduling = check.schedule.resolve()?;
+        scheduling.check_bias(check.operands.bias.is_some())?;
+        let model = check
+            .model
+            .select(check.operands.scales.is_some(), &scheduling)?;
+        let arithmetic = &model.arithmetic;
+        let accumulator = arithmetic.accumulator;
+        let arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut memory)?;
+        let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
+        let values = arrays.values(&scheduling, &problem)?;
+        let d = match &check.claim {
+            Claim::Tensor(source) => {
+                let said = check.d_dtype;
+                let memory = &mut memory;
+                Some(read_d(
+                    source,
+                    said,
+                    &problem,
+                    accumulator,
+                    &scheduling,
+                    rows,
+                    memory,
+                )?)
+            }
+            _ => None,
+        };
+        let format = match &d {
+            Some(d) => d.tensor.format(),
+            None => check.d_dtype.unwrap_or(accumulator),
+        };
+        let possible = scheduling.check_conversion(accumulator, format);
+        possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
+        let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
+        let engine = match check.engine {
+            EngineChoice::Exact => Engine::Exact,
+            EngineChoice::Fast => {
+                let platform = Platform::detect();
+                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+            }
+        };
+        Ok(Prepared {
+            check: check.clone(),
+            values,
+            scheduled,
+            format,
+            engine,
+            model,
+            scheduling,
+            arrays,
+            d,
+        })
+    }
+
+    /// What was asked.
+    pub fn check(&self) -> &Check {
+        &self.check
+    }
+
+    /// The rule that judges.
+    pub fn choice(&self) -> Choice<'_> {
+        self.model.choice()
+    }
+
+    /// The architecture's rule and its arithmetic.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The schedule of the kernel, of one chain over K too.
+    pub fn scheduling(&self) -> &Scheduling {
+        &self.scheduling
+    }
+
+    /// The matrices that are multiplied.
+    pub fn problem(&self) -> Problem<'_> {
+        let problem = self.arrays.problem();
+        problem.expect("shapes were checked when it was prepared")
+    }
+
+    /// What stands between the instruction and D.
+    pub fn kernel(&self) -> Option<Kernel<'_>> {
+        let kernel = || Kernel::new(self.scheduling.spec(), &self.values, &self.problem());
+        self.scheduled.then(kernel)
+    }
+
+    /// The product as it is to be computed.
+    pub fn replay(&self) -> Replay<'_> {
+        let accumulator = self.model.arithmetic.accumulator;
+        Replay {
+            problem: self.problem(),
+            arithmetic: &self.model.arithmetic,
+            convert_to: (self.format != accumulator).then_some(self.format),
+            engine: self.engine,
+            kernel: self.kernel(),
+        }
+    }
+
+    /// The captured D.
+    pub fn d(&self) -> Option<&Tensor> {
+        self.d.as_ref().map(|d| &d.tensor)
+    }
+
+    /// All arrays, D last.
+    pub fn arrays(&self) -> impl Iterator<Item = &Array> {
+        self.arrays.all().chain(&self.d)
+    }
+
+    /// The arrays but D.
+    pub fn operands(&self) -> &Arrays {
+        &self.arrays
+    }
+
+    pub fn product(&self) -> Product {
+        let problem = self.problem();
+        Product {
+            batch: problem.a.batch_shape().to_vec(),
+            m: problem.m,
+            n: problem.n,
+            k: problem.k,
+            transpose_a: self.check.operands.transpose_a,
+            transpose_b: self.check.operands.transpose_b,
+        }
+    }
+
+    /// The schedule as a report has it; none for one chain over K.
+    pub fn scheduled(&self) -> Option<Scheduled> {
+        let Scheduling {
+            schedule, given, ..
+        } = &self.scheduling;
+        self.scheduled
+            .then(|| Scheduled::of(schedule, given, &self.values))
+    }
+
+    /// What a report says of the arrays; hashes them.
+    pub fn inputs(&self) -> Inputs {
+        let Arrays {
+            a,
+            b,
+            c,
+            scales,
+            bias,
+            ..
+        } = &self.arrays;
+        Inputs {
+            a: a.describe(),
+            b: b.describe(),
+            c: c.as_ref().map(Array::describe),
+            scale_a: scales.as_ref().map(|[a, _]| a.describe()),
+            scale_b: scales.as_ref().map(|[_, b]| b.describe()),
+            bias: bias.as_ref().map(Array::describe),
+            d: self.d.as_ref().map(Array::describe),
+        }
+    }
+
+    /// How the D of the replay is cut into blocks.
+    ///
+    /// # Errors
+    /// If no D can be cut so.
+    pub fn blocks(&self, block_rows: Option<u64>) -> Result<commit::Rows, CheckError> {
+        let shape = self.problem().d_shape();
+        let about = commit::Rows::about_a_mebibyte(self.format, &shape);
+        let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
+        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
+    }
+
+    /// Makes sure that no file has changed since it was opened.
+    ///
+    /// # Errors
+    /// The first that has.
+    pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
+        for array in self.arrays() {
+            let unchanged = array.source.file().confirm_unchanged();
+            unchanged.map_err(CheckError::file("a"))?;
+        }
+        Ok(())
+    }
+}

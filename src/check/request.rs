@@ -1,0 +1,262 @@
+//! What is asked: a product, its model, and how D is judged.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::fields::Fields;
+use super::source::Source;
+use super::span::Span;
+use super::words::{EngineChoice, Tf32Input};
+use crate::emu::schedule::Overrides;
+use crate::io::Outputs;
+use crate::num::Format;
+use crate::report::Policy;
+
+/// A check as a value. In documents it is one object of flat fields ([`Fields`]), the same in a
+/// manifest's case, a plan and a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Fields", into = "Fields")]
+pub struct Check {
+    pub operands: Operands,
+    pub model: ModelRequest,
+    pub schedule: ScheduleRequest,
+    pub claim: Claim,
+    /// D's format, where its file cannot say it or there is none.
+    pub d_dtype: Option<Format>,
+    pub policy: Policy,
+    pub scope: Scope,
+    pub naming: Naming,
+    /// A commitment that operands, model and D must be those of.
+    pub against: Option<PathBuf>,
+    pub engine: EngineChoice,
+    /// How many mismatches a report lists.
+    pub max_mismatches: usize,
+    /// Whether a report on a D that differs looks for what would give it.
+    pub causes: bool,
+}
+
+/// How many mismatches are listed unless it is said.
+pub const MAX_MISMATCHES: usize = 10;
+
+/// What is multiplied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operands {
+    pub a: Source,
+    pub b: Source,
+    pub c: Option<Source>,
+    /// Of A and of B.
+    pub scales: Option<[Source; 2]>,
+    /// One number for every column of D.
+    pub bias: Option<Source>,
+    pub bias_dtype: Option<Format>,
+    /// A is stored KxM.
+    pub transpose_a: bool,
+    /// B is stored NxK.
+    pub transpose_b: bool,
+    pub tf32_input: Tf32Input,
+}
+
+/// Which arithmetic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelRequest {
+    pub from: ModelSource,
+    pub dtype: Format,
+    /// B's format, where it is another than A's.
+    pub dtype_b: Option<Format>,
+    pub instruction: Option<String>,
+    pub acc: Option<Format>,
+    /// C's format, where it is another than D's.
+    pub c_dtype: Option<Format>,
+    pub scale_dtype: Option<Format>,
+    /// Consecutive k that share a scale.
+    pub scale_block: Option<usize>,
+}
+
+/// Where a model is described.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelSource {
+    /// An architecture or a GPU of the catalogue.
+    Catalogue(String),
+    /// An architecture file.
+    File(PathBuf),
+}
+
+/// Which kernel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScheduleRequest {
+    pub from: ScheduleSource,
+    pub overrides: Overrides,
+}
+
+/// Where a schedule is described.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ScheduleSource {
+    /// One chain over K.
+    #[default]
+    Plain,
+    Preset(String),
+    /// A schedule file.
+    File(PathBuf),
+}
+
+/// What is said to be D.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// Nothing: D is to be computed.
+    Nothing,
+    Tensor(Source),
+    /// The SHA-256 of D's canonical payload.
+    PayloadSha256(String),
+}
+
+/// Which part of D is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    pub rows: Span,
+    pub columns: Span,
+    /// Random elements of it instead of all.
+    pub sample: Option<Draw>,
+}
+
+/// A random draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draw {
+    pub elements: u64,
+    pub seed: u64,
+}
+
+impl Scope {
+    pub fn is_all(&self) -> bool {
+        *self == Scope::default()
+    }
+}
+
+/// By what the reproduced D is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// The SHA-256 of its canonical payload.
+    #[default]
+    Payload,
+    /// The root of its Merkle tree, as in a commitment.
+    Tree {
+        /// Rows of a block; without them, as many as make about a mebibyte.
+        block_rows: Option<u64>,
+    },
+}
+
+impl Check {
+    /// A check of a D with everything else as it is by default.
+    ///
+    /// `arch` is an architecture, compute capability or GPU of the catalogue.
+    pub fn new(arch: &str, dtype: Format, [a, b, d]: [Source; 3]) -> Check {
+        Check {
+            operands: Operands {
+                a,
+                b,
+                c: None,
+                scales: None,
+                bias: None,
+                bias_dtype: None,
+                transpose_a: false,
+                transpose_b: false,
+                tf32_input: Tf32Input::Truncate,
+            },
+            model: ModelRequest {
+                from: ModelSource::Catalogue(arch.to_owned()),
+                dtype,
+                dtype_b: None,
+                instruction: None,
+                acc: None,
+                c_dtype: None,
+                scale_dtype: None,
+                scale_block: None,
+            },
+            schedule: ScheduleRequest::default(),
+            claim: Claim::Tensor(d),
+            d_dtype: None,
+            policy: Policy::default(),
+            scope: Scope::default(),
+            naming: Naming::default(),
+            against: None,
+            engine: EngineChoice::Fast,
+            max_mismatches: MAX_MISMATCHES,
+            causes: true,
+        }
+    }
+
+    /// A check of tensors that the caller holds, for [`Prepared::from_tensors`](super::Prepared::from_tensors).
+    pub fn in_memory(arch: &str, dtype: Format) -> Check {
+        Check::new(
+            arch,
+            dtype,
+            [Source::Memory, Source::Memory, Source::Memory],
+        )
+    }
+
+    /// Every array that it names, D last, by its field.
+    pub fn sources(&self) -> impl Iterator<Item = (&'static str, &Source)> {
+        let o = &self.operands;
+        let [scale_a, scale_b] = o
+            .scales
+            .as_ref()
+            .map_or([None, None], |[a, b]| [Some(a), Some(b)]);
+        let d = match &self.claim {
+            Claim::Tensor(d) => Some(d),
+            _ => None,
+        };
+        let all = [
+            ("a", Some(&o.a)),
+            ("b", Some(&o.b)),
+            ("c", o.c.as_ref()),
+            ("scale_a", scale_a),
+            ("scale_b", scale_b),
+            ("bias", o.bias.as_ref()),
+            ("d", d),
+        ];
+        all.into_iter()
+            .filter_map(|(field, source)| Some((field, source?)))
+    }
+
+    /// The files that describe model and schedule, and the commitment.
+    pub fn documents(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let model = match &self.model.from {
+            ModelSource::File(path) => Some(path),
+            ModelSource::Catalogue(_) => None,
+        };
+        let schedule = match &self.schedule.from {
+            ScheduleSource::File(path) => Some(path),
+            _ => None,
+        };
+        let all = [
+            ("model", model),
+            ("schedule_file", schedule),
+            ("against", self.against.as_ref()),
+        ];
+        all.into_iter()
+            .filter_map(|(field, path)| Some((field, path?)))
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        for (field, source) in self.sources() {
+            let role = match field {
+                "a" | "b" | "c" | "d" => field.to_uppercase(),
+                "scale_a" => "the scales of A".to_owned(),
+                "scale_b" => "the scales of B".to_owned(),
+                other => format!("the {other}"),
+            };
+            if let Some(path) = source.path() {
+                outputs.protect(&role, path);
+            }
+        }
+        for (field, path) in self.documents() {
+            let role = match field {
+                "model" => "the model",
+                "against" => "the commitment",
+                _ => "the schedule",
+            };
+            outputs.protect(role, path);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! From what was prepared to a report.
+
+use sha2::Digest;
+
+use super::error::CheckError;
+use super::prepare::Prepared;
+use super::progress::Progress;
+use super::request::{Claim, Naming};
+use crate::commit::{Growing, Hash, Rows, Tree};
+use crate::io::hex;
+use crate::num::Rounding;
+use crate::report::{
+    Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Report, Reproduced,
+    ReproducedTree, Sampled, Tool, Verdict,
+};
+
+/// What a replay leaves behind.
+#[derive(Debug)]
+pub enum Trace {
+    /// The digest of all of D.
+    Payload(String),
+    /// The leaves of D's tree, and how it was cut.
+    Leaves(Rows, Vec<Hash>),
+    /// What became of a part.
+    Part(Box<Sampled>),
+}
+
+/// A report, and what else was asked for.
+#[derive(Debug)]
+pub struct Judged {
+    pub report: Report,
+    /// Mismatches counted by place.
+    pub map: Option<MismatchMap>,
+}
+
+impl Prepared {
+    /// Replays the product, compares, and reports.
+    ///
+    /// # Errors
+    /// Why there is no verdict.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
+        self.judge(false, progress).map(|judged| judged.report)
+    }
+
+    /// The same; `map` counts mismatches by place, too.
+    ///
+    /// # Errors
+    /// As of [`Prepared::run`].
+    pub fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
+        self.validate_claim()?;
+        let committed = self.confirm_commitment()?;
+        let replay = self.replay();
+        let mut differ = self.differ(map);
+        let part = self.check.scope.part(&replay.problem)?;
+        let tree = match self.check.naming {
+            Naming::Tree { block_rows } => Some(self.blocks(block_rows)?),
+            Naming::Payload => None,
+        };
+        let work = part.as_ref().map(|part| part.work(&replay.problem));
+        progress.begin(work.unwrap_or_else(|| replay.work()));
+        let (trace, inputs) = rayon::join(
+            || match (&part, &mut differ) {
+                (Some(part), Some(differ)) => {
+                    Trace::Part(Box::new(part.compare(&replay, differ, progress)))
+                }
+                _ => self.replay_all(tree, &mut differ, progress),
+            },
+            || self.inputs(),
+        );
+        let judged = self.report(inputs, trace, differ.map(Differ::conclude));
+        self.confirm_unchanged()?;
+        let Judged { report, map } = judged;
+        Ok(Judged {
+            report: Report {
+                commitment: committed,
+                ..report
+            },
+            map,
+        })
+    }
+
+    /// A check has a D, or a digest of one.
+    fn validate_claim(&self) -> Result<(), CheckError> {
+        match self.check.claim {
+            Claim::Nothing => Err(CheckError::request(
+                "d",
+                "`d` (or `d_digest`) is missing: there is nothing to check",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn replay_all(
+        &self,
+        tree: Option<Rows>,
+        differ: &mut Option<Differ>,
+        progress: &dyn Progress,
+    ) -> Trace {
+        let mut hash = sha2::Sha256::new();
+        let mut growing = tree.as_ref().map(Growing::new);
+        let done = self.replay().run(&|work| progress.advance(work), |band| {
+            let compare = || {
+                if let Some(differ) = differ {
+                    differ.compare(&band);
+                }
+            };
+            let digest = || match &mut growing {
+                Some(growing) => growing.update(band.payload),
+                None => hash.update(band.payload),
+            };
+            rayon::join(compare, digest);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        match (tree, growing) {
+            (Some(rows), Some(growing)) => Trace::Leaves(rows, growing.finish()),
+            _ => Trace::Payload(hex(&hash.finalize())),
+        }
+    }
+
+    /// What compares D, if it is there.
+    pub fn differ(&self, map: bool) -> Option<Differ<'_>> {
+        let d = self.d()?;
+        let problem = self.problem();
+        // In less than a tile every element is in the same few units.
+        let layout = self.choice().layout().filter(|layout| {
+            let [m, n] = layout.tile();
+            problem.m >= m && problem.n >= n.min(8)
+        });
+        let differ = Differ::new(d, self.check.policy, self.check.max_mismatches);
+        Some(differ.counting(layout).mapping(map))
+    }
+
+    /// The report on what was found, and the map if there is one.
+    pub fn report(&self, inputs: Inputs, trace: Trace, found: Option<Conclusion>) -> Judged {
+        let replay = self.replay();
+        let (mut digest, mut tree, mut sample) = (None, None, None);
+        match trace {
+            Trace::Payload(all) => digest = Some(all),
+            Trace::Leaves(rows, leaves) => {
+                tree = Some(ReproducedTree {
+                    block_rows: rows.block_rows,
+                    root: rows.root(Tree::new(leaves).root()).to_string(),
+                });
+            }
+            Trace::Part(part) => sample = Some(*part),
+        }
+        let (mut causes, mut tried) = (Vec::new(), Vec::new());
+        let mut map = None;
+        let (outcome, same) = match (found, &self.check.claim) {
+            (Some(found), _) => {
+                if self.check.causes {
+                    (causes, tried) = self.causes(&found);
+                }
+                map = found.map;
+                let comparison = found.comparison;
+                let same = comparison.mismatches == 0;
+                let word = |any| if any { "any" } else { "exact" };
+                let outcome = Outcome::Elements {
+                    nan: word(self.check.policy.any_nan),
+                    zero: word(self.check.policy.any_zero),
+                    comparison: Box::new(comparison),
+                };
+                (outcome, same)
+            }
+            (None, Claim::PayloadSha256(expected)) => {
+                let outcome = Outcome::Digest {
+                    expected_payload_sha256: expected.clone(),
+                };
+                (outcome, Some(expected) == digest.as_ref())
+            }
+            (None, _) => unreachable!("a D that was read is compared"),
+        };
+        let report = Report {
+            schema: crate::report::SCHEMA,
+            tool: Tool::default(),
+            verdict: match same {
+                true => Verdict::Identical,
+                false => Verdict::Different,
+            },
+            model: Model::of(&self.choice()),
+            schedule: self.scheduled(),
+            product: self.product(),
+            commitment: None,
+            inputs,
+            reproduced: Reproduced {
+                format: replay.format(),
+                shape: replay.shape(),
+                payload_sha256: digest,
+                tree,
+                sample,
+                conversion: replay.convert_to.map(|to| Conversion {
+                    from: replay.arithmetic.accumulator,
+                    to,
+                    rounding: Rounding::NearestEven,
+                }),
+            },
+            outcome,
+            tried: if causes.is_empty() { tried } else { Vec::new() },
+            causes,
+        };
+        Judged { report, map }
+    }
+}

@@ -1,0 +1,168 @@
+//! From a request's words to the schedule of a kernel.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::error::CheckError;
+use super::model::document;
+use super::request::{ScheduleRequest, ScheduleSource};
+use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
+use crate::emu::{Arithmetic, Problem};
+use crate::io::{Fault, FileError};
+use crate::num::Format;
+
+/// A schedule with what the request changes of it.
+#[derive(Clone, Debug)]
+pub struct Scheduling {
+    pub schedule: Schedule,
+    /// Constants that the request gave, and the field and value that did.
+    pub given: BTreeMap<String, String>,
+    alpha: Option<u32>,
+    beta: Option<u32>,
+    scale_result: Option<u32>,
+}
+
+impl ScheduleRequest {
+    /// The schedule, as the overrides change it.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or which override does not go with the schedule.
+    pub fn resolve(&self) -> Result<Scheduling, CheckError> {
+        let preset = |name: &str| {
+            let found = Schedule::preset(name).cloned();
+            found.map_err(|unknown| CheckError::request("schedule", unknown.to_string()))
+        };
+        let schedule = match &self.from {
+            ScheduleSource::Plain => preset("plain")?,
+            ScheduleSource::Preset(name) => preset(name)?,
+            ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
+        };
+        let mut schedule = schedule;
+        let given = self.overrides.apply(&mut schedule);
+        let Overrides {
+            alpha,
+            beta,
+            scale_result,
+            ..
+        } = self.overrides;
+        Ok(Scheduling {
+            schedule,
+            given: given.map_err(|error| CheckError::request(error.field, error.reason))?,
+            alpha: alpha.map(|alpha| alpha.0),
+            beta: beta.map(|beta| beta.0),
+            scale_result: scale_result.map(|scale| scale.0),
+        })
+    }
+}
+
+impl Scheduling {
+    pub fn spec(&self) -> &ScheduleSpec {
+        &self.schedule.spec
+    }
+
+    /// Whether scales belong to the kernel, not to the instruction.
+    pub fn takes_scales(&self) -> bool {
+        self.spec().scales.is_some()
+    }
+
+    /// Whether C is the epilogue's, and may have a format of its own.
+    pub fn addend_is_late(&self) -> bool {
+        self.spec().addend == Addend::Epilogue
+    }
+
+    /// Whether anything but a chain over K is asked for.
+    pub fn is_plain(&self) -> bool {
+        self.spec().is_plain()
+            && self.alpha.is_none()
+            && self.beta.is_none()
+            && self.scale_result.is_none()
+    }
+
+    /// Refuses a bias that nobody has published a place for.
+    ///
+    /// # Errors
+    /// If there is one and the split is serial.
+    pub fn check_bias(&self, given: bool) -> Result<(), CheckError> {
+        if given && self.spec().is_in_place() {
+            let reason =
+                "`bias` with a serial split: nobody has published in which slice it is added";
+            return Err(CheckError::request("bias", reason));
+        }
+        Ok(())
+    }
+
+    /// Alpha and beta; the rest comes from arrays.
+    pub fn factors(&self) -> Values {
+        let mut values = Values::default();
+        values.alpha = self.alpha.unwrap_or(values.alpha);
+        values.beta = self.beta.unwrap_or(values.beta);
+        values.scale_result = self.scale_result;
+        values
+    }
+
+    /// Whether there is a kernel around the instruction at all.
+    ///
+    /// # Errors
+    /// If the schedule cannot be one of this product.
+    pub fn validate(
+        &self,
+        values: &Values,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        result: Format,
+    ) -> Result<bool, CheckError> {
+        if self.is_plain() && !values.has_bias() {
+            return Ok(false);
+        }
+        Kernel::check(self.spec(), values, arithmetic, problem, result).map_err(|reason| {
+            CheckError::request(
+                "schedule",
+                format!("schedule {}: {reason}", self.schedule.name),
+            )
+        })?;
+        Ok(true)
+    }
+
+    /// Refuses a format of D that the accumulator is not rounded to by any conversion.
+    ///
+    /// # Errors
+    /// The formats that are possible.
+    pub fn check_conversion(&self, accumulator: Format, result: Format) -> Result<(), String> {
+        let (rounded, possible): (&[Format], _) = match (accumulator, self.is_plain()) {
+            (Format::Fp32, true) => (
+                &[Format::Fp16, Format::Bf16],
+                "fp32, or fp16 and bf16 by one rounding (fp8 needs a schedule with an epilogue)",
+            ),
+            (Format::Fp32, false) => (
+                &[Format::Fp16, Format::Bf16, Format::E4m3, Format::E5m2],
+                "fp32, fp16, bf16, e4m3 and e5m2",
+            ),
+            (Format::Int32, false) => (
+                &[
+                    Format::Fp32,
+                    Format::Fp16,
+                    Format::Bf16,
+                    Format::E4m3,
+                    Format::E5m2,
+                ],
+                "int32, fp32, fp16, bf16, e4m3 and e5m2",
+            ),
+            (other, _) => (&[], other.name()),
+        };
+        match result == accumulator || rounded.contains(&result) {
+            true => Ok(()),
+            false => Err(format!(
+                "with {accumulator} accumulation D can be {possible}; it is {result} here"
+            )),
+        }
+    }
+}
+
+/// Reads a schedule file.
+///
+/// # Errors
+/// A sentence naming the file and what is wrong with it.
+pub fn read(path: &Path) -> Result<Schedule, FileError> {
+    let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
+    Schedule::from_json(&document(path, "schedule")?).map_err(fail)
+}

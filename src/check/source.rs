@@ -1,0 +1,107 @@
+//! Where an array of a request comes from.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::generate::Spec;
+
+/// What the text of an array begins with that a program holds in memory.
+const MEMORY: &str = "memory:";
+
+/// Where an array comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `x.npy`, or one of many: `x.npz#name`, `x.safetensors#name`.
+    File(PathBuf),
+    /// Numbers that a seed determines.
+    Generated(Spec),
+    /// The caller's memory, see [`Prepared::from_tensors`](super::Prepared::from_tensors).
+    Memory,
+}
+
+impl Source {
+    /// Reads what a person writes: a path, or `generate:SEED:CLASS:SHAPE`.
+    ///
+    /// # Errors
+    /// What is wrong with the description of a generated operand.
+    pub fn parse(text: &OsStr) -> Result<Source, String> {
+        let plain = text.to_str();
+        if plain == Some(MEMORY) {
+            return Ok(Source::Memory);
+        }
+        match plain.and_then(Spec::parse) {
+            Some(spec) => spec.map(Source::Generated),
+            None => Ok(Source::File(text.into())),
+        }
+    }
+
+    /// What [`Source::parse`] makes this of.
+    pub fn text(&self) -> OsString {
+        match self {
+            Source::File(path) => path.clone().into(),
+            Source::Generated(spec) => spec.to_string().into(),
+            Source::Memory => MEMORY.into(),
+        }
+    }
+
+    /// The file, with the name of the array in it.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// A path that is not absolute starts in this folder.
+    pub fn in_folder(&mut self, folder: &Path) {
+        if let Source::File(path) = self {
+            *path = folder.join(&*path);
+        }
+    }
+}
+
+impl From<&Path> for Source {
+    fn from(path: &Path) -> Source {
+        Source::File(path.to_owned())
+    }
+}
+
+impl From<&str> for Source {
+    fn from(path: &str) -> Source {
+        Source::File(path.into())
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(path) => write!(f, "{}", path.display()),
+            Source::Generated(spec) => write!(f, "{spec}"),
+            Source::Memory => f.write_str("(in memory)"),
+        }
+    }
+}
+
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Source::File(path) => path.serialize(to),
+            Source::Generated(spec) => to.collect_str(spec),
+            Source::Memory => to.serialize_str(MEMORY),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Source, D::Error> {
+        use serde::de::Error;
+        let text = String::deserialize(from)?;
+        if text.is_empty() {
+            return Err(D::Error::custom("a path is expected"));
+        }
+        Source::parse(text.as_ref()).map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,189 @@
+//! What would give a D that differs, and the check that asks for it.
+
+use super::arrays::Array;
+use super::command_line::{Verb, command_line, shell_line};
+use super::fields::Fields;
+use super::prepare::Prepared;
+use super::request::{Check, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope};
+use super::source::Source;
+use super::words::{EngineChoice, Tf32Input};
+use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
+use crate::emu::Catalogue;
+use crate::identify::Name;
+use crate::num::Format;
+use crate::report::{Cause, CauseArea, Conclusion, Outcome, Report};
+
+impl Prepared {
+    /// What fits a D that differs, and what was tried.
+    pub(super) fn causes(&self, found: &Conclusion) -> (Vec<Cause>, Vec<&'static str>) {
+        let Some(given) = self.d() else {
+            return Default::default();
+        };
+        let choice = self.choice();
+        let scaled = self.check.operands.scales.is_some();
+        let case = Case {
+            replay: self.replay(),
+            given,
+            policy: self.check.policy,
+            comparison: &found.comparison,
+            spread: &found.spread,
+            architecture: &choice.architecture.name,
+            rule: &|operands| {
+                let model = self.check.clone().with_formats(operands).model;
+                let model = model.select(scaled, &self.scheduling).ok()?;
+                Some(model.arithmetic)
+            },
+            catalogue: Catalogue::builtin(),
+        };
+        let Diagnosis {
+            findings, tried, ..
+        } = diagnose(&case);
+        let cause = |finding: Finding| Cause {
+            command: self.command(&finding.ask),
+            kind: finding.kind,
+            sentence: finding.sentence,
+            at: finding.at,
+            mismatches: finding.mismatches,
+            area: finding.place.map(|area| CauseArea {
+                shape: area.shape,
+                rows: area.rows,
+                columns: area.columns,
+            }),
+        };
+        (findings.into_iter().map(cause).collect(), tried)
+    }
+
+    fn command(&self, ask: &Ask) -> Option<String> {
+        let check = Check {
+            scope: Scope::default(),
+            naming: Naming::default(),
+            against: None,
+            // Who computes makes no difference to the bits.
+            engine: EngineChoice::Fast,
+            ..self.check.clone()
+        };
+        let changed = self.changed(check, ask)?;
+        Some(shell_line(command_line(Verb::Check, &changed)))
+    }
+
+    /// The check, asked otherwise; none if it cannot be asked for.
+    fn changed(&self, mut check: Check, ask: &Ask) -> Option<Check> {
+        let operands = &mut check.operands;
+        // What is generated depends on the operand it is for, and on the format.
+        let generated = |source: &Source| matches!(source, Source::Generated(_));
+        let generated = generated(&operands.a) || generated(&operands.b);
+        match ask {
+            Ask::Nothing => return None,
+            Ask::Transposed([a, b]) => {
+                operands.transpose_a ^= a;
+                operands.transpose_b ^= b;
+            }
+            Ask::Reversed | Ask::Exchanged if generated => return None,
+            Ask::Reversed => {
+                std::mem::swap(&mut operands.a, &mut operands.b);
+                (operands.transpose_a, operands.transpose_b) =
+                    (!operands.transpose_b, !operands.transpose_a);
+            }
+            Ask::Exchanged => {
+                std::mem::swap(&mut operands.a, &mut operands.b);
+                std::mem::swap(&mut operands.transpose_a, &mut operands.transpose_b);
+            }
+            Ask::WithoutC => operands.c = None,
+            Ask::Schedule(options) => check.schedule = request_of(options),
+            Ask::Formats(formats) => {
+                // A file that names its type cannot be read as another.
+                let arrays = [&self.arrays.a, &self.arrays.b].into_iter().zip(formats);
+                let readable =
+                    |(array, format): (&Array, &Format)| array.source.tensor(*format).is_ok();
+                if generated || !arrays.into_iter().all(readable) {
+                    return None;
+                }
+                check = check.with_formats(*formats);
+            }
+            Ask::Result(format) => {
+                self.d.as_ref()?.source.tensor(*format).ok()?;
+                check.d_dtype = Some(*format);
+            }
+            Ask::Tf32Nearest(nearest) => {
+                operands.tf32_input = match nearest {
+                    true => Tf32Input::Nearest,
+                    false => Tf32Input::Truncate,
+                };
+            }
+            Ask::AnyNan => check.policy.any_nan = true,
+            Ask::AnyZero => check.policy.any_zero = true,
+            Ask::Both(one, other) => {
+                let check = self.changed(check, one)?;
+                return self.changed(check, other);
+            }
+            Ask::Model {
+                name,
+                arithmetic,
+                convert_to,
+            } => {
+                check = check.with_rule(name, arithmetic);
+                check.d_dtype = convert_to.or(check.d_dtype);
+            }
+        }
+        Some(check)
+    }
+
+    /// The command that explains the first mismatch of a report.
+    pub fn explain_command(&self, report: &Report) -> Option<String> {
+        let Outcome::Elements { comparison, .. } = &report.outcome else {
+            return None;
+        };
+        let first = comparison.first.first()?;
+        let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
+        let mut words = command_line(Verb::Explain, &self.check);
+        words.extend(["--at".into(), index.join(",").into()]);
+        Some(shell_line(words))
+    }
+}
+
+impl Check {
+    /// The same of operands in other formats.
+    #[must_use]
+    pub fn with_formats(mut self, [a, b]: [Format; 2]) -> Check {
+        self.model.dtype = a;
+        self.model.dtype_b = (a != b).then_some(b);
+        self
+    }
+
+    /// The same by a rule of the catalogue.
+    #[must_use]
+    pub fn with_rule(mut self, name: &Name, arithmetic: &crate::emu::Arithmetic) -> Check {
+        self = self.with_formats([arithmetic.a, arithmetic.b]);
+        let model = &mut self.model;
+        model.from = ModelSource::Catalogue(name.architecture.clone());
+        model.instruction = Some(name.instruction.clone());
+        model.acc = Some(arithmetic.accumulator);
+        model.c_dtype = arithmetic.addend;
+        model.scale_dtype = arithmetic.scale.map(|scale| scale.format);
+        model.scale_block = arithmetic.scale.map(|scale| scale.block);
+        self
+    }
+
+    /// The same by one chain over K.
+    #[must_use]
+    pub fn without_schedule(mut self) -> Check {
+        self.schedule.from = ScheduleSource::Plain;
+        self
+    }
+}
+
+/// The schedule that options of a command line name.
+pub fn request_of(options: &str) -> ScheduleRequest {
+    let words: Vec<_> = options.split_whitespace().collect();
+    let fields = words.chunks_exact(2).map(|pair| {
+        let name = pair[0].trim_start_matches('-').replace('-', "_");
+        let value = match pair[1].parse::<u64>() {
+            Ok(number) => number.into(),
+            Err(_) => pair[1].into(),
+        };
+        (name, value)
+    });
+    let fields: serde_json::Map<String, serde_json::Value> = fields.collect();
+    let fields: Fields = serde_json::from_value(fields.into()).expect("options of a schedule");
+    fields.schedule_request()
+}

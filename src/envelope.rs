@@ -1,0 +1,75 @@
+//! Documents that say what their own content's SHA-256 is, so that one that was cut off or damaged is
+//! not taken for whole. It is no signature: whoever can write the file can write another digest.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::commit::Hash;
+use crate::io::{MappedFile, file_sha256, printable};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope<'a> {
+    schema: String,
+    tool: String,
+    /// Of `content` as it stands in the file, byte for byte.
+    sha256: Hash,
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+/// A document of this schema; on one line, so that it is written fast.
+///
+/// # Errors
+/// If the content holds what JSON cannot: a path that is not UTF-8.
+pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let content = serde_json::value::to_raw_value(content)?;
+    let mut text = serde_json::to_vec(&Envelope {
+        schema: schema.to_owned(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        sha256: Hash::of([content.get().as_bytes()]),
+        content: &content,
+    })?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Its content.
+///
+/// # Errors
+/// If it is no such document, damaged, or another version's: words to follow its name.
+pub fn open<T: for<'de> Deserialize<'de>>(schema: &str, text: &[u8]) -> Result<T, String> {
+    let said = |error: serde_json::Error| {
+        let error = printable(&error.to_string());
+        format!("is damaged, or no {schema}: {error}")
+    };
+    let envelope: Envelope = serde_json::from_slice(text).map_err(said)?;
+    if envelope.schema != schema {
+        let found = printable(&envelope.schema);
+        return Err(format!("is a {found:?}, not a {schema:?}"));
+    }
+    let tool = env!("CARGO_PKG_VERSION");
+    if envelope.tool != tool {
+        let wrote = printable(&envelope.tool);
+        return Err(format!("was written by tcverify {wrote}, this is {tool}"));
+    }
+    if Hash::of([envelope.content.get().as_bytes()]) != envelope.sha256 {
+        return Err("is damaged: its content has not the SHA-256 that it says".into());
+    }
+    serde_json::from_str(envelope.content.get()).map_err(said)
+}
+
+/// The content of a file, and the SHA-256 of the file.
+///
+/// # Errors
+/// As of [`open`], or if the file cannot be read.
+pub fn read<T: for<'de> Deserialize<'de>>(schema: &str, path: &Path) -> Result<(T, Hash), String> {
+    let file = MappedFile::open(path).map_err(|fault| format!("{fault:#}"))?;
+    let content = open(schema, file.bytes())?;
+    let digest = Hash::parse(&file_sha256(&file)).expect("a SHA-256");
+    let unchanged = file.confirm_unchanged();
+    unchanged.map_err(|error| format!("{:#}", error.fault))?;
+    Ok((content, digest))
+}

@@ -1,0 +1,111 @@
+//! What all parts found, as one report.
+
+use std::path::Path;
+
+use super::{Part, Plan, ShardError};
+use crate::check::{Prepared, Trace};
+use crate::report::Report;
+
+impl Plan {
+    /// Opens what the report of the whole needs: causes are looked for in the operands; without, only
+    /// what headers say is.
+    ///
+    /// # Errors
+    /// If model, schedule or shapes are no longer the plan's, or operands that are needed.
+    pub fn prepare_merge(&self, parts: &[Part]) -> Result<Prepared, ShardError> {
+        let differs = parts.iter().any(|part| part.found.mismatches() > 0);
+        let causes = differs && self.check.causes;
+        let prepared = match causes {
+            true => self.check.prepare()?,
+            false => self.check.prepare_rows(0..0)?,
+        };
+        self.validate(&prepared)?;
+        if causes && prepared.inputs() != self.inputs {
+            return Err(ShardError::Other(format!(
+                "D differs, and what would explain it is looked for in the operands; but these are not what {} \
+                 was made of (plan with `no_causes` to do without)",
+                self.name()
+            )));
+        }
+        Ok(prepared)
+    }
+
+    /// All parts, in the order of their rows.
+    ///
+    /// # Errors
+    /// If one is missing, there twice, or of another plan.
+    pub fn collect(&self, parts: Vec<(Part, &Path)>) -> Result<Vec<Part>, ShardError> {
+        let digest = self.digest()?;
+        let mut places: Vec<Option<(Part, &Path)>> = self.shards.iter().map(|_| None).collect();
+        for (part, path) in parts {
+            let fail = ShardError::document(path);
+            if part.plan != digest {
+                let reason = format!("is part of another plan (of SHA-256 {})", part.plan);
+                return Err(fail(reason));
+            }
+            let share = self.shards.get(part.shard);
+            let share = share.filter(|share| share.rows == part.rows);
+            let blocks = part.rows[1]
+                .saturating_sub(part.rows[0])
+                .div_ceil(self.block_rows);
+            if share.is_none() || part.leaves.len() as u64 != blocks {
+                return Err(fail(format!(
+                    "has rows or blocks that part {} of the plan has not",
+                    part.shard
+                )));
+            }
+            let place = &mut places[part.shard];
+            if let Some((_, other)) = place {
+                return Err(ShardError::Other(format!(
+                    "{} and {}: both are part {}",
+                    other.display(),
+                    path.display(),
+                    part.shard
+                )));
+            }
+            *place = Some((part, path));
+        }
+        let missing = places.iter().enumerate().filter(|(_, part)| part.is_none());
+        let missing: Vec<_> = missing.map(|(i, _)| i.to_string()).collect();
+        if !missing.is_empty() {
+            return Err(ShardError::Other(format!(
+                "{} of {} parts are missing: {}",
+                missing.len(),
+                places.len(),
+                first_of(&missing)
+            )));
+        }
+        Ok(places.into_iter().flatten().map(|(part, _)| part).collect())
+    }
+}
+
+/// The report of the whole, from all parts in order.
+///
+/// # Errors
+/// If a part cannot be of this plan.
+pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Report, ShardError> {
+    let no_d = || ShardError::Other("the plan's check has no D".into());
+    let mut differ = prepared.differ(false).ok_or_else(no_d)?;
+    let mut leaves = Vec::new();
+    for part in parts {
+        let shard = part.shard;
+        let rows = part.rows[0] as usize..part.rows[1] as usize;
+        differ.join(part.found, rows).map_err(|reason| {
+            ShardError::Other(format!("part {shard} cannot be of this plan: {reason}"))
+        })?;
+        leaves.extend(part.leaves);
+    }
+    let blocks = plan.rows().map_err(ShardError::Other)?;
+    let trace = Trace::Leaves(blocks, leaves);
+    let judged = prepared.report(plan.inputs.clone(), trace, Some(differ.conclude()));
+    prepared.confirm_unchanged()?;
+    Ok(judged.report)
+}
+
+/// The first few.
+fn first_of(all: &[String]) -> String {
+    match all.len() {
+        0..=16 => all.join(", "),
+        _ => format!("{}, ...", all[..16].join(", ")),
+    }
+}

@@ -1,0 +1,35 @@
+//! One check, cut into parts that run anywhere: the plan, what a part finds, and the report of the whole.
+//! `docs/batch.md` specifies the documents.
+
+mod merge;
+mod part;
+mod plan;
+
+use std::path::{Path, PathBuf};
+
+pub use merge::merge;
+pub use part::{PART, Part};
+pub use plan::{PLAN, Plan, Share};
+
+use crate::check::CheckError;
+
+/// Why a plan, a part or a merge cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// A plan or a part is not what it must be.
+    #[error("{}: {reason}", path.display())]
+    Document { path: PathBuf, reason: String },
+    #[error("{0}")]
+    Other(String),
+}
+
+impl ShardError {
+    fn document(path: &Path) -> impl Fn(String) -> ShardError {
+        move |reason| ShardError::Document {
+            path: path.to_owned(),
+            reason,
+        }
+    }
+}

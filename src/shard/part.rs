@@ -1,0 +1,150 @@
+//! One part of a plan: replayed and compared.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, ShardError, Share};
+use crate::check::{Array, Prepared, Progress};
+use crate::commit::{Growing, Hash};
+use crate::envelope;
+use crate::io::payload_sha256;
+use crate::report::{Input, Piece};
+
+/// Value of the `schema` field.
+pub const PART: &str = "tcverify.part/1";
+
+/// What one part found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// SHA-256 of the plan's file.
+    pub plan: Hash,
+    pub shard: usize,
+    pub rows: [u64; 2],
+    /// Of the reproduced D's blocks.
+    pub leaves: Vec<Hash>,
+    pub found: Piece,
+}
+
+impl Plan {
+    /// The rows of a part.
+    ///
+    /// # Errors
+    /// If there is no such part.
+    pub fn share(&self, part: usize) -> Result<&Share, ShardError> {
+        self.shards.get(part).ok_or_else(|| {
+            let last = self.shards.len() - 1;
+            ShardError::Other(format!(
+                "{}: has parts 0 to {last}, not {part}",
+                self.name()
+            ))
+        })
+    }
+
+    /// Opens what a part reads: its rows of A, C and D, and all of B.
+    ///
+    /// # Errors
+    /// If there is no such part, or a file is not what the plan was made of.
+    pub fn prepare_part(&self, part: usize) -> Result<Prepared, ShardError> {
+        let share = self.share(part)?;
+        let rows = share.rows[0] as usize..share.rows[1] as usize;
+        let prepared = self.check.prepare_rows(rows)?;
+        self.validate(&prepared)?;
+        Ok(prepared)
+    }
+
+    /// Replays and compares a part.
+    ///
+    /// # Errors
+    /// If something that it reads is not what the plan was made of.
+    pub fn run_part(
+        &self,
+        part: usize,
+        prepared: &Prepared,
+        progress: &dyn Progress,
+    ) -> Result<Part, ShardError> {
+        let share = self.share(part)?;
+        self.confirm(prepared, share)?;
+        let rows = share.rows[0] as usize..share.rows[1] as usize;
+        let blocks = self.rows().map_err(ShardError::Other)?;
+        let mut growing = Growing::new(&blocks);
+        let no_d = || ShardError::Other("the plan's check has no D".into());
+        let mut differ = prepared.differ(false).ok_or_else(no_d)?;
+        let replay = prepared.replay();
+        let all = (self.shape.iter().rev().skip(1).product::<usize>()).max(1);
+        let work = u128::from(replay.work()) * rows.len() as u128 / all as u128;
+        progress.begin(work as u64);
+        let done = replay.rows(rows, &|work| progress.advance(work), |band| {
+            rayon::join(|| differ.compare(&band), || growing.update(band.payload));
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        prepared.confirm_unchanged()?;
+        Ok(Part {
+            plan: self.digest()?,
+            shard: part,
+            rows: share.rows,
+            leaves: growing.finish(),
+            found: differ.piece(),
+        })
+    }
+
+    /// Makes sure that what this part reads is what the plan was made of.
+    fn confirm(&self, prepared: &Prepared, share: &Share) -> Result<(), ShardError> {
+        let arrays = prepared.operands();
+        let changed = |name: &str, array: Option<&Array>| {
+            let path = array.map_or(Path::new(name), |array| array.source.label());
+            let reason = format!("{name} is not what {} was made of", self.name());
+            Err(ShardError::document(path)(reason))
+        };
+        let found = Share::of(prepared, share.rows[0]..share.rows[1]);
+        let d = prepared.arrays().last().filter(|_| prepared.d().is_some());
+        for (name, array, same) in [
+            ("A", Some(&arrays.a), found.a == share.a),
+            ("C", arrays.c.as_ref(), found.c == share.c),
+            ("D", d, found.d == share.d),
+        ] {
+            if array.is_some() && !same {
+                return changed(name, array);
+            }
+        }
+        let inputs = &self.inputs;
+        let scales = arrays.scales.as_ref();
+        for (name, array, said) in [
+            ("B", Some(&arrays.b), Some(&inputs.b)),
+            ("SA", scales.map(|[a, _]| a), inputs.scale_a.as_ref()),
+            ("SB", scales.map(|[_, b]| b), inputs.scale_b.as_ref()),
+            ("bias", arrays.bias.as_ref(), inputs.bias.as_ref()),
+        ] {
+            let same = |(array, said): (&Array, &Input)| {
+                payload_sha256(&array.tensor) == said.payload_sha256
+            };
+            if array.is_some() != said.is_some() || !array.zip(said).is_none_or(same) {
+                return changed(name, array);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    /// The document.
+    ///
+    /// # Errors
+    /// None of a part that was run.
+    pub fn text(&self) -> Result<Vec<u8>, ShardError> {
+        envelope::seal(PART, self)
+            .map_err(|error| ShardError::Other(format!("the part cannot be written: {error}")))
+    }
+
+    /// Reads a part.
+    ///
+    /// # Errors
+    /// If it is none, or damaged.
+    pub fn read(path: &Path) -> Result<Part, ShardError> {
+        let read = envelope::read(PART, path);
+        read.map(|(part, _)| part)
+            .map_err(ShardError::document(path))
+    }
+}

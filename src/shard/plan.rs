@@ -1,0 +1,227 @@
+//! Who does which rows of D, and what they must find there.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::ShardError;
+use crate::check::{Check, Naming, Prepared, Progress};
+use crate::commit::{Hash, Rows, leaf, leaves};
+use crate::envelope;
+use crate::num::Format;
+use crate::report::Inputs;
+use crate::tensor::Planes;
+
+/// Value of the `schema` field.
+pub const PLAN: &str = "tcverify.plan/2";
+
+/// One check, cut.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub check: Check,
+    pub model_sha256: String,
+    pub schedule_sha256: Option<String>,
+    /// Of D.
+    pub format: Format,
+    pub shape: Vec<usize>,
+    pub block_rows: u64,
+    /// As in the report of the whole.
+    pub inputs: Inputs,
+    /// In the order of their rows.
+    pub shards: Vec<Share>,
+    /// Where it was read from, and the digest of that file.
+    #[serde(skip)]
+    pub(super) file: Option<(PathBuf, Hash)>,
+}
+
+/// Some rows, counted on from matrix to matrix, and what they hold: leaves as of a commitment's tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// First, and one past the last.
+    pub rows: [u64; 2],
+    /// A's, after transposition.
+    pub a: Hash,
+    pub c: Option<Hash>,
+    pub d: Option<Hash>,
+}
+
+impl Plan {
+    /// Cuts a check into so many parts; reads and hashes all files.
+    ///
+    /// # Errors
+    /// If it is no check of all of a D, or D has too few blocks.
+    pub fn make(
+        prepared: &Prepared,
+        parts: u64,
+        progress: &dyn Progress,
+    ) -> Result<Plan, ShardError> {
+        let check = prepared.check();
+        let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
+        if check.against.is_some() {
+            return other("`against` looks at all of D, which no part does");
+        }
+        if !check.scope.is_all() {
+            return other(
+                "a plan is of all of D; `sample`, `rows`, `cols` and `region` are for one check",
+            );
+        }
+        if prepared.d().is_none() {
+            return other(
+                "a plan needs D itself: no part can be compared with a digest of the whole",
+            );
+        }
+        let block_rows = match check.naming {
+            Naming::Tree { block_rows } => block_rows,
+            Naming::Payload => None,
+        };
+        let rows = prepared.blocks(block_rows)?;
+        let blocks = rows.blocks();
+        if parts > blocks {
+            return Err(ShardError::Other(format!(
+                "{parts} parts of {blocks} blocks of {} rows: ask for at most as many parts as blocks, or cut D \
+                 finer with `block_rows`",
+                rows.block_rows
+            )));
+        }
+        progress.begin(parts);
+        let cut = |i: u64| (u128::from(blocks) * u128::from(i) / u128::from(parts)) as u64;
+        let (inputs, shards) = rayon::join(
+            || prepared.inputs(),
+            || {
+                let shards = (0..parts).map(|i| {
+                    let [first, last] = [cut(i), cut(i + 1) - 1].map(|block| rows.of_block(block));
+                    let share = Share::of(prepared, first.start..last.end);
+                    progress.advance(1);
+                    share
+                });
+                shards.collect::<Vec<Share>>()
+            },
+        );
+        prepared.confirm_unchanged()?;
+        let replay = prepared.replay();
+        Ok(Plan {
+            check: Check {
+                naming: Naming::Tree { block_rows },
+                ..check.clone()
+            },
+            model_sha256: replay.arithmetic.sha256(),
+            schedule_sha256: replay.kernel.map(|kernel| kernel.spec.sha256()),
+            block_rows: rows.block_rows,
+            format: rows.format,
+            shape: rows.shape,
+            inputs,
+            shards,
+            file: None,
+        })
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// If a path in it is not UTF-8, which no JSON holds.
+    pub fn text(&self) -> Result<Vec<u8>, ShardError> {
+        envelope::seal(PLAN, self)
+            .map_err(|error| ShardError::Other(format!("the plan cannot be written: {error}")))
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// If it is none, damaged, or does not cover D.
+    pub fn read(path: &Path) -> Result<Plan, ShardError> {
+        let fail = ShardError::document(path);
+        let (plan, digest): (Plan, _) = envelope::read(PLAN, path).map_err(&fail)?;
+        let rows = plan.rows().map_err(&fail)?;
+        let mut next = 0;
+        for share in &plan.shards {
+            let [from, to] = share.rows;
+            if from != next || from >= to || from % plan.block_rows != 0 {
+                return Err(fail("its parts do not follow one another".into()));
+            }
+            next = to;
+        }
+        let last = rows.of_block(rows.blocks() - 1);
+        if next != last.end {
+            return Err(fail("its parts do not make up D".into()));
+        }
+        Ok(Plan {
+            file: Some((path.to_owned(), digest)),
+            ..plan
+        })
+    }
+
+    /// What messages call it.
+    pub(super) fn name(&self) -> String {
+        let file = self.file.as_ref();
+        file.map_or("the plan".into(), |(path, _)| path.display().to_string())
+    }
+
+    /// The SHA-256 of its file.
+    pub(super) fn digest(&self) -> Result<Hash, ShardError> {
+        match &self.file {
+            Some((_, digest)) => Ok(*digest),
+            None => self.text().map(|text| Hash::of([&text[..]])),
+        }
+    }
+
+    /// How D is cut.
+    pub(super) fn rows(&self) -> Result<Rows, String> {
+        let rows = Rows::new(self.format, self.shape.clone(), self.block_rows);
+        rows.map_err(|error| format!("{error:#}"))
+    }
+
+    /// Makes sure that model, schedule and shapes are the plan's.
+    pub(super) fn validate(&self, prepared: &Prepared) -> Result<(), ShardError> {
+        let replay = prepared.replay();
+        let schedule = replay.kernel.map(|kernel| kernel.spec.sha256());
+        let changed = if replay.arithmetic.sha256() != self.model_sha256 {
+            "the model is not the one that the plan was made for"
+        } else if schedule != self.schedule_sha256 {
+            "the schedule is not the one that the plan was made for"
+        } else if replay.format() != self.format || replay.shape() != self.shape {
+            "D is not of the format and shape that the plan was made for"
+        } else {
+            return Ok(());
+        };
+        Err(ShardError::Other(changed.into()))
+    }
+}
+
+impl Share {
+    /// The digests of some rows.
+    pub(super) fn of(prepared: &Prepared, rows: Range<u64>) -> Share {
+        let of = |tensor| leaves(tensor, std::slice::from_ref(&rows))[0];
+        let arrays = prepared.operands();
+        let a = match prepared.check().operands.transpose_a {
+            false => of(&arrays.a.tensor),
+            true => turned(prepared.problem().a, &rows),
+        };
+        Share {
+            rows: [rows.start, rows.end],
+            a,
+            c: arrays.c.as_ref().map(|c| of(&c.tensor)),
+            d: prepared.d().map(of),
+        }
+    }
+}
+
+/// A leaf over rows that do not lie together.
+fn turned(planes: Planes, rows: &Range<u64>) -> Hash {
+    let width = planes.tensor().format().bytes();
+    let payload: Vec<Vec<u8>> = rows
+        .clone()
+        .map(|row| {
+            let row = row as usize;
+            let plane = planes.plane(row / planes.rows());
+            let codes =
+                (0..plane.columns).map(|k| plane.code(row % planes.rows(), k).to_le_bytes());
+            codes
+                .flat_map(|code| code.into_iter().take(width))
+                .collect()
+        })
+        .collect();
+    leaf(payload.iter().map(Vec::as_slice))
+}

@@ -1,0 +1,164 @@
+//! Sums at the edge of 32 bits, where the kernels must notice.
+
+use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
+use tcverify::emu::{Arithmetic, Engine, Plan};
+use tcverify::num::{Format, Rounding, convert_exact};
+
+use super::case::{Shape, product};
+use super::models::{self, Model};
+use crate::support::engines::engines;
+
+/// C about 2 from a first step, then 16 products of about 4: in units of the grid more than 2^31.
+#[test]
+fn an_accumulator_and_sixteen_large_products_on_hopper() {
+    let model = models::named("hopper wgmma fp16*fp16->fp32");
+    let shape = Shape::new(4, 8, 32);
+    // 2047/1024 and one.
+    let (large, one) = (0x3fff, 0x3c00);
+    let mut row = vec![0; 15];
+    row.push(one);
+    row.extend([large; 16]);
+    let a = row.repeat(shape.m);
+    let b = vec![large; shape.k * shape.n];
+    for engine in engines() {
+        let d = product(&model, engine, shape, &a, &b, None);
+        assert_eq!(d, [0x4283_df82; 32], "{engine:?}");
+        // C from outside, and one step.
+        let c = [0x3fff_e000; 32];
+        let shape = Shape { k: 16, ..shape };
+        let (a, b) = ([large; 64], [large; 128]);
+        let d = product(&model, engine, shape, &a, &b, Some(&c));
+        assert_eq!(d, [0x4283_df82; 32], "{engine:?}");
+    }
+}
+
+/// Products of the largest significands and a C that brings the sum to 2^31 units of the grid, a
+/// few more or less, of either sign.
+#[test]
+fn sums_around_two_to_the_31st() {
+    let mut sums = 0;
+    for model in models::catalogue().into_iter().chain(models::made_up(2000)) {
+        let checked = Plan::of(&model.arithmetic).is_some_and(|plan| plan.checked);
+        if let (Step::Fused(fused), true) = (&model.arithmetic.step, checked) {
+            sums += around(&model, fused);
+        }
+    }
+    assert!(sums > 500, "only {sums} sums");
+}
+
+/// Returns how many sums there are.
+fn around(model: &Model, fused: &Fused) -> usize {
+    let Arithmetic {
+        a, b, accumulator, ..
+    } = model.arithmetic;
+    let product = ones(a).1 * ones(b).1;
+    let grid = fused.fraction_bits as i32 - (a.fraction_bits() + b.fraction_bits()) as i32;
+    let term = if grid >= 0 {
+        product << grid
+    } else {
+        product >> -grid
+    };
+    let mut sums = 0;
+    for count in 1..=fused.group {
+        for delta in -2..=2 {
+            let missing = (1i64 << 31) + delta - count as i64 * term;
+            let Some(c) = units(missing, fused.fraction_bits, accumulator) else {
+                continue;
+            };
+            sums += 1;
+            for sign in [0, 1] {
+                let shape = Shape::new(4, 40, count);
+                let mut rows = vec![ones(a).0 | (sign * a.sign_mask()); 4 * count];
+                // Not all rows: their neighbours must not mind.
+                rows[count..2 * count].fill(0);
+                let b = vec![ones(b).0; count * 40];
+                let c = vec![c ^ (sign * accumulator.sign_mask()); 160];
+                same(model, shape, &rows, &b, &c);
+            }
+        }
+    }
+    sums
+}
+
+/// The largest number below 2, and its significand.
+fn ones(format: Format) -> (u64, i64) {
+    let below = (format.bias() as u64 + 1) << format.fraction_bits();
+    let significand = (2 << format.fraction_bits()) - 1;
+    ((below - 1) << format.ignored_bits(), significand)
+}
+
+fn same(model: &Model, shape: Shape, a: &[u64], b: &[u64], c: &[u64]) {
+    let expected = product(model, Engine::Exact, shape, a, b, Some(c));
+    for engine in engines() {
+        let found = product(model, engine, shape, a, b, Some(c));
+        let at = expected.iter().zip(&found).position(|(x, y)| x != y);
+        let bits = at.map(|at| format!("[{at}] exact {:x}, fast {:x}", expected[at], found[at]));
+        let json = model.arithmetic.canonical_json();
+        let (a, b, c) = (&a[..shape.k], b[0], c[0]);
+        assert_eq!(
+            bits, None,
+            "{engine:?} {json}\na {a:x?}\nb {b:x}..\nc {c:x}.."
+        );
+    }
+}
+
+/// The closing add of two halves cancels all but the last bits, where results are subnormal
+/// numbers, or would be relative to the scale of their row and column.
+#[test]
+fn closing_adds_that_cancel() {
+    for fraction_bits in [8, 12, 25] {
+        let fused = Fused {
+            group: 2,
+            fraction_bits,
+            alignment: Rounding::TowardZero,
+            zero_exponent: -126,
+            precision: 24,
+            rounding: Rounding::TowardZero,
+            nan: Code(0x7fff_ffff),
+        };
+        let model = halves(fused);
+        // A step with one product, then one that only shows other scales of row and column.
+        for scale in [-30, 0, 40] {
+            for exponent in -126..=-70 {
+                let (half, rest) = (exponent / 2, exponent - exponent / 2);
+                let row = [0, power(half), 0, 0, power(scale), 0, 0, 0];
+                let column = [0, power(rest) | 0x8000, 0, 0, 0, power(scale), 0, 0];
+                let shape = Shape::new(4, 32, 8);
+                let b: Vec<_> = column.iter().flat_map(|&code| [code; 32]).collect();
+                for beyond in [0, 1, 2, 3, 1 << 22] {
+                    let c = vec![((exponent + 127) as u64) << 23 | beyond; 128];
+                    same(&model, shape, &row.repeat(4), &b, &c);
+                }
+            }
+        }
+    }
+}
+
+/// BF16 in two halves of even and odd k.
+fn halves(half: Fused) -> Model {
+    let step = FusedHalves {
+        span: 2 * half.group,
+        period: 2,
+        first: vec![0],
+        half,
+        closing: Rounding::NearestEven,
+    };
+    Model {
+        name: "BF16 in halves".into(),
+        arithmetic: Arithmetic::plain([Format::Bf16; 2], Format::Fp32, Step::FusedHalves(step)),
+    }
+}
+
+/// A power of two in BF16.
+fn power(exponent: i32) -> u64 {
+    ((exponent + 127) as u64) << 7
+}
+
+/// The code of `units` of the grid, if it has one and its exponent is at most 0.
+fn units(units: i64, fraction_bits: u32, accumulator: Format) -> Option<u64> {
+    if units.unsigned_abs() >= 2 << fraction_bits {
+        return None;
+    }
+    let exact = units as f64 * (-f64::from(fraction_bits)).exp2();
+    convert_exact(Format::Fp64, exact.to_bits(), accumulator).ok()
+}

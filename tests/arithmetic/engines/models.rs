@@ -1,0 +1,169 @@
+//! The arithmetics that are run: those of the catalogue, and those a user might write.
+
+use std::collections::BTreeSet;
+
+use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
+use tcverify::emu::{Arithmetic, Catalogue, Plan};
+use tcverify::num::{Format, Rounding};
+
+use crate::support::random::Random;
+
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub name: String,
+    pub arithmetic: Arithmetic,
+}
+
+/// Every distinct arithmetic of the catalogue that has a kernel, named after the first rule that has it.
+pub fn catalogue() -> Vec<Model> {
+    let mut seen = BTreeSet::new();
+    let mut models = Vec::new();
+    for architecture in Catalogue::builtin().architectures() {
+        for instruction in &architecture.instructions {
+            for rule in &instruction.rules {
+                for &[a, b] in &rule.operands {
+                    let arithmetic = Arithmetic::of(rule, [a, b]);
+                    // Those with scales have a test of their own.
+                    let vectors = Plan::of(&arithmetic).is_some() && rule.scale.is_none();
+                    if vectors && seen.insert(arithmetic.sha256()) {
+                        let (accumulator, place) = (rule.accumulator, &architecture.name);
+                        let name = format!("{place} {} {a}*{b}->{accumulator}", instruction.name);
+                        models.push(Model { name, arithmetic });
+                    }
+                }
+            }
+        }
+    }
+    models
+}
+
+/// The catalogue's model of this name; `Model::name` shows how they are composed.
+pub fn named(name: &str) -> Model {
+    let found = catalogue().into_iter().find(|model| model.name == name);
+    found.unwrap_or_else(|| panic!("no model is called {name:?}"))
+}
+
+/// Models nobody has built: every constant at its ends and between, most within what the kernels
+/// take and some beyond.
+pub fn made_up(count: u64) -> Vec<Model> {
+    let models = (0..count).map(|seed| random(&mut Random::seeded(0x6d6f_6465 + seed)));
+    models.collect()
+}
+
+const NARROW: [Format; 6] = [
+    Format::Fp16,
+    Format::E4m3,
+    Format::E5m2,
+    Format::E3m2,
+    Format::E2m3,
+    Format::E2m1,
+];
+
+pub fn random(random: &mut Random) -> Model {
+    let half = random.once_in(4);
+    let accumulator = if half { Format::Fp16 } else { Format::Fp32 };
+    let operand = |random: &mut Random| match random.below(if half { 2 } else { 6 }) {
+        0 => random.pick(&NARROW),
+        1 => Format::Fp16,
+        2 | 3 => Format::Bf16,
+        4 => Format::Tf32,
+        _ => random.pick(&Format::ALL[..8]),
+    };
+    let a = operand(random);
+    let b = if random.once_in(3) {
+        operand(random)
+    } else {
+        a
+    };
+    let fused = fused(random, accumulator);
+    let step = if random.once_in(4) {
+        Step::FusedHalves(halves(random, fused))
+    } else {
+        Step::Fused(fused)
+    };
+    let arithmetic = Arithmetic::plain([a, b], accumulator, step);
+    if let Err(reason) = arithmetic.check() {
+        panic!("{arithmetic:?}: {reason}");
+    }
+    Model {
+        name: "made up".into(),
+        arithmetic,
+    }
+}
+
+fn fused(random: &mut Random, accumulator: Format) -> Fused {
+    let half = accumulator == Format::Fp16;
+    let full = accumulator.fraction_bits() + 1;
+    let odd = random.once_in(24);
+    Fused {
+        group: match random.below(8) {
+            0 => random.between(1, 70) as usize,
+            1 => random.pick(&[127, 128, 129, 200, 256, 1000]),
+            _ => random.pick(&[1, 2, 3, 4, 7, 8, 12, 16, 20, 32, 64]),
+        },
+        fraction_bits: match random.below(8) {
+            0 => random.pick(&[0, 5, 7, 29, 30, 35, 60, 96]),
+            1 => 8,
+            2 => 28,
+            _ => random.between(8, 28) as u32,
+        },
+        alignment: match odd && random.once_in(2) {
+            true => random.pick(&[Rounding::NearestEven, Rounding::Down]),
+            false => Rounding::TowardZero,
+        },
+        zero_exponent: match random.below(8) {
+            0 => random.between(-160, 20),
+            1 => random.pick(&[-4096, -300, 0]),
+            // FP16's and FP32's smallest exponents, and near them.
+            _ if half => random.pick(&[-14, -15, -21, -28, -40, -90, -98]),
+            _ => random.pick(&[-126, -127, -133, -150, -254]),
+        },
+        precision: match random.below(3) {
+            0 if !half || odd => random.between(1, full as i32) as u32,
+            1 if !half => random.pick(&[8, 12, 14, 20, 23]),
+            _ => full,
+        },
+        rounding: match (odd, half) {
+            (true, _) => random.pick(&[Rounding::NearestAway, Rounding::Down]),
+            (false, true) => Rounding::NearestEven,
+            (false, false) => Rounding::TowardZero,
+        },
+        nan: Code(match half {
+            true => random.pick(&[0x7fff, 0x7e00, 0xfe01]),
+            false => random.pick(&[0x7fff_ffff, 0x7fc0_0000, 0xff80_0001]),
+        }),
+    }
+}
+
+/// Two halves as long as `half.group`, or, seldom, shorter ones.
+fn halves(random: &mut Random, half: Fused) -> FusedHalves {
+    let (period, first) = random.pick(&[
+        (4, vec![0, 1]),
+        (2, vec![0]),
+        (2, vec![1]),
+        (4, vec![0, 3]),
+        (4, vec![3, 1]),
+        (8, vec![0, 3, 5, 6]),
+        (8, vec![4, 5, 6, 7]),
+        (6, vec![5, 0, 2]),
+    ]);
+    // So that the pattern fits a whole number of times.
+    let group = half
+        .group
+        .next_multiple_of(period / 2)
+        .min(500 / period * period);
+    FusedHalves {
+        span: 2 * group,
+        period,
+        first,
+        half: Fused {
+            group: if random.once_in(12) { group + 1 } else { group },
+            ..half
+        },
+        closing: if random.once_in(12) {
+            Rounding::TowardZero
+        } else {
+            Rounding::NearestEven
+        },
+    }
+}

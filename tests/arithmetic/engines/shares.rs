@@ -1,0 +1,115 @@
+//! The kernels are what runs, and what runs is compared: nothing above would notice a fast engine
+//! that asks the exact one for everything, or a comparison that compares nothing.
+
+use tcverify::emu::step::Step;
+use tcverify::emu::{Plan, Platform};
+use tcverify::num::Format;
+
+use super::case::{Case, Shape};
+use super::models::{self, Model};
+use super::operands::{Addend, Kind};
+use crate::support::case::codes;
+
+#[test]
+fn ordinary_numbers_never_need_the_exact_engine() {
+    for model in models::catalogue() {
+        let shape = Shape::new(33, 70, 150);
+        for c in [Addend::Missing, Addend::Ordinary, Addend::Zeros] {
+            let case = Case::new(&model, shape, Kind::Ordinary, c, 6);
+            for platform in Platform::available() {
+                let handed = case.handed(platform);
+                let name = format!("{} {} {c:?}", platform.name(), model.name);
+                assert_eq!(handed.total, 33 * 70 * 150, "{name}");
+                let expected = if has_kernel(&model) { 0 } else { handed.total };
+                assert_eq!(handed.exact, expected, "{name}");
+            }
+        }
+    }
+}
+
+/// Only chains of FP64 operations have no kernel.
+fn has_kernel(model: &Model) -> bool {
+    let chain = matches!(model.arithmetic.step, Step::FmaChain(_));
+    assert_eq!(
+        Plan::of(&model.arithmetic).is_none(),
+        chain,
+        "{}",
+        model.name
+    );
+    !chain
+}
+
+#[test]
+fn one_nan_stays_with_the_kernels() {
+    for name in ["hopper wgmma fp16*fp16->fp32", "hopper mma e4m3*e4m3->fp32"] {
+        let model = models::named(name);
+        let case = Case::new(
+            &model,
+            Shape::new(512, 512, 512),
+            Kind::OneSpecial,
+            Addend::Missing,
+            7,
+        );
+        let format = model.arithmetic.a;
+        let special =
+            |code: &u64| format.unpack(*code).is_nan() || format.unpack(*code).is_infinite();
+        let operands = case.operands();
+        assert_eq!(operands.a.iter().filter(|x| special(x)).count(), 1);
+        for platform in Platform::available() {
+            let handed = case.handed(platform);
+            assert_eq!(handed.exact, 0, "{} {name}", platform.name());
+        }
+    }
+}
+
+/// BF16 spans more than a kernel can take at a time: some of its tiles are left to the exact
+/// engine, others not.
+#[test]
+fn of_wide_numbers_only_some_need_the_exact_engine() {
+    let model = models::named("hopper wgmma bf16*bf16->fp32");
+    let shape = Shape::new(256, 256, 64);
+    for (a, only_some) in [(Kind::Lines, true), (Kind::Wide, false)] {
+        let case = Case::new(&model, shape, a, Addend::Missing, 8);
+        let case = Case {
+            b: Kind::Ordinary,
+            ..case
+        };
+        for platform in Platform::available() {
+            let handed = case.handed(platform);
+            let name = format!("{} {a:?} {handed:?}", platform.name());
+            assert!(handed.exact > 0, "{name}");
+            assert_eq!(handed.exact < handed.total, only_some, "{name}");
+        }
+    }
+}
+
+#[test]
+fn one_fraction_bit_more_makes_a_difference() {
+    for name in [
+        "hopper wgmma fp16*fp16->fp32",
+        "ada mma e4m3*e5m2->fp32",
+        "ampere mma bf16*bf16->fp32",
+    ] {
+        let model = models::named(name);
+        let mut wrong = model.clone();
+        let Step::Fused(fused) = &mut wrong.arithmetic.step else {
+            panic!("{name} is fused")
+        };
+        fused.fraction_bits += 1;
+        let shape = Shape::new(33, 65, 128);
+        let case = Case::new(&model, shape, Kind::Ordinary, Addend::Ordinary, 9);
+        let wrong = Case {
+            model: wrong,
+            ..case.clone()
+        };
+        let operands = case.operands();
+        let right = codes(&case.exact(&operands));
+        assert_eq!(case.model.arithmetic.accumulator, Format::Fp32);
+        for platform in Platform::available() {
+            let found = codes(&wrong.fast(&operands, platform));
+            let differing = right.iter().zip(&found).filter(|(x, y)| x != y).count();
+            assert!(differing > right.len() / 50, "{name}: {differing}");
+            assert_eq!(codes(&case.fast(&operands, platform)), right, "{name}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The library's arithmetic: formats, steps, engines, schedules and what is inferred from results,
+//! against other people's numbers, second models and wrong ones.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod amd;
+mod engines;
+mod formats;
+mod independent;
+mod papers;
+mod probes;
+mod schedules;
+mod systems;
+mod vortex;

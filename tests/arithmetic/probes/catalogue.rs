@@ -1,0 +1,108 @@
+//! Every machine of the catalogue is recognised by its answers.
+
+use std::collections::HashSet;
+use std::mem::discriminant;
+
+use rayon::prelude::*;
+use tcverify::emu::step::Step;
+use tcverify::emu::{Arithmetic, Catalogue};
+use tcverify::num::Format;
+use tcverify::probe::infer::{Finding, known};
+
+use super::machine::{answered, recognised};
+
+/// Constants that the catalogue's machines leave open, by kind of step: those whose values differ only
+/// in what these formats cannot express. Nothing else may be open.
+fn may_be_open(machine: &Arithmetic, finding: &Finding) -> bool {
+    let kind = serde_json::to_value(&machine.step).unwrap()["kind"].clone();
+    let wide = |f: Format| f.exponent_bits() == 8;
+    let narrow = |f: Format| f.bytes() == 1;
+    match (kind.as_str().unwrap(), finding.name.as_str()) {
+        // Shows only if terms can lie far below it.
+        ("fused", "zero_exponent") => !wide(machine.a) && finding.others.len() > 1,
+        // With few exponents in A and B and the few of FP16, no term is ever cut.
+        ("fused", "alignment" | "fraction_bits") => {
+            narrow(machine.a) && narrow(machine.b) && machine.accumulator == Format::Fp16
+        }
+        // A half filled with zeros is a half, and zeros lie below every FP8 product.
+        ("fused_halves", "half.group" | "half.zero_exponent") => true,
+        // C is never subnormal between instructions, and -0 shows only the last boundary.
+        ("pairwise_flush", "span") => true,
+        // More bits than the final floor keeps; no limit, or one beyond FP32.
+        ("fused_floor", "sum_fraction_bits" | "zero_exponent" | "addend_window") => true,
+        ("sticky_rne", "zero_exponent" | "width") => true,
+        // Means something for one format.
+        ("sticky_rne", "ieee_top") => machine.a != Format::E4m3,
+        _ => false,
+    }
+}
+
+#[test]
+fn every_machine_is_recognised() {
+    let mut seen = HashSet::new();
+    let mut machines = Vec::new();
+    for architecture in Catalogue::builtin().architectures() {
+        for instruction in &architecture.instructions {
+            for rule in &instruction.rules {
+                for &pair in &rule.operands {
+                    let machine = Arithmetic::of(rule, pair);
+                    let name = &architecture.name;
+                    let what = format!("{name} {} {pair:?} {}", instruction.name, rule.accumulator);
+                    // No probe has scales or integers; a simulator's chain of halves is not inferred.
+                    let float = !matches!(machine.step, Step::IntegerSum(_) | Step::HalfChain(_));
+                    if machine.scale.is_some() || !float {
+                        continue;
+                    }
+                    // Equal digests are equal arithmetic, so equal answers.
+                    if seen.insert(machine.sha256()) {
+                        machines.push((what, machine));
+                    }
+                }
+            }
+        }
+    }
+    assert!(machines.len() > 150, "{}", machines.len());
+    machines.par_iter().for_each(|(what, machine)| {
+        let found = recognised(what, machine);
+        assert_eq!(
+            discriminant(&found.arithmetic.step),
+            discriminant(&machine.step),
+            "{what}"
+        );
+        for finding in &found.constants {
+            assert!(
+                finding.determined() || may_be_open(machine, finding),
+                "{what}: {} could be {}",
+                finding.name,
+                finding.allowed()
+            );
+            // What counts as determined was tried with other values, and each failed a case.
+            let only = ["group", "lanes"].contains(&finding.name.as_str());
+            assert!(
+                !finding.determined() || only || !finding.refuted.is_empty(),
+                "{what}: nothing else was tried for {}",
+                finding.name
+            );
+        }
+    });
+}
+
+#[test]
+fn the_catalogue_is_named() {
+    let hopper = Catalogue::builtin().find("hopper").unwrap();
+    let choice = hopper.select(None, [Format::Bf16; 2], None).unwrap();
+    let (suite, answers) = answered(&choice.arithmetic);
+    let rules = known(&suite, &answers, &choice.arithmetic);
+    let names: Vec<_> = rules
+        .iter()
+        .map(|k| format!("{} {} {}", k.architecture, k.instruction, k.same))
+        .collect();
+    for name in [
+        "hopper wgmma true",
+        "hopper mma true",
+        "blackwell tcgen05 true",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name}: {names:?}");
+    }
+    assert!(!names.iter().any(|n| n.starts_with("ampere")), "{names:?}");
+}

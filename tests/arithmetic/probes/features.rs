@@ -1,0 +1,160 @@
+//! Measured features agree with what papers state.
+
+use tcverify::emu::Catalogue;
+use tcverify::num::Format::{self, *};
+use tcverify::probe::features::features;
+use tcverify::probe::replay;
+
+use super::machine::suite;
+
+#[track_caller]
+fn cell(arch: &str, format: Format, accumulator: Format, key: &str) -> String {
+    let (arch, instruction) = match arch.split_once('/') {
+        Some((arch, instruction)) => (arch, Some(instruction)),
+        None => (arch, None),
+    };
+    let arch = Catalogue::builtin().find(arch).unwrap();
+    let choice = arch
+        .select(instruction, [format; 2], Some(accumulator))
+        .unwrap();
+    let suite = suite(format, format, accumulator);
+    let answers = replay::answers(&choice.arithmetic, &suite.cases);
+    let all = features(&suite, &answers);
+    all.into_iter().find(|f| f.key == key).unwrap().value
+}
+
+#[track_caller]
+fn expect(arch: &str, format: Format, cells: &[(&str, &str)]) {
+    for (key, expected) in cells {
+        assert_eq!(
+            cell(arch, format, Fp32, key),
+            *expected,
+            "{arch} {format} {key}"
+        );
+    }
+}
+
+/// MIMS EPrint 2020.10, section 4, conclusions 1 to 6, for the V100.
+#[test]
+fn volta_as_fasi_et_al_conclude() {
+    expect(
+        "v100",
+        Fp16,
+        &[
+            ("products", "exact"),                      // 1
+            ("rounding", "RZ to 24 bits"),              // 2
+            ("alignment_rounding", "RZ"),               // 2
+            ("subnormals_in", "kept"),                  // 3
+            ("subnormals_c", "kept"),                   // 3
+            ("order", "aligned to the largest"),        // 4
+            ("group", "4"),                             // the five summands, C among them
+            ("addend", "with the products"),            // 4
+            ("sum_normalised", "no"),                   // 5
+            ("carries", "enough for 4 products and C"), // 5: 1.875 + ... = 8 does not overflow
+            ("monotonic", "no"),                        // 6
+        ],
+    );
+    // 3.1.3: results of 16 bits are rounded to nearest.
+    assert_eq!(cell("v100", Fp16, Fp16, "rounding"), "RNE to 11 bits");
+    assert_eq!(cell("v100", Fp16, Fp16, "subnormals_out"), "kept");
+    // 3.2: the T4 has one more bit at the bottom.
+    assert_eq!(cell("v100", Fp16, Fp32, "alignment_bits"), "23");
+    assert_eq!(cell("t4", Fp16, Fp32, "alignment_bits"), "24");
+}
+
+/// Table III of the Ten-Four paper: products of FP16, TF32 and FP8, the accumulator's width.
+#[test]
+fn widths_as_ten_four_tabulates() {
+    for (arch, format, width, group) in [
+        ("v100", Fp16, "28", "4"),
+        ("a100", Fp16, "30", "8"),
+        ("h100", Fp16, "32", "16"),
+        ("b200", Bf16, "32", "16"),
+        ("a100", Tf32, "29", "4"),
+        ("h100", Tf32, "31", "8"),
+        ("b200", Tf32, "31", "8"),
+        ("h100", E4m3, "21", "32"),
+        ("b200", E5m2, "33", "32"),
+    ] {
+        expect(arch, format, &[("adder_width", width), ("group", group)]);
+    }
+    expect(
+        "vortex-tfr",
+        Fp16,
+        &[
+            ("rounding", "RNE to 24 bits"),
+            ("group", "8"),
+            ("adder_width", "30"),
+        ],
+    );
+}
+
+/// Hawkeye (arXiv 2603.20421), 5.2 to 5.7, for Ampere and Hopper.
+#[test]
+fn ampere_and_hopper_as_hawkeye_finds() {
+    for (arch, bits, group) in [("ampere", "24", "8"), ("hopper", "25", "16")] {
+        expect(
+            arch,
+            Fp16,
+            &[
+                ("products", "exact"),           // 5.1
+                ("group", group),                // 5.2
+                ("addend", "with the products"), // 5.2
+                ("alignment_bits", bits),        // 5.3
+                ("alignment_rounding", "RZ"),    // 5.4
+                ("product_normalised", "no"),    // 5.5
+                ("rounding", "RZ to 24 bits"),   // 5.7
+            ],
+        );
+    }
+    // 7.1: products beyond BF16's range are finite on the way.
+    expect(
+        "ampere",
+        Bf16,
+        &[("huge_products", "finite"), ("overflow", "Inf")],
+    );
+}
+
+/// Kinds that no tensor core has: the table tells them apart.
+#[test]
+fn other_kinds_look_different() {
+    expect(
+        "ieee-fma",
+        Bf16,
+        &[
+            ("group", "1"),
+            ("addend", "first"),
+            ("rounding", "RNE to 24 bits"),
+            ("negative_zero", "-0"),
+            ("alignment_bits", "-"),
+        ],
+    );
+    expect(
+        "cdna1",
+        Fp16,
+        &[("group", "4"), ("order", "exact within the group")],
+    );
+    expect(
+        "cdna1",
+        Bf16,
+        &[("group", "2"), ("negative_underflow", "-0")],
+    );
+    expect(
+        "cdna2",
+        Bf16,
+        &[
+            ("group", "4"),
+            ("order", "neighbours first"),
+            ("subnormals_in", "flushed"),
+            ("subnormals_c", "flushed"),
+            ("subnormals_out", "flushed"),
+        ],
+    );
+    expect("hopper/mma", E4m3, &[("addend", "after the products")]);
+    expect("hopper/wgmma", E4m3, &[("rounding", "RZ to 14 bits")]);
+    expect(
+        "vortex-tfr",
+        Bf16,
+        &[("carries", "wraps with 8 products and C")],
+    );
+}

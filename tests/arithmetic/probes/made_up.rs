@@ -1,0 +1,110 @@
+//! Machines that nobody has built are recognised too: nothing is looked up.
+
+use tcverify::num::Format::{self, *};
+
+use super::machine::{arithmetic, recognised};
+
+/// Constants that must be determined and equal.
+#[track_caller]
+fn pinned(formats: [Format; 3], step: &str, names: &[&str]) {
+    let machine = arithmetic(formats, step);
+    let found = recognised(step, &machine);
+    for name in names {
+        let finding = found.constants.iter().find(|f| f.name == *name).unwrap();
+        assert!(
+            finding.determined(),
+            "{step}: {name} could be {}",
+            finding.allowed()
+        );
+    }
+}
+
+const FUSED: [&str; 6] = [
+    "group",
+    "fraction_bits",
+    "alignment",
+    "precision",
+    "rounding",
+    "nan",
+];
+
+#[test]
+fn fused_with_odd_constants() {
+    pinned(
+        [Fp16, Fp16, Fp32],
+        r#"{"kind":"fused","group":12,"fraction_bits":22,"alignment":"rne","zero_exponent":-100,
+            "precision":24,"rounding":"rz","nan":"7fc00000"}"#,
+        &FUSED,
+    );
+    pinned(
+        [Bf16, Bf16, Fp32],
+        r#"{"kind":"fused","group":6,"fraction_bits":30,"alignment":"rz","zero_exponent":-120,
+            "precision":20,"rounding":"rz","nan":"ffc00000"}"#,
+        &["group", "fraction_bits", "precision", "zero_exponent"],
+    );
+    pinned(
+        [Fp16, Fp16, Fp32],
+        r#"{"kind":"fused","group":3,"fraction_bits":27,"alignment":"rd","zero_exponent":-18,
+            "precision":22,"rounding":"rna","nan":"7fffffff"}"#,
+        &FUSED,
+    );
+    pinned(
+        [E5m2, E4m3, Fp32],
+        r#"{"kind":"fused","group":24,"fraction_bits":17,"alignment":"rna","zero_exponent":-140,
+            "precision":16,"rounding":"rne","nan":"7fffffff"}"#,
+        &FUSED,
+    );
+    // Rounded twice to nearest, in two ways: no single constant brings a search here.
+    pinned(
+        [Bf16, Bf16, Fp32],
+        r#"{"kind":"fused","group":14,"fraction_bits":23,"alignment":"rne","zero_exponent":-83,
+            "precision":20,"rounding":"rna","nan":"7fc00000"}"#,
+        &FUSED,
+    );
+    pinned(
+        [Fp16, Fp16, Fp16],
+        r#"{"kind":"fused","group":5,"fraction_bits":14,"alignment":"rz","zero_exponent":-19,
+            "precision":11,"rounding":"rz","nan":"7e00"}"#,
+        &["group", "fraction_bits", "rounding", "nan"],
+    );
+}
+
+#[test]
+fn other_kinds_with_odd_constants() {
+    pinned(
+        [E4m3, E5m2, Fp32],
+        r#"{"kind":"fused_halves","span":16,"period":4,"first":[0,3],"closing":"rz","half":
+            {"group":8,"fraction_bits":21,"alignment":"rz","zero_exponent":-133,"precision":24,
+             "rounding":"rz","nan":"7fffffff"}}"#,
+        &["span", "period", "first", "closing", "half.fraction_bits"],
+    );
+    pinned(
+        [Fp16, Fp16, Fp32],
+        r#"{"kind":"exact_sum","group":7,"rounding":"rz","nan":"7fc00000"}"#,
+        &["group", "rounding", "nan"],
+    );
+    pinned(
+        [Bf16, Bf16, Fp32],
+        r#"{"kind":"pairwise_flush","span":16,"group":8,"rounding":"rz","nan":"7fc00000"}"#,
+        &["group", "rounding", "nan"],
+    );
+    pinned(
+        [Bf16, Bf16, Fp32],
+        r#"{"kind":"fused_floor","group":16,"sums":4,"fraction_bits":26,"sum_fraction_bits":30,
+            "addend_window":28,"zero_exponent":-126,"result_fraction_bits":29,"rounding":"rz",
+            "nan":"7fffffff"}"#,
+        &["group", "sums", "fraction_bits", "rounding"],
+    );
+    pinned(
+        [Fp16, Fp16, Fp32],
+        r#"{"kind":"sticky_rne","lanes":8,"group":8,"width":30,"fraction_bits":28,
+            "zero_exponent":-300,"addend":"value","sparse_mask":true,"ieee_top":false,
+            "nan":"7fc00000"}"#,
+        &["fraction_bits", "addend", "sparse_mask", "lanes"],
+    );
+    pinned(
+        [Fp32, Fp32, Fp32],
+        r#"{"kind":"fma_chain","rounding":"rz","nan":"7fc00000"}"#,
+        &["rounding", "nan"],
+    );
+}

@@ -1,0 +1,12 @@
+//! Schedules against loops that know nothing of them: what every preset computes, that presets can be told
+//! apart, what happens at the ends of splits, and that both engines agree.
+
+mod ends;
+mod operands;
+mod own;
+mod presets;
+mod product;
+mod recipes;
+mod separations;
+mod straight;
+mod wrong;

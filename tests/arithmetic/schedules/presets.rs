@@ -1,0 +1,188 @@
+//! Every preset, by the library and by loops of our own.
+
+use rayon::prelude::*;
+use tcverify::emu::schedule::{ScheduleSpec, presets};
+use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int8, Int32, Tf32};
+
+use super::operands::{KINDS, Kind};
+use super::product::{Product, Shape, Unit, Wish, preset, shape};
+use super::straight::{self, NAMES, Open};
+use crate::support::engines::{engines, name};
+use crate::support::random::Random;
+
+/// Tiles of K are 32 to 128 long.
+const SHAPES: [Shape; 10] = [
+    shape(3, 5, 256),
+    shape(2, 3, 129),
+    shape(4, 33, 121),
+    shape(1, 6, 200),
+    shape(5, 1, 311),
+    shape(3, 4, 31),
+    shape(2, 2, 1),
+    shape(1, 1, 65),
+    Shape {
+        batch: Some(3),
+        m: 2,
+        n: 4,
+        k: 150,
+    },
+    // Larger than a tile of D, and than what engines compute together.
+    shape(131, 2, 100),
+];
+
+/// What a preset is tried with.
+fn units(name: &str) -> Vec<Unit> {
+    let unit = |arch, instruction, operands| Unit::new(arch, instruction, operands, Fp32);
+    let halves = [
+        unit("volta", "mma", Fp16),
+        unit("ampere", "mma", Fp16),
+        unit("ampere", "mma", Bf16),
+        unit("ada", "mma", Bf16),
+        unit("hopper", "mma", Bf16),
+        unit("hopper", "wgmma", Fp16),
+        unit("cdna3", "mfma", Bf16),
+    ];
+    let eighths = [
+        unit("hopper", "wgmma", E4m3),
+        unit("hopper", "wgmma", E5m2),
+        unit("ada", "mma", E4m3),
+    ];
+    let tf32 = [unit("ampere", "mma", Tf32), unit("hopper", "wgmma", Tf32)];
+    let int8 = || Unit::new("ampere", "mma", Int8, Int32);
+    let all = |some: &[&[Unit]]| some.concat();
+    match name {
+        "plain" | "batch-invariant" | "cutlass-sm80" | "cute-sm80" | "cutlass-sm90" => {
+            all(&[&halves, &eighths[..1], &tf32[..1], &[int8()]])
+        }
+        "cutlass-3xtf32" | "cutlass-3xtf32-staged" | "triton-tf32x3" => tf32.to_vec(),
+        "cutlass-fp8-promote"
+        | "deepgemm-sm90"
+        | "torch-scaled-mm-rowwise"
+        | "triton-fp8-block" => all(&[&eighths, &halves[5..6]]),
+        "triton-kwidth8" => halves[1..5].to_vec(),
+        _ => all(&[&halves, &tf32[..1]]),
+    }
+}
+
+/// A wish of everything that a product may have, drawn.
+pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Random) -> Wish {
+    let spec = preset(name);
+    let integers = unit.arithmetic.accumulator == Int32;
+    let serial = spec.is_in_place();
+    let factor =
+        |random: &mut Random| random.pick(&[0x3f80_0000, 0x3f80_0000, 0xbf2a_aaab, 0x4048_f5c3]);
+    let results = [Fp32, Fp32, Fp16, Bf16, E4m3, E5m2];
+    let mut wish = Wish {
+        c: random.once_in(2).then(|| random.pick(&[Fp32, Fp16, Bf16])),
+        bias: !serial && random.once_in(3),
+        per: spec.scales.map(|scaling| scaling.per),
+        alpha: factor(random),
+        beta: random.pick(&[0x3f80_0000, 0, 0x8000_0000, 0x3e99_999a]),
+        result: random.pick(&results),
+        ..Wish::plain(shape, kind)
+    };
+    if name == "plain" {
+        // There is no epilogue, and C is the instruction's.
+        (wish.alpha, wish.beta) = (0x3f80_0000, 0x3f80_0000);
+        wish.c = wish.c.map(|_| unit.arithmetic.addend());
+        if integers && !wish.bias {
+            wish.result = random.pick(&[Int32, Fp32, Fp16]);
+        }
+    }
+    wish
+}
+
+/// NVIDIA's schedules say what a NaN of NVIDIA's CUDA cores is; AMD's instruction has NaNs of its own.
+fn kinds(unit: &Unit) -> Vec<Kind> {
+    let nvidia = !unit.name.starts_with("cdna");
+    KINDS
+        .into_iter()
+        .filter(|&kind| nvidia || kind != Kind::Special)
+        .collect()
+}
+
+/// A preset's spec with what it leaves open.
+pub fn closed(name: &str, open: Open) -> ScheduleSpec {
+    let mut spec = preset(name);
+    if let Some(count) = spec.split_count() {
+        *count = Some(open.slices);
+    }
+    if let Some(workers) = spec.workers() {
+        *workers = Some(open.workers);
+    }
+    spec
+}
+
+fn proves(schedule: &str) {
+    let cases: Vec<(Unit, usize, Kind)> = units(schedule)
+        .into_iter()
+        .flat_map(|unit| {
+            let each = |i: usize| kinds(&unit).into_iter().map(move |kind| (i, kind));
+            let cases: Vec<_> = (0..SHAPES.len()).flat_map(each).collect();
+            cases
+                .into_iter()
+                .map(move |(i, kind)| (unit.clone(), i, kind))
+        })
+        .collect();
+    assert!(!cases.is_empty());
+    cases.into_par_iter().for_each(|(unit, i, kind)| {
+        let case = format!("{schedule} {} {i} {kind:?}", unit.name);
+        let mut random = Random::named(&case);
+        let wish = wish(schedule, &unit, SHAPES[i], kind, &mut random);
+        let product = Product::draw(&unit, wish, &mut random);
+        let open = Open {
+            slices: 1 + random.below(5),
+            workers: 1 + random.below(9),
+        };
+        let own = product.straight(&unit, |dot| straight::element(schedule, dot, open));
+        let spec = closed(schedule, open);
+        for engine in engines() {
+            let library = product.replay(&unit, &spec, engine);
+            assert_eq!(library.len(), own.len());
+            let wrong = (0..own.len()).find(|&i| own[i] != library[i]);
+            assert!(
+                wrong.is_none(),
+                "{case}, {open:?}, {wish:?}: element {} is {:x}, and {:x} by the {} engine",
+                wrong.unwrap_or(0),
+                own[wrong.unwrap_or(0)],
+                library[wrong.unwrap_or(0)],
+                name(engine),
+            );
+        }
+    });
+}
+
+macro_rules! proofs {
+    ($($test:ident: $name:literal),* $(,)?) => {
+        $(#[test] fn $test() { proves($name); })*
+
+        #[test]
+        fn every_preset_is_written_down() {
+            let names: Vec<_> = presets().iter().map(|schedule| schedule.name.as_str()).collect();
+            assert_eq!(names, NAMES);
+            assert_eq!([$($name),*], NAMES);
+        }
+    };
+}
+
+proofs! {
+    plain: "plain",
+    batch_invariant: "batch-invariant",
+    cutlass_sm80: "cutlass-sm80",
+    cute_sm80: "cute-sm80",
+    cutlass_sm90: "cutlass-sm90",
+    cutlass_splitk_serial: "cutlass-splitk-serial",
+    cutlass_splitk_parallel: "cutlass-splitk-parallel",
+    cutlass_stream_k: "cutlass-stream-k",
+    cutlass_3xtf32: "cutlass-3xtf32",
+    cutlass_3xtf32_staged: "cutlass-3xtf32-staged",
+    cublas_splitk_serial: "cublas-splitk-serial",
+    cublas_workspace: "cublas-workspace",
+    cublas_sliced: "cublas-sliced",
+    cutlass_fp8_promote: "cutlass-fp8-promote",
+    deepgemm_sm90: "deepgemm-sm90",
+    torch_scaled_mm_rowwise: "torch-scaled-mm-rowwise",
+    triton_kwidth8: "triton-kwidth8",
+    triton_fp8_block: "triton-fp8-block",
+    triton_tf32x3: "triton-tf32x3",
+}

@@ -1,0 +1,111 @@
+//! Presets can be told apart by D: a schedule that is confirmed says something.
+
+use rayon::prelude::*;
+use tcverify::emu::schedule::Per;
+use tcverify::emu::{Engine, Platform};
+use tcverify::num::Format::{self, Bf16, Fp16, Fp32, Tf32};
+
+use super::operands::Kind;
+use super::presets::closed;
+use super::product::{Product, Unit, Wish, shape};
+use super::straight::{NAMES, Open};
+use crate::support::random::Random;
+
+/// Pairs that no operands can tell apart.
+const ALIKE: [[&str; 2]; 2] = [
+    // One walk: whole tiles of 64 in order, what is behind K is zeros, one epilogue.
+    ["batch-invariant", "cutlass-sm90"],
+    // cuBLAS's INPLACE is what CUTLASS's serial split-K does; the presets differ in their sources.
+    ["cutlass-splitk-serial", "cublas-splitk-serial"],
+];
+
+const OPEN: Open = Open {
+    slices: 3,
+    workers: 5,
+};
+
+fn fast() -> Engine {
+    Platform::available()
+        .pop()
+        .map_or(Engine::Exact, Engine::Fast)
+}
+
+/// The scales that a preset wants, and another one has to be drawn with as well.
+fn per(names: [&str; 2]) -> Option<Per> {
+    let of = |name| closed(name, OPEN).scales.map(|scaling| scaling.per);
+    names.into_iter().find_map(of)
+}
+
+/// The first draw that two presets make different D of.
+fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
+    let specs = names.map(|name| closed(name, OPEN));
+    let results: [Format; 3] = [Fp32, Bf16, Fp16];
+    (0..60).find(|draw| {
+        let mut random = Random::named(&format!("apart {draw}"));
+        let wish = Wish {
+            c: (draw % 2 == 0).then_some(Fp32),
+            alpha: 0x3f2a_aaab,
+            beta: 0x3e99_999a,
+            result: results[draw % 3],
+            per: per(names),
+            ..Wish::plain(
+                shape(6, 7, [311, 129, 121][draw % 3]),
+                [Kind::Normal, Kind::Cancelling][draw / 3 % 2],
+            )
+        };
+        let mut product = Product::draw(unit, wish, &mut random);
+        let pers = specs
+            .each_ref()
+            .map(|r| r.scales.as_ref().map(|scaling| scaling.per));
+        if let ([Some(one), Some(other)], Some(scales)) = (pers, &mut product.scales)
+            && one != other
+        {
+            // Scales that differ would show by themselves.
+            for scales in scales {
+                let first = scales[0];
+                scales.fill(first);
+            }
+        }
+        let [one, other] = specs
+            .each_ref()
+            .map(|spec| product.replay(unit, spec, fast()));
+        one != other
+    })
+}
+
+#[test]
+fn any_two_presets_make_different_bits_of_some_operands() {
+    let tf32 = Unit::new("ampere", "mma", Tf32, Fp32);
+    let fp16 = Unit::new("hopper", "wgmma", Fp16, Fp32);
+    let pairs: Vec<[&str; 2]> = NAMES
+        .iter()
+        .enumerate()
+        .flat_map(|(i, &one)| NAMES[i + 1..].iter().map(move |&other| [one, other]))
+        .collect();
+    assert_eq!(pairs.len(), 19 * 18 / 2);
+    pairs.into_par_iter().for_each(|names| {
+        let parts = |name: &str| closed(name, OPEN).split_terms.is_some();
+        let mut units = vec![&tf32];
+        if !names.into_iter().any(parts) {
+            units.push(&fp16);
+        }
+        for unit in units {
+            let found = told_apart(names, unit);
+            assert_eq!(
+                found.is_none(),
+                ALIKE.contains(&names),
+                "{names:?} on {}: {found:?}",
+                unit.name
+            );
+        }
+    });
+}
+
+/// Two names for one walk have one spec, not just equal results.
+#[test]
+fn what_cannot_be_told_apart_is_the_same_spec() {
+    for names in ALIKE {
+        let [one, other] = names.map(|name| closed(name, OPEN));
+        assert_eq!(one.sha256(), other.sha256(), "{names:?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! The catalogue's own claims: "hardware" is said of a constant only where captured results fail
+//! with another value, and of a rule only where there are captured results.
+
+use std::collections::BTreeMap;
+
+use tcverify::emu::step::Step;
+use tcverify::emu::{Architecture, Arithmetic, Catalogue, Choice, Evidence, Instruction, Rule};
+use tcverify::num::Rounding;
+
+use crate::support::case::Case;
+use crate::support::vectors::captured;
+use crate::support::wrong::*;
+
+/// Other values that captured results have to refute before a constant counts as measured.
+fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
+    let change = |what: &str, change: &dyn Fn(&mut Arithmetic)| {
+        (format!("{constant} {what}"), changed(right, change).step)
+    };
+    let mut right_now = right.clone();
+    let toward_zero = |rounding| rounding == Rounding::TowardZero;
+    match constant.rsplit('.').next().unwrap_or(constant) {
+        "fraction_bits" => vec![change("- 1", &one_bit_less), change("+ 1", &one_bit_more)],
+        "precision" => vec![change("- 1", &one_bit_less_of_result)],
+        "alignment" => vec![change("RNE", &align_to_nearest), change("RD", &align_down)],
+        // Ties are rare: to nearest is told from truncation, not one kind of it from the other.
+        "rounding" if toward_zero(fused(&mut right_now).rounding) => {
+            vec![change("RNE", &round_to_nearest), change("RD", &round_down)]
+        }
+        "rounding" => vec![change("RZ", &round_to_zero), change("RD", &round_down)],
+        // The halves of FP8 have no other size that `span` and `first` would allow.
+        "group" if matches!(right.step, Step::FusedHalves(_)) => vec![],
+        "group" => vec![change("/ 2", &half_group)],
+        "span" => vec![change("16", &|a| halves(a).span = 16)],
+        "closing" => vec![change("RZ", &|a| halves(a).closing = Rounding::TowardZero)],
+        "period" | "first" => [
+            (32, 0..16),
+            (16, 0..8),
+            (8, 0..4),
+            (4, 1..3),
+            (4, 2..4),
+            (2, 0..1),
+        ]
+        .map(|(period, first)| {
+            change(&format!("{first:?} of {period}"), &|a| {
+                halves(a).period = period;
+                halves(a).first = first.clone().collect();
+            })
+        })
+        .into(),
+        other => panic!("no captured result can show {other}: it is not evidence of hardware"),
+    }
+}
+
+#[test]
+fn constants_known_from_hardware_are_pinned_by_it() {
+    let Some(cases) = captured("evidence of the catalogue's constants") else {
+        return;
+    };
+    let mut refuted = 0;
+    for (place, cases) in by_rule(&cases) {
+        let choice = cases[0].choice();
+        for constant in choice.arithmetic.constants() {
+            let known = choice.architecture.known_by(choice.rule, &constant.name);
+            let known = known.unwrap_or_else(|| panic!("{place}: {} has no source", constant.name));
+            if known.evidence != Evidence::Hardware {
+                continue;
+            }
+            for (what, step) in alternatives(&constant.name, &choice.arithmetic) {
+                let wrong = |case: &&Case| {
+                    let step = step.clone();
+                    let right = case.choice().arithmetic;
+                    case.mismatches(&Arithmetic { step, ..right })
+                };
+                let wrong: usize = cases.iter().map(wrong).sum();
+                assert!(wrong > 0, "{place}: no captured result refutes {what}");
+                refuted += 1;
+            }
+        }
+    }
+    assert!(refuted > 100, "only {refuted} wrong constants were tried");
+}
+
+#[test]
+fn rules_known_from_hardware_are_those_captured() {
+    let Some(cases) = captured("evidence of the catalogue's rules") else {
+        return;
+    };
+    let captured = by_rule(&cases);
+    for arch in Catalogue::builtin().architectures() {
+        for instruction in &arch.instructions {
+            for rule in &instruction.rules {
+                let place = place(arch, instruction, rule);
+                let evidence = rule.evidence;
+                assert_eq!(
+                    evidence == Evidence::Hardware,
+                    captured.contains_key(&place),
+                    "{place}: evidence is {evidence}"
+                );
+            }
+        }
+    }
+}
+
+/// The captured cases of each rule.
+fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
+    let mut rules: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
+    for case in cases {
+        let Choice {
+            architecture,
+            instruction,
+            rule,
+            ..
+        } = case.choice();
+        let place = place(architecture, instruction, rule);
+        rules.entry(place).or_default().push(case);
+    }
+    rules
+}
+
+fn place(architecture: &Architecture, instruction: &Instruction, rule: &Rule) -> String {
+    format!(
+        "{} {} {} to {}",
+        architecture.name, instruction.name, rule.operands[0][0], rule.accumulator
+    )
+}

@@ -1,0 +1,10 @@
+//! Results captured elsewhere, on GPUs and from other emulators: `TCVERIFY_VECTORS` names the folder
+//! that holds them. Without it these tests say so and prove nothing.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod batch;
+mod hardware;
+mod identify;
+mod peers;

@@ -1,0 +1,90 @@
+//! The report in other forms.
+
+use serde_json::json;
+
+use super::products::{flip, manifest, small, usual};
+
+#[test]
+fn junit_markdown_and_annotations() {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    let cases = json!([{"name": "a <b> & |c|"}, {"name": "bad", "d": "bad.npy"}, {"name": "gone", "b": "gone.npy"}]);
+    manifest(&folder, usual(), cases);
+    let mut command = folder.command();
+    command.args([
+        "batch",
+        "cases.json",
+        "--junit",
+        "r.xml",
+        "--markdown",
+        "r.md",
+        "--github",
+        "-q",
+    ]);
+    command.env("GITHUB_STEP_SUMMARY", folder.path("summary.md"));
+    let run = folder.run(&mut command).expect(2);
+    let annotations: Vec<_> = run.stdout.lines().collect();
+    assert_eq!(annotations.len(), 3, "{run:?}");
+    assert!(
+        annotations
+            .iter()
+            .all(|line| line.starts_with("::error title=tcverify"))
+    );
+
+    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let xml = roxmltree::Document::parse(&text).unwrap();
+    let cases: Vec<_> = xml
+        .descendants()
+        .filter(|n| n.has_tag_name("testcase"))
+        .collect();
+    let names: Vec<_> = cases
+        .iter()
+        .map(|case| case.attribute("name").unwrap())
+        .collect();
+    assert_eq!(names, ["a <b> & |c|", "bad", "gone"]);
+    let inside = |i: usize| cases[i].first_element_child().map(|n| n.tag_name().name());
+    assert_eq!(
+        [inside(0), inside(1), inside(2)],
+        [None, Some("failure"), Some("error")]
+    );
+    let suite = xml.root_element();
+    let count = |name| suite.attribute(name).unwrap();
+    assert_eq!(
+        [count("tests"), count("failures"), count("errors")],
+        ["3", "1", "1"]
+    );
+
+    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    assert_eq!(
+        markdown
+            .lines()
+            .filter(|line| line.starts_with("| "))
+            .count(),
+        4
+    );
+    assert_eq!(
+        String::from_utf8(folder.read("summary.md")).unwrap().trim(),
+        markdown.trim()
+    );
+}
+
+#[test]
+fn inputs_are_not_written_over() {
+    let folder = small();
+    manifest(&folder, usual(), json!([{"name": "one"}]));
+    for words in [
+        "--json d.npy",
+        "--junit cases.json",
+        "--resume x.npy",
+        "--markdown ./w.npy",
+        "--json r --junit r",
+        "--json - --github",
+    ] {
+        let before = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
+        folder
+            .tcverify(&format!("batch cases.json {words}"))
+            .refuses(&[]);
+        let after = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
+        assert_eq!(before, after, "{words}");
+    }
+}

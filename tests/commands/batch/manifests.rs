@@ -1,0 +1,277 @@
+//! What a manifest or a folder may say, and what it may not.
+
+use serde_json::{Value, json};
+
+use super::products::{flip, manifest, small, usual};
+
+#[test]
+fn a_case_is_the_check_of_its_options() {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    folder
+        .tcverify("replay --arch a100 --dtype bf16 --d-dtype bf16 generate:1:normal:40x64 generate:2:normal:64x24 -o e.npy")
+        .expect(0);
+    let cases = json!([
+        {"name": "z", "arch": "h100"},
+        {"name": "b", "d": "bad.npy", "max_mismatches": 3},
+        {"name": "g", "arch": "a100", "dtype": "bf16", "d_dtype": "bf16", "a": "generate:1:normal:40x64",
+         "b": "generate:2:normal:64x24", "d": "e.npy", "sample": 17, "seed": 3},
+    ]);
+    manifest(&folder, usual(), cases);
+    let report = folder
+        .tcverify("batch cases.json --json -")
+        .expect(1)
+        .json();
+    assert_eq!(report["schema"], "tcverify.batch/1");
+    assert_eq!(
+        report["totals"],
+        json!({"cases": 3, "identical": 2, "different": 1, "unjudged": 0})
+    );
+    let alone = [
+        ("z", "--arch h100 --dtype fp16 x.npy w.npy d.npy", 0),
+        (
+            "b",
+            "--arch h100 --dtype fp16 --max-mismatches 3 x.npy w.npy bad.npy",
+            1,
+        ),
+        (
+            "g",
+            "--arch a100 --dtype bf16 --d-dtype bf16 --sample 17 --seed 3 generate:1:normal:40x64 \
+             generate:2:normal:64x24 e.npy",
+            0,
+        ),
+    ];
+    for (i, (name, words, code)) in alone.into_iter().enumerate() {
+        let alone = folder
+            .tcverify(&format!("check {words} --json -"))
+            .expect(code);
+        assert_eq!(report["cases"][i]["name"], name);
+        assert_eq!(report["cases"][i]["report"], alone.json(), "{name}");
+    }
+    // In the very same form, but for the margin.
+    let text = folder
+        .tcverify("batch cases.json --json -")
+        .expect(1)
+        .stdout;
+    let alone = folder
+        .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy --json -")
+        .stdout;
+    assert!(text.contains(&alone.trim_end().replace('\n', "\n      ")));
+}
+
+#[test]
+fn trouble_stops_no_other_case_and_wins() {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    let cases = json!([
+        {"name": "gone", "a": "gone.npy"},
+        {"name": "bad", "d": "bad.npy"},
+        {"name": "good"},
+        {"name": "no such unit", "arch": "h101"},
+        {"name": "shapes", "transpose_a": true},
+    ]);
+    manifest(&folder, usual(), cases);
+    let run = folder.tcverify("batch cases.json --json r.json").expect(2);
+    assert!(
+        run.stdout
+            .contains("5 cases: 1 identical, 1 different, 3 could not be judged")
+    );
+    assert!(run.stdout.contains("gone.npy: cannot be opened"));
+    let run = run.mentions(&["3 of 5 cases could not be judged"]);
+    assert_eq!(run.stderr.matches('\n').count(), 1);
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    assert_eq!(report["verdict"], "unjudged");
+    let verdicts: Vec<_> = report["cases"].as_array().unwrap().iter().collect();
+    let verdicts: Vec<_> = verdicts
+        .iter()
+        .map(|c| c["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts,
+        ["unjudged", "different", "identical", "unjudged", "unjudged"]
+    );
+    assert_eq!(report["cases"][0]["report"], Value::Null);
+    assert!(
+        report["cases"][4]["error"]
+            .as_str()
+            .unwrap()
+            .contains("inner dimensions")
+    );
+}
+
+#[test]
+fn a_null_takes_a_default_away() {
+    let folder = small();
+    let mut defaults = usual();
+    defaults["sample"] = 3.into();
+    manifest(&folder, defaults, json!([{"name": "all", "sample": null}]));
+    let report = folder
+        .tcverify("batch cases.json --json -")
+        .expect(0)
+        .json();
+    let comparison = &report["cases"][0]["report"]["outcome"]["comparison"];
+    assert_eq!(comparison["elements"], 32);
+}
+
+#[test]
+fn paths_are_relative_to_the_manifest() {
+    let folder = small();
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    for file in ["x.npy", "w.npy", "d.npy"] {
+        std::fs::rename(folder.path(file), folder.path("sub").join(file)).unwrap();
+    }
+    manifest(&folder, usual(), json!([{"name": "one"}]));
+    folder.tcverify("batch cases.json").expect(2);
+    std::fs::rename(folder.path("cases.json"), folder.path("sub/cases.json")).unwrap();
+    folder.tcverify("batch sub/cases.json").expect(0);
+}
+
+#[test]
+fn what_a_manifest_may_not_say() {
+    let folder = small();
+    let whole = |cases: &str| {
+        format!(
+            "{{\"schema\": \"tcverify.manifest/1\", \"defaults\": {}, \"cases\": {cases}}}",
+            usual()
+        )
+    };
+    for (text, words) in [
+        (
+            whole(r#"[{"name": "p"}, {"name": "q", "dtyp": "fp16"}]"#),
+            &["case 2 (q)", "\"dtyp\"", "\"dtype\" meant"][..],
+        ),
+        (
+            whole(r#"[{"name": "q", "dtype": "fp17"}]"#),
+            &["case 1 (q)", "fp17", "\"dtype\""],
+        ),
+        (
+            whole(r#"[{"name": "q", "dtype": 16}]"#),
+            &["case 1 (q)", "\"dtype\"", "text is expected"],
+        ),
+        (
+            whole(r#"[{"name": "q", "transpose_a": "yes"}]"#),
+            &["\"transpose_a\"", "true or false"],
+        ),
+        (
+            whole(r#"[{"name": "q", "sample": -1}]"#),
+            &["\"sample\"", "whole number"],
+        ),
+        (
+            whole(r#"[{"name": "q", "alpha": 0.1}]"#),
+            &["\"alpha\"", "\"0.1\""],
+        ),
+        (
+            whole(r#"[{"name": "q", "seed": 1, "seed": 2}]"#),
+            &["\"seed\"", "twice"],
+        ),
+        (
+            whole(r#"[{"name": "q"}, {"name": "q"}]"#),
+            &["case 2 (q)", "another case has that name"],
+        ),
+        (whole(r#"[{"arch": "h100"}]"#), &["case 1", "\"name\""]),
+        (whole(r#"[{"name": ""}]"#), &["case 1", "\"name\""]),
+        (
+            whole(r#"[{"name": "q", "a": null}]"#),
+            &["case 1 (q)", "\"a\""],
+        ),
+        (
+            whole(r#"[{"name": "q", "d": null}]"#),
+            &["case 1 (q)", "D.npy"],
+        ),
+        (
+            whole(r#"[{"name": "q", "model": "m.json"}]"#),
+            &["--model", "--arch"],
+        ),
+        (
+            whole(r#"[{"name": "q", "against": "c.json"}]"#),
+            &["\"against\""],
+        ),
+        (whole("[]"), &["holds no case"]),
+        (whole("[{"), &["is not a manifest"]),
+        (
+            r#"{"schema": "tcverify.manifest/2", "cases": []}"#.to_owned(),
+            &["schema"],
+        ),
+        (
+            r#"{"schema": "tcverify.manifest/1", "defaults": {"x": 1}, "cases": [{"name": "q"}]}"#
+                .to_owned(),
+            &["defaults", "\"x\""],
+        ),
+        (
+            r#"{"schema": "tcverify.manifest/1", "case": []}"#.to_owned(),
+            &["case"],
+        ),
+        ("[]".to_owned(), &["is not a manifest"]),
+    ] {
+        folder.write("cases.json", &text);
+        let before = folder.names();
+        let run = folder.tcverify("batch cases.json --json r.json --resume s.json");
+        run.refuses(&["cases.json"]).mentions(words);
+        assert_eq!(folder.names(), before, "{text}");
+    }
+}
+
+#[test]
+fn folders_of_cases() {
+    let folder = small();
+    let case = folder.path("all/one");
+    std::fs::create_dir_all(&case).unwrap();
+    folder
+        .tcverify("replay --arch h100 --dtype fp16 --acc f16 x.npy w.npy -o h.npy")
+        .expect(0);
+    for (from, to) in [("x", "a"), ("w", "b"), ("h", "d")] {
+        let (from, to) = (format!("{from}.npy"), format!("{to}.npy"));
+        std::fs::copy(folder.path(&from), case.join(to)).unwrap();
+    }
+    let about = |k: u64| {
+        json!({"gpu": "H100", "arch": "hopper", "instruction": "mma", "a_dtype": "fp16", "b_dtype": "fp16",
+               "d_dtype": "fp16", "k": k, "inputs": "low"})
+    };
+    let write = |about: Value| std::fs::write(case.join("case.json"), about.to_string()).unwrap();
+    write(about(32));
+    let report = folder.tcverify("batch all --json -").expect(0).json();
+    let model = &report["cases"][0]["report"]["model"]["arithmetic"];
+    assert_eq!(
+        model["accumulator"], "fp16",
+        "what D is, the instruction returned"
+    );
+
+    write(about(31));
+    let run = folder.tcverify("batch all").expect(2);
+    assert!(run.stdout.contains("k is 31, but it is 32"), "{run:?}");
+    let mut with_c = about(32);
+    with_c["c_dtype"] = "fp16".into();
+    write(with_c);
+    let run = folder.tcverify("batch all").expect(2);
+    assert!(run.stdout.contains("c.npy"), "a C that was lost: {run:?}");
+    let mut unknown = about(32);
+    unknown["gpus"] = 8.into();
+    write(unknown);
+    folder
+        .tcverify("batch all")
+        .refuses(&["one/case.json", "\"gpus\""]);
+
+    write(about(32));
+    folder.write("all/index.json", r#"[{"case": "one"}, {"case": "two"}]"#);
+    folder.tcverify("batch all").refuses(&["index.json", "two"]);
+    folder.write("all/index.json", "[]");
+    folder.tcverify("batch all").refuses(&["index.json", "one"]);
+    folder.write("all/index.json", r#"[{"case": "one"}]"#);
+    folder.tcverify("batch all").expect(0);
+    std::fs::create_dir(folder.path("all/empty")).unwrap();
+    folder.tcverify("batch all").refuses(&["empty/case.json"]);
+}
+
+#[test]
+fn the_report_does_not_depend_on_threads() {
+    let folder = small();
+    let case = |i: usize| json!({"name": format!("case {i}"), "sample": 1 + i % 32, "seed": i});
+    manifest(&folder, usual(), (0..40).map(case).collect());
+    let one = folder
+        .tcverify("batch cases.json --json - --threads 1")
+        .expect(0);
+    let five = folder
+        .tcverify("batch cases.json --json - --threads 5")
+        .expect(0);
+    assert_eq!(one.stdout, five.stdout);
+}

@@ -1,0 +1,7 @@
+//! Many checks as one, and one check as many: `batch` and `shard`.
+
+mod forms;
+mod manifests;
+mod merging;
+mod products;
+mod resuming;

@@ -1,0 +1,214 @@
+//! `--resume`: nothing is judged twice, and nothing that changed is believed.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::products::{flip, manifest, small, usual};
+use crate::support::{Folder, sha256};
+
+const FORGED: &str = "from the state";
+
+/// Changes the verdicts' sentences in the state, so that one that is taken from there shows it, and seals it
+/// anew.
+fn forge(folder: &Folder) {
+    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    let (_, content) = text.split_once("\"content\":").unwrap();
+    let content = content.trim_end().strip_suffix('}').unwrap();
+    let content = content.replace("all 32 elements of D are reproduced", FORGED);
+    assert!(content.contains(FORGED));
+    let version = env!("CARGO_PKG_VERSION");
+    let (schema, digest) = ("tcverify.batch-state/1", sha256(&content));
+    let sealed = format!(
+        "{{\"schema\":\"{schema}\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
+    );
+    folder.write("s.json", sealed);
+}
+
+/// Which cases of the next run come from the state.
+fn recalled(folder: &Folder, code: i32) -> Vec<bool> {
+    let run = folder
+        .tcverify("batch cases.json --resume s.json --json -")
+        .expect(code);
+    let report = run.json();
+    let cases = report["cases"].as_array().unwrap().iter();
+    let sentence = |case: &Value| case["summary"]["sentence"].to_string().contains(FORGED);
+    cases.map(sentence).collect()
+}
+
+fn two() -> Folder {
+    let folder = small();
+    std::fs::copy(folder.path("x.npy"), folder.path("x2.npy")).unwrap();
+    let preset = folder
+        .tcverify("schedules --raw cublas-workspace")
+        .expect(0);
+    folder.write("mine.json", &preset.stdout);
+    folder
+        .tcverify("replay --arch h100 --dtype fp16 --schedule-file mine.json --split-k 2 x.npy w.npy -o k.npy")
+        .expect(0);
+    let cases = json!([
+        {"name": "plain"},
+        {"name": "kernel", "a": "x2.npy", "schedule_file": "mine.json", "split_k": 2, "d": "k.npy"},
+    ]);
+    manifest(&folder, usual(), cases);
+    folder
+        .tcverify("batch cases.json --resume s.json")
+        .expect(0);
+    forge(&folder);
+    folder
+}
+
+#[test]
+fn what_has_not_changed_is_not_judged_again() {
+    let folder = two();
+    assert_eq!(recalled(&folder, 0), [true, true]);
+    // It stays in the state.
+    assert_eq!(recalled(&folder, 0), [true, true]);
+}
+
+#[test]
+fn a_changed_operand_is_judged_again() {
+    let folder = two();
+    flip(&folder, "x2.npy", "x2.npy", 1);
+    assert_eq!(recalled(&folder, 1), [true, false]);
+}
+
+#[test]
+fn a_changed_d_is_judged_again() {
+    let folder = two();
+    flip(&folder, "d.npy", "d.npy", 2);
+    assert_eq!(recalled(&folder, 1), [false, true]);
+}
+
+#[test]
+fn a_changed_schedule_is_judged_again() {
+    let folder = two();
+    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let mut schedule: Value = serde_json::from_str(&text).unwrap();
+    schedule["title"] = "Another".into();
+    folder.write("mine.json", schedule.to_string());
+    assert_eq!(recalled(&folder, 0), [true, false]);
+}
+
+#[test]
+fn changed_options_are_judged_again() {
+    let folder = two();
+    let mut manifest: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    manifest["cases"][0]["zero"] = "any".into();
+    folder.write("cases.json", manifest.to_string());
+    assert_eq!(recalled(&folder, 0), [false, true]);
+}
+
+#[test]
+fn what_could_not_be_judged_is_tried_again() {
+    let folder = small();
+    manifest(&folder, usual(), json!([{"name": "one", "d": "later.npy"}]));
+    folder
+        .tcverify("batch cases.json --resume s.json")
+        .expect(2);
+    std::fs::copy(folder.path("d.npy"), folder.path("later.npy")).unwrap();
+    folder
+        .tcverify("batch cases.json --resume s.json")
+        .expect(0);
+}
+
+#[test]
+fn a_damaged_state_is_refused() {
+    let folder = two();
+    let whole = folder.read("s.json");
+    let mut flipped = whole.clone();
+    let at = whole.len() / 2;
+    flipped[at] ^= 1;
+    let version = String::from_utf8(whole.clone()).unwrap();
+    let version = version.replace("\"tool\":\"", "\"tool\":\"9").into_bytes();
+    for (state, words) in [
+        (&whole[..at], "damaged"),
+        (&flipped, "damaged"),
+        (&version, "written by tcverify 9"),
+        (&b"{}"[..], "damaged"),
+        (&b""[..], "empty"),
+    ] {
+        folder.write("s.json", state);
+        folder
+            .tcverify("batch cases.json --resume s.json --json r.json")
+            .refuses(&["s.json", "remove it", words]);
+        assert_eq!(folder.read("s.json"), state);
+        assert!(!folder.path("r.json").exists());
+    }
+}
+
+/// Cases that take some time: the exact engine works on them.
+fn slow(count: usize) -> Folder {
+    let folder = Folder::new();
+    let operands = |i: usize| {
+        [
+            format!("generate:{i}:normal:160x96"),
+            format!("generate:9{i}:normal:96x160"),
+        ]
+    };
+    let cases = (0..count).map(|i| {
+        let [a, b] = operands(i);
+        folder
+            .tcverify(&format!(
+                "replay --arch h100 --dtype fp16 {a} {b} -o d{i}.npy"
+            ))
+            .expect(0);
+        json!({"name": format!("case {i}"), "a": a, "b": b, "d": format!("d{i}.npy")})
+    });
+    let cases = cases.collect();
+    let defaults = json!({"arch": "h100", "dtype": "fp16", "engine": "exact"});
+    manifest(&folder, defaults, cases);
+    folder
+}
+
+#[test]
+fn killed_in_the_middle_it_goes_on() {
+    let folder = slow(8);
+    let finished = |folder: &Folder| -> usize {
+        let text = std::fs::read_to_string(folder.path("s.json")).unwrap_or_default();
+        // Replaced whole, so never seen half.
+        text.matches("\"options_sha256\"").count()
+    };
+    let mut command = folder.command();
+    command.args([
+        "batch",
+        "cases.json",
+        "--resume",
+        "s.json",
+        "--json",
+        "r.json",
+        "--threads",
+        "1",
+    ]);
+    command.stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while finished(&folder) < 2 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "no case is ever finished"
+        );
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before it could be killed"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = finished(&folder);
+    assert!((2..8).contains(&kept), "{kept} of 8 were finished");
+    assert!(!folder.path("r.json").exists(), "no report of a part");
+
+    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    folder.write("s.json", &text);
+    folder
+        .tcverify("batch cases.json --resume s.json --json r.json")
+        .expect(0);
+    assert_eq!(finished(&folder), 8);
+    folder
+        .tcverify("batch cases.json --json whole.json")
+        .expect(0);
+    assert_eq!(folder.read("r.json"), folder.read("whole.json"));
+}

@@ -1,0 +1,161 @@
+//! docs/capturing.md specifies the generator of operands, with test values; the three programs that
+//! implement it give them. Compiles the host's half of the CUDA program where g++ is there.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::say;
+
+const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
+
+/// A row of the page's table.
+struct Row {
+    class: String,
+    format: String,
+    role: String,
+    /// The first four codes, in hexadecimal.
+    codes: String,
+    digest: String,
+}
+
+fn rows() -> Vec<Row> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/capturing.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("| SHA-256 of the payload |").unwrap();
+    // The rest of the title's line, and the rule below it.
+    let lines = table.lines().skip(2);
+    let rows: Vec<_> = lines
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells = line.trim_matches('|').split('|');
+            let cells: Vec<_> = cells.map(|c| c.trim().replace('`', "")).collect();
+            let [class, format, role, codes, digest] = cells.try_into().unwrap();
+            Row {
+                class,
+                format,
+                role,
+                codes,
+                digest,
+            }
+        })
+        .collect();
+    assert!(rows.len() > 30);
+    rows
+}
+
+/// What a command printed.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn tcverify() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tcverify"))
+}
+
+fn assert_is_the_row(row: &Row, file: &Path) {
+    let said = run(tcverify().arg("digest").arg(file));
+    let Row {
+        class,
+        format,
+        role,
+        digest,
+        ..
+    } = row;
+    assert!(said.contains(digest), "{class} {format} {role}: {said}");
+}
+
+/// Whether something that a check needs is here; if not, says so past the capture of what tests print.
+fn here(what: &str, probe: &mut Command) -> bool {
+    let there = probe.output().is_ok_and(|output| output.status.success());
+    if !there {
+        say(format_args!("not checked: {what} is not here"));
+    }
+    there
+}
+
+#[test]
+fn this_program_generates_the_page_s_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.npy");
+    for row in rows() {
+        let spec = format!("generate:1:{}:4x6", row.class);
+        let options = ["--dtype", &row.format, "--role", &row.role, "-o"];
+        run(tcverify()
+            .args(["generate", &spec])
+            .args(options)
+            .arg(&file));
+        assert_is_the_row(&row, &file);
+
+        let bytes = fs::read(&file).unwrap();
+        let codes: Vec<_> = row.codes.split(' ').collect();
+        let width = codes[0].len() / 2;
+        let payload = &bytes[bytes.len() - 24 * width..];
+        for (code, bytes) in codes.iter().zip(payload.chunks(width)) {
+            let found: String = bytes.iter().rev().map(|b| format!("{b:02x}")).collect();
+            assert_eq!(&found, code);
+        }
+    }
+}
+
+#[test]
+fn the_cuda_program_generates_the_page_s_values() {
+    if !here("g++", Command::new("g++").arg("--version")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [program, file] = ["selfcheck", "x.npy"].map(|name| folder.path().join(name));
+    let options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"];
+    run(Command::new("g++")
+        .args(options)
+        .args(["selfcheck.cpp", "-o"])
+        .arg(&program)
+        .current_dir(CAPTURE));
+    run(Command::new(&program).arg("layouts"));
+    for row in rows() {
+        let words = ["generate", "1", &row.class, "4x6", &row.role, &row.format];
+        run(Command::new(&program).args(words).arg(&file));
+        assert_is_the_row(&row, &file);
+        // Its own SHA-256, of the whole file.
+        let own = run(Command::new(&program).arg("sha256").arg(&file));
+        let said = run(tcverify().arg("digest").arg(&file));
+        assert!(said.contains(own.trim()), "{own} {said}");
+    }
+}
+
+#[test]
+fn the_python_programs_generate_the_page_s_values() {
+    if !here(
+        "NumPy",
+        Command::new("python3").args(["-c", "import numpy"]),
+    ) {
+        return;
+    }
+    let python = || {
+        let mut command = Command::new("python3");
+        command.arg("-B").current_dir(CAPTURE);
+        command
+    };
+    run(python().arg("test_capture_torch.py"));
+    // All in one process: NumPy takes long to start.
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = "import sys, numpy, tcgenerate as t\n".to_owned();
+    for (index, row) in rows().iter().enumerate() {
+        let Row {
+            class,
+            format,
+            role,
+            ..
+        } = row;
+        program += &format!(
+            "numpy.save(sys.argv[1] + '/{index}.npy', t.generate(1, '{class}', (4, 6), '{role}', '{format}'))\n"
+        );
+    }
+    run(python().args(["-c", &program]).arg(folder.path()));
+    for (index, row) in rows().iter().enumerate() {
+        assert_is_the_row(row, &folder.path().join(format!("{index}.npy")));
+    }
+}

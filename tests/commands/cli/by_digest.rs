@@ -1,0 +1,75 @@
+//! `check --d-digest`: a verdict without D.
+
+use crate::support::{Folder, Npy, floats, halves, sha256};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.save("a.npy", &Npy::new("<f2", &[1, 2], halves(&[1.5, 2.0])));
+    folder.save("b.npy", &Npy::new("<f2", &[2, 1], halves(&[4.0, 0.25])));
+    folder
+}
+
+/// 1.5 * 4 + 2 * 0.25
+const D: f32 = 6.5;
+const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy --d-digest";
+
+#[test]
+fn the_right_digest_is_identical() {
+    let digest = sha256(floats(&[D]));
+    let upper = digest.to_uppercase();
+    for digest in [&digest, &upper, &format!("sha256:{digest}")] {
+        let run = folder().tcverify(&format!("{CHECK} {digest}")).expect(0);
+        assert!(run.stdout.starts_with("IDENTICAL  "), "{run:?}");
+        assert_eq!(run.stderr, "");
+    }
+}
+
+#[test]
+fn another_digest_is_different() {
+    let digest = sha256("something else");
+    let run = folder().tcverify(&format!("{CHECK} {digest}")).expect(1);
+    assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
+    assert!(run.stdout.contains(&digest) && run.stdout.contains(&sha256(floats(&[D]))));
+}
+
+#[test]
+fn the_report_names_both_digests() {
+    let digest = sha256("something else");
+    let run = folder().tcverify(&format!("{CHECK} {digest} --json -"));
+    let report = run.expect(1).json();
+    assert_eq!(report["verdict"], "different");
+    assert_eq!(report["outcome"]["judged_by"], "digest");
+    assert_eq!(report["outcome"]["expected_payload_sha256"], digest);
+    assert_eq!(report["reproduced"]["payload_sha256"], sha256(floats(&[D])));
+    assert!(report["inputs"]["d"].is_null());
+}
+
+#[test]
+fn the_format_of_d_counts() {
+    let bf16 = sha256([0xd0, 0x40]);
+    let run = |rest: &str| folder().tcverify(&format!("{CHECK} {bf16} {rest} --quiet"));
+    run("--d-dtype bf16").expect(0);
+    run("").expect(1);
+}
+
+#[test]
+fn a_malformed_digest_is_refused() {
+    for digest in ["123", "", &"g".repeat(64), &"a".repeat(63), &"é".repeat(32)] {
+        let folder = folder();
+        let mut command = folder.command();
+        command.args(CHECK.split_whitespace()).arg(digest);
+        folder
+            .run(&mut command)
+            .expect(2)
+            .mentions(&["--d-digest", "64 hexadecimal digits"]);
+    }
+}
+
+#[test]
+fn it_does_not_go_with_d_or_with_policies() {
+    let digest = sha256("");
+    for rest in ["d.npy", "--nan any", "--zero any"] {
+        let run = folder().tcverify(&format!("{CHECK} {digest} {rest}"));
+        run.expect(2).mentions(&["exclude each other"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Parts of D: random samples, rows, columns, rectangles.
+
+use serde_json::Value;
+
+use crate::support::{Folder, sha256};
+
+const MODEL: &str = "--arch h100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30";
+const TWO: &str = "--arch h100 --dtype bf16 generate:1:normal:2x40x64 generate:1:normal:2x64x30";
+
+/// D of the product, and the position of its first element in the file.
+fn folder(product: &str) -> (Folder, usize) {
+    let folder = Folder::new();
+    folder
+        .tcverify(&format!("replay {product} -o d.npy"))
+        .expect(0);
+    let bytes = folder.read("d.npy");
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    (folder, start)
+}
+
+fn tamper(folder: &Folder, start: usize, element: usize) {
+    let mut bytes = folder.read("d.npy");
+    bytes[start + 4 * element] ^= 1;
+    folder.write("d.npy", bytes);
+}
+
+fn check(folder: &Folder, options: &str, code: i32) -> Value {
+    let run = folder.tcverify(&format!("check {MODEL} d.npy {options} --json -"));
+    run.expect(code).json()
+}
+
+#[test]
+fn a_sample_is_reported_with_what_it_proves() {
+    let (folder, _) = folder(MODEL);
+    let report = check(&folder, "--sample 300 --seed 9", 0);
+    let sample = &report["reproduced"]["sample"];
+    assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
+    assert_eq!(sample["population"], 1200);
+    assert_eq!(sample["elements"], 300);
+    assert_eq!(sample["seed"], 9);
+    assert_eq!(report["outcome"]["comparison"]["elements"], 300);
+    let missed = sample["missed"].as_array().unwrap();
+    assert_eq!(missed[0]["probability"].as_f64(), Some(0.75));
+    // 0.75^16 is just above 1 %, 0.75^17 below; without replacement it takes no more than that.
+    let caught = sample["caught_99_percent"].as_u64().unwrap();
+    assert!((15..=17).contains(&caught), "{caught}");
+
+    let text = folder
+        .tcverify(&format!("check {MODEL} d.npy --sample 300 --seed 9"))
+        .expect(0)
+        .stdout;
+    for words in [
+        "IDENTICAL  all 300 sampled elements of D are reproduced",
+        "300 of 1,200 elements (rows 0 to 39, columns 0 to 29), seed 9",
+        "misses tampered elements: 1 75.0000 %, 10 ",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+}
+
+/// Whether a tampered element is found depends on the seed, in about the right share of cases.
+#[test]
+fn a_sample_finds_a_tampered_element_as_often_as_it_says() {
+    let (folder, start) = folder(MODEL);
+    tamper(&folder, start, 617);
+    let mut found = 0;
+    for seed in 0..60 {
+        let run = folder.tcverify(&format!(
+            "check {MODEL} d.npy -q --sample 600 --seed {seed}"
+        ));
+        found += u32::from(run.code == Some(1));
+    }
+    assert!((15..=45).contains(&found), "{found} of 60");
+    let report = check(&folder, "--sample 1200", 1);
+    assert_eq!(
+        report["outcome"]["comparison"]["first"][0]["index"],
+        serde_json::json!([20, 17])
+    );
+    assert_eq!(report["outcome"]["comparison"]["rows_touched"], 1);
+}
+
+#[test]
+fn rows_columns_and_rectangles() {
+    let (folder, start) = folder(MODEL);
+    tamper(&folder, start, 20 * 30 + 17);
+    for (options, code, elements) in [
+        ("--rows 20", 1, 30),
+        ("--rows 0..20", 0, 600),
+        ("--rows 21..", 0, 570),
+        ("--cols 17", 1, 40),
+        ("--cols ..17", 0, 680),
+        ("--rows 10..30 --cols 10..20", 1, 200),
+        ("--region 10..30,18..", 0, 240),
+        ("--region 20,17", 1, 1),
+        ("--engine exact --region 10..30,10..20", 1, 200),
+    ] {
+        let report = check(&folder, options, code);
+        assert_eq!(
+            report["outcome"]["comparison"]["elements"], elements,
+            "{options}"
+        );
+        let sample = &report["reproduced"]["sample"];
+        assert_eq!(sample["seed"], Value::Null);
+        assert_eq!(
+            sample["caught_99_percent"], 1,
+            "all of the part was compared"
+        );
+    }
+    let report = check(&folder, "--rows 10..30 --sample 50 --seed 3", 0);
+    assert_eq!(
+        report["reproduced"]["sample"]["rows"],
+        serde_json::json!([10, 30])
+    );
+    assert_eq!(report["reproduced"]["sample"]["population"], 600);
+}
+
+/// The digest of a part is that of the codes of D there, whoever computes it.
+#[test]
+fn the_digest_is_of_the_reproduced_elements() {
+    let (folder, start) = folder(MODEL);
+    let bytes = folder.read("d.npy");
+    let rows = bytes[start + 4 * 30 * 5..start + 4 * 30 * 8].to_vec();
+    for engine in ["fast", "exact"] {
+        let report = check(&folder, &format!("--engine {engine} --rows 5..8"), 0);
+        assert_eq!(report["reproduced"]["sample"]["sha256"], sha256(&rows));
+    }
+    let full = sha256(&bytes[start..]);
+    for options in ["--sample 1200", "--rows 0..40"] {
+        let report = check(&folder, options, 0);
+        assert_eq!(report["reproduced"]["sample"]["sha256"], full);
+    }
+}
+
+#[test]
+fn batches_count() {
+    let (folder, start) = folder(TWO);
+    tamper(&folder, start, 1200 + 20 * 30 + 17);
+    let check = |options: &str, code| {
+        let run = folder.tcverify(&format!("check {TWO} d.npy {options} --json -"));
+        run.expect(code).json()
+    };
+    let report = check("--rows 20", 1);
+    let comparison = &report["outcome"]["comparison"];
+    assert_eq!(comparison["elements"], 60);
+    assert_eq!(
+        comparison["first"][0]["index"],
+        serde_json::json!([1, 20, 17])
+    );
+    check("--rows 19", 0);
+    assert_eq!(
+        check("--sample 2400", 1)["outcome"]["comparison"]["mismatches"],
+        1
+    );
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let (folder, _) = folder(MODEL);
+    let refuses = |options: &str, words: &[&str]| {
+        folder
+            .tcverify(&format!("check {MODEL} d.npy {options}"))
+            .refuses(words);
+    };
+    refuses("--rows 40", &["rows 40", "0 to 39"]);
+    refuses("--rows 5..5", &["rows 5..5", "at least one"]);
+    refuses("--cols x..3", &["\"x\"", "--cols", "128..256"]);
+    refuses("--region 1..2", &["--region", "ROWS,COLUMNS"]);
+    refuses("--sample 1201", &["1200 elements"]);
+    for (options, words) in [
+        ("--sample 0", "--sample"),
+        ("--seed 3", "--sample"),
+        ("--region 1,1 --rows 1", "--rows"),
+    ] {
+        let run = folder
+            .tcverify(&format!("check {MODEL} d.npy {options}"))
+            .expect(2);
+        assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
+
+/// Rows that lie apart are brought together, C and scales with them; every engine gives the same.
+#[test]
+fn engines_and_operands_agree_on_samples() {
+    let scaled = "--arch b200 --dtype e4m3 --scale-a generate:1:normal:2x50x3 --scale-b generate:1:normal:2x70x3 \
+                  --c generate:1:normal:2x50x70 --transpose-b generate:1:normal:2x50x96 generate:1:normal:2x70x96";
+    let fp4 = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-a generate:1:normal:50x6 \
+               --scale-b generate:1:normal:6x70 generate:1:wide:50x96 generate:1:wide:96x70";
+    let special = "--arch a100 --dtype fp16 --acc f16 --c generate:2:special:50x70 \
+                   generate:1:special:50x96 generate:1:special:96x70";
+    for product in [
+        scaled,
+        fp4,
+        special,
+        "--arch a100 --dtype int8 generate:1:normal:50x96 generate:1:normal:96x70",
+    ] {
+        let (folder, _) = folder(product);
+        let mut digests = Vec::new();
+        for options in [
+            "--engine fast",
+            "--engine exact",
+            "--engine fast --threads 1",
+        ] {
+            let run = folder.tcverify(&format!(
+                "check {product} d.npy {options} --sample 700 --seed 4 --json -"
+            ));
+            let report = run.expect(0).json();
+            digests.push(report["reproduced"]["sample"]["sha256"].clone());
+        }
+        assert_eq!(digests[0], digests[1], "{product}");
+        assert_eq!(digests[0], digests[2], "{product}");
+    }
+}
+
+/// Every element that one lane of `mma` holds is wrong: the report says which.
+#[test]
+fn a_bad_lane_is_no_bad_row() {
+    let product = "--arch a100 --dtype fp16 generate:1:normal:64x32 generate:1:normal:32x32";
+    let (folder, start) = folder(product);
+    for row in (0..64).filter(|row| row % 8 == 1) {
+        for column in (0..32).filter(|column| column % 8 / 2 == 3) {
+            tamper(&folder, start, row * 32 + column);
+        }
+    }
+    let run = folder
+        .tcverify(&format!("check {product} d.npy --json report.json"))
+        .expect(1);
+    let words = "1 of 32 lanes of the instruction (16x8 tiles), lane 7: 64";
+    assert!(run.stdout.contains(words), "{}", run.stdout);
+    let report: Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
+    let units = &report["outcome"]["comparison"]["units"];
+    assert_eq!(units["counts"][7], 64);
+    assert_eq!(units["counts"][6], 0);
+}

@@ -1,0 +1,94 @@
+//! Annotations and summary of GitHub Actions.
+
+use super::{CHECK, EVIL, example};
+
+#[test]
+fn annotations_are_one_line_each_and_follow_the_text() {
+    let folder = example();
+    let text = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
+    let run = folder
+        .tcverify(&format!("{CHECK} d.npy --github"))
+        .expect(1);
+    let annotations = run
+        .stdout
+        .strip_prefix(text.as_str())
+        .expect("the text comes first");
+    let lines: Vec<_> = annotations.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    assert!(lines[0].starts_with(
+        "::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25)%0A"
+    ));
+    assert!(lines[1].starts_with("::notice title=tcverify%3A likely cause::One bit"));
+    let run = folder
+        .tcverify(&format!("{CHECK} good.npy -q --github"))
+        .expect(0);
+    assert!(
+        run.stdout
+            .starts_with("::notice title=tcverify%3A identical::all 4 elements")
+    );
+    assert_eq!(run.stdout.lines().count(), 1);
+}
+
+#[test]
+fn no_file_name_becomes_a_command() {
+    let folder = example();
+    std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
+    let mut command = folder.command();
+    command.args("check --arch a100 --dtype fp16 --c c.npy -q --github".split(' '));
+    command.args([EVIL, "b.npy", "good.npy"]);
+    let run = folder.run(&mut command).expect(0);
+    assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
+    assert!(
+        run.stdout
+            .starts_with("::notice title=tcverify%3A identical::")
+    );
+}
+
+#[test]
+fn the_summary_is_appended_to() {
+    let folder = example();
+    let summary = folder.write("summary.md", "# Before\n\n");
+    let run = |d: &str, code| {
+        let mut command = folder.command();
+        command.args(CHECK.split(' ')).args([d, "-q", "--github"]);
+        folder
+            .run(command.env("GITHUB_STEP_SUMMARY", &summary))
+            .expect(code);
+    };
+    run("d.npy", 1);
+    run("good.npy", 0);
+    let markdown = |d: &str, code| {
+        let run = folder
+            .tcverify(&format!("{CHECK} {d} --markdown -"))
+            .expect(code);
+        run.stdout
+    };
+    let expected = format!(
+        "# Before\n\n{}\n{}\n",
+        markdown("d.npy", 1),
+        markdown("good.npy", 0)
+    );
+    assert_eq!(
+        String::from_utf8(folder.read("summary.md")).unwrap(),
+        expected
+    );
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_is_no_verdict() {
+    let folder = example();
+    let mut command = folder.command();
+    command
+        .args(CHECK.split(' '))
+        .args(["good.npy", "-q", "--github"]);
+    let run = folder.run(command.env("GITHUB_STEP_SUMMARY", folder.path(".")));
+    run.refuses(&["GITHUB_STEP_SUMMARY"]);
+    // Nothing is appended where nobody asked for it.
+    let summary = folder.write("summary.md", "");
+    let mut command = folder.command();
+    command.args(CHECK.split(' ')).args(["good.npy", "-q"]);
+    folder
+        .run(command.env("GITHUB_STEP_SUMMARY", &summary))
+        .expect(0);
+    assert_eq!(folder.read("summary.md"), b"");
+}

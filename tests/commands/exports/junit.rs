@@ -1,0 +1,63 @@
+//! JUnit XML, read by a parser that is not ours.
+
+use super::{CHECK, EVIL, example};
+
+#[test]
+fn it_is_xml_whatever_files_are_called() {
+    let folder = example();
+    std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
+    for (d, code) in [("d.npy", 1), ("good.npy", 0)] {
+        let mut command = folder.command();
+        command.args("check --arch a100 --dtype fp16 --c c.npy".split(' '));
+        command.args([EVIL, "b.npy", d, "--junit", "r.xml", "-q"]);
+        folder.run(&mut command).expect(code);
+        let text = String::from_utf8(folder.read("r.xml")).unwrap();
+        let document = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let root = document.root_element();
+        assert_eq!(root.tag_name().name(), "testsuites");
+        let all = |name: &'static str| {
+            let nodes = document.descendants();
+            nodes
+                .filter(move |node| node.has_tag_name(name))
+                .collect::<Vec<_>>()
+        };
+        for suite in [root, all("testsuite")[0]] {
+            let counts = ["tests", "failures", "errors"].map(|name| suite.attribute(name).unwrap());
+            assert_eq!(counts, ["1", if code == 1 { "1" } else { "0" }, "0"]);
+        }
+        assert_eq!((all("testsuite").len(), all("testcase").len()), (1, 1));
+        assert_eq!(all("failure").len(), code as usize);
+        let shown = EVIL.replace('\u{1b}', "\\u{1b}").replace('\n', "\\u{a}");
+        let name = all("testcase")[0].attribute("name").unwrap();
+        assert_eq!(name, format!("{d} = {shown} * b.npy + c.npy"));
+        let path = all("property")
+            .into_iter()
+            .find(|p| p.attribute("name") == Some("A.path"));
+        assert_eq!(path.unwrap().attribute("value"), Some(shown.as_str()));
+        if let [failure] = all("failure")[..] {
+            assert_eq!(
+                failure.attribute("message"),
+                Some("1 of 4 elements of D differ (25 %)")
+            );
+            assert!(
+                failure
+                    .text()
+                    .unwrap()
+                    .contains("[1, 1]  0x42640000  0x42640001")
+            );
+        }
+    }
+}
+
+#[test]
+fn a_digest_is_a_case_too() {
+    let folder = example();
+    let wanted = "0".repeat(64);
+    folder
+        .tcverify(&format!("{CHECK} --d-digest {wanted} --junit r.xml -q"))
+        .expect(1);
+    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    assert!(roxmltree::Document::parse(&text).is_ok());
+    assert!(text.contains(&format!("name=\"{wanted} = a.npy * b.npy + c.npy\"")));
+    assert_eq!(text.matches("<failure").count(), 1);
+}

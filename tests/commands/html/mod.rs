@@ -1,0 +1,31 @@
+//! The page that `check --html` writes: what is in it, that nothing of it comes from elsewhere, and
+//! that a browser shows it.
+
+mod browser;
+mod page;
+
+use crate::support::{Folder, Npy, floats, halves};
+
+/// 512 x 384 times a column of ones, so that D's elements are the row's number; the elements that
+/// `wrong` names are another number.
+pub fn folder(wrong: &dyn Fn(usize, usize) -> bool) -> Folder {
+    let folder = Folder::new();
+    let a: Vec<f32> = (0..512).map(|i| i as f32).collect();
+    let d = (0..512 * 384).map(|i| match wrong(i / 384, i % 384) {
+        true => -1.5,
+        false => (i / 384) as f32,
+    });
+    folder.save("a.npy", &Npy::new("<f2", &[512, 1], halves(&a)));
+    folder.save("b.npy", &Npy::new("<f2", &[1, 384], halves(&[1.0; 384])));
+    let d: Vec<f32> = d.collect();
+    folder.save("d.npy", &Npy::new("<f4", &[512, 384], floats(&d)));
+    folder
+}
+
+pub const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy -q --html page.html";
+
+/// The page of a comparison.
+pub fn page(folder: &Folder, code: i32) -> String {
+    folder.tcverify(CHECK).expect(code);
+    String::from_utf8(folder.read("page.html")).expect("UTF-8")
+}

@@ -1,0 +1,127 @@
+//! Files, formats and shapes.
+
+use crate::support::{Folder, Npy, floats, halves};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.save("a.npy", &Npy::new("<f2", &[1, 2], halves(&[1.0, 2.0])));
+    folder.save("b.npy", &Npy::new("<f2", &[2, 1], halves(&[1.0, 3.0])));
+    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.0])));
+    folder
+}
+
+#[test]
+fn the_text_names_models_and_operands_that_separate_them() {
+    let text = folder()
+        .tcverify("identify a.npy b.npy d.npy")
+        .expect(0)
+        .stdout;
+    for words in [
+        "models give all 1 elements of D; this D cannot tell them apart",
+        "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
+        "differs from volta mma on k=0 ",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+}
+
+/// Codes without a type can be of any format of their width.
+#[test]
+fn formats_are_found_where_files_cannot_say_them() {
+    let folder = Folder::new();
+    // 3 * 5 in E2M3 and much else in other formats.
+    folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![0x14]));
+    folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![0x1a]));
+    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[15.0])));
+    let report = folder
+        .tcverify("identify --json - a.npy b.npy d.npy")
+        .expect(0)
+        .json();
+    let fits = report["fits"].as_array().unwrap();
+    assert!(!fits.is_empty());
+    for fit in fits {
+        let pair = [&fit["arithmetic"]["a"], &fit["arithmetic"]["b"]];
+        assert_eq!(pair, ["e2m3", "e2m3"], "{fit}");
+    }
+    assert_eq!(report["schema"], "tcverify.identification/1");
+}
+
+#[test]
+fn a_result_of_no_model_exits_with_1() {
+    let folder = folder();
+    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.5])));
+    let run = folder.tcverify("identify a.npy b.npy d.npy").expect(1);
+    assert!(run.stdout.starts_with("NONE  of "), "{}", run.stdout);
+    assert_eq!(
+        folder
+            .tcverify("identify --quiet a.npy b.npy d.npy")
+            .expect(1)
+            .stdout,
+        ""
+    );
+}
+
+#[test]
+fn results_rounded_to_fewer_bits() {
+    let folder = folder();
+    folder.save("d.npy", &Npy::new("<V2", &[1, 1], vec![0xe0, 0x40]));
+    let text = folder
+        .tcverify("identify a.npy b.npy d.npy")
+        .expect(0)
+        .stdout;
+    assert!(
+        text.contains("fp16*fp16 -> fp32, rounded to bf16"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_sample_can_be_all() {
+    let text = folder()
+        .tcverify("identify --quick a.npy b.npy d.npy")
+        .expect(0)
+        .stdout;
+    assert!(text.contains("give all 1 elements of D"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let folder = folder();
+    let refuses = |arguments: &str, words: &[&str]| {
+        folder
+            .tcverify(&format!("identify {arguments}"))
+            .refuses(words);
+    };
+    refuses(
+        "--dtype e4m3 a.npy b.npy d.npy",
+        &["a.npy", "formats asked for", "fp16"],
+    );
+    refuses("a.npy b.npy a.npy", &["a.npy", "1x2", "1x1"]);
+    refuses("a.npy a.npy d.npy", &["inner dimensions differ"]);
+    refuses("missing.npy b.npy d.npy", &["missing.npy"]);
+    folder.save(
+        "d8.npy",
+        &Npy::new("<f8", &[1, 1], 7.3f64.to_le_bytes().to_vec()),
+    );
+    refuses("a.npy b.npy d8.npy", &["no model of the catalogue"]);
+}
+
+#[test]
+fn operands_may_be_generated() {
+    let folder = Folder::new();
+    let product = "generate:1:normal:40x64 generate:1:normal:64x40";
+    folder
+        .tcverify(&format!(
+            "replay --arch a100 --dtype bf16 {product} -o d.npy"
+        ))
+        .expect(0);
+    let run = folder
+        .tcverify(&format!("identify --dtype bf16 --json - {product} d.npy"))
+        .expect(0);
+    let report = run.json();
+    assert_eq!(report["fits"].as_array().unwrap().len(), 1);
+    assert_eq!(report["fits"][0]["names"][1]["architecture"], "ada");
+    folder
+        .tcverify(&format!("identify {product} d.npy"))
+        .refuses(&["generate:1:normal:40x64", "--dtype"]);
+}

@@ -1,0 +1,5 @@
+//! `tcverify identify`: results find their makers, made-up ones find none.
+
+mod files;
+mod schedules;
+mod separations;

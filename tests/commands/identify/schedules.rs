@@ -1,0 +1,137 @@
+//! Schedules: a kernel's result finds its kernel, and another one's does not.
+
+use serde_json::Value;
+
+use crate::support::{Folder, Npy, floats};
+
+fn made(arch: &str, product: &str, operands: &str) -> Folder {
+    let folder = Folder::new();
+    folder
+        .tcverify(&format!(
+            "replay --arch {arch} {product} {operands} -o d.npy"
+        ))
+        .expect(0);
+    folder
+}
+
+fn fits(folder: &Folder, arguments: &str) -> Vec<Value> {
+    let run = folder.tcverify(&format!("identify --json - {arguments} d.npy"));
+    let report = run.expect(0).json();
+    report["fits"].as_array().unwrap().clone()
+}
+
+/// Every fit is checked in full; the options that it names are ones that `check` confirms.
+#[test]
+fn kernels_are_found() {
+    let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
+    let odd = "generate:5:normal:17x610 generate:5:normal:610x24";
+    let e4m3 = "generate:5:normal:17x1024 generate:5:normal:1024x24";
+    for (arch, dtype, schedule, operands) in [
+        ("ampere", "bf16", "cublas-workspace --split-k 5", operands),
+        (
+            "ampere",
+            "bf16",
+            "cublas-splitk-serial --split-k 4",
+            operands,
+        ),
+        ("ampere", "fp16", "cublas-sliced", operands),
+        (
+            "hopper",
+            "bf16",
+            "cutlass-splitk-parallel --split-k 4 --tile-k 64",
+            operands,
+        ),
+        ("ampere", "bf16", "triton-kwidth8", operands),
+        ("ampere", "bf16", "cutlass-sm80 --tile-k 64", odd),
+        ("ampere", "bf16", "cute-sm80 --tile-k 64", odd),
+        ("ampere", "tf32", "cutlass-3xtf32-staged", operands),
+        ("hopper", "e4m3", "cutlass-fp8-promote", e4m3),
+    ] {
+        // Rounded to BF16, a short product hides how it was added up.
+        let d = if schedule.starts_with("cublas-") && !schedule.starts_with("cublas-sliced") {
+            "bf16"
+        } else {
+            "fp32"
+        };
+        let product = format!("--dtype {dtype} --d-dtype {d} --schedule {schedule}");
+        let folder = made(arch, &product, operands);
+        let fits = fits(&folder, &format!("--dtype {dtype} {operands}"));
+        let name = schedule.split(' ').next().unwrap();
+        let found = fits.iter().find(|fit| {
+            let names = fit["names"].as_array().unwrap();
+            fit["schedule"]["name"] == name && names.iter().any(|n| n["architecture"] == arch)
+        });
+        let found = found.unwrap_or_else(|| panic!("{schedule}: {fits:#?}"));
+        assert_eq!(found["in_full"], true);
+        for fit in &fits {
+            let command = fit["names"][0]["command"].as_str().unwrap();
+            let command = command.strip_prefix("tcverify ").unwrap();
+            folder.tcverify(&format!("{command} --quiet")).expect(0);
+        }
+    }
+}
+
+/// Two schedules that compute the same on this K are one candidate.
+#[test]
+fn equal_walks_are_one_candidate() {
+    let operands = "generate:5:normal:17x256 generate:5:normal:256x24";
+    let product = "--dtype e4m3 --schedule cutlass-fp8-promote";
+    let folder = made("hopper", product, operands);
+    let fits = fits(&folder, &format!("--dtype e4m3 {operands}"));
+    let hopper = |fit: &&Value| fit["names"][0]["architecture"] == "hopper";
+    let named: Vec<_> = fits
+        .iter()
+        .filter(hopper)
+        .map(|fit| &fit["schedule"]["name"])
+        .collect();
+    // A workspace in f32 with slices of 128 does the same additions. In place, the sum starts from the
+    // first slice instead of +0, and a slice without k may add one: no D but one of zeros shows that.
+    assert_eq!(named[0], "cutlass-fp8-promote");
+    assert!(named.len() <= 3, "{named:?}");
+    assert!(!named.iter().any(|name| **name == "cutlass-splitk-parallel"));
+}
+
+#[test]
+fn scales_in_f32_are_a_kernels() {
+    let folder = Folder::new();
+    let operands = "generate:5:normal:9x512 generate:5:normal:512x160";
+    for (name, shape) in [("sa.npy", [9, 4]), ("sb.npy", [4, 2])] {
+        let numbers = (0..shape[0] * shape[1]).map(|i| 0.25 + i as f32 / 7.0);
+        let numbers: Vec<f32> = numbers.collect();
+        folder.save(name, &Npy::new("<f4", &shape, floats(&numbers)));
+    }
+    let files = "--scale-a sa.npy --scale-b sb.npy";
+    let product = "--dtype e4m3 --d-dtype bf16 --schedule deepgemm-sm90";
+    folder
+        .tcverify(&format!(
+            "replay --arch hopper {product} {files} {operands} -o d.npy"
+        ))
+        .expect(0);
+    let fits = fits(&folder, &format!("--dtype e4m3 {files} {operands}"));
+    assert!(
+        fits.iter()
+            .any(|fit| fit["schedule"]["name"] == "deepgemm-sm90"),
+        "{fits:#?}"
+    );
+}
+
+#[test]
+fn the_search_can_be_forbidden_and_bounded() {
+    let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
+    let product = "--dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 5";
+    let folder = made("ampere", product, operands);
+    let plain = folder
+        .tcverify(&format!(
+            "identify --schedules never --json - --dtype bf16 {operands} d.npy"
+        ))
+        .expect(1)
+        .json();
+    assert_eq!(plain["schedules"], Value::Null);
+    // One million multiply-adds are 390 candidates of 4 elements.
+    let bounded = folder.tcverify(&format!(
+        "identify --budget 1 --json - --dtype bf16 {operands} d.npy"
+    ));
+    let bounded: Value = serde_json::from_str(&bounded.stdout).unwrap();
+    assert_eq!(bounded["schedules"]["tested"], 390);
+    assert!(bounded["schedules"]["untested"].as_u64().unwrap() > 100);
+}

@@ -1,0 +1,27 @@
+//! What the program says and does, and the files that it reads and writes.
+//!
+//! Tests of this program run side by side in one process: a limit, a signal, a working directory or
+//! a variable of the environment is given to a child, never to the process.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod batch;
+mod capture;
+mod causes;
+mod cli;
+mod commit;
+mod containers;
+mod determinism;
+mod docs;
+mod explain;
+mod exports;
+#[cfg(unix)]
+mod faults;
+mod hostile;
+mod html;
+mod identify;
+mod npy;
+mod probes;
+mod schedules;
+mod tutorial;

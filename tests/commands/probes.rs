@@ -1,0 +1,277 @@
+//! `probe`, `infer` and `features` as a person meets them.
+
+use std::fs;
+
+use serde_json::Value;
+use tcverify::emu::{Architecture, Catalogue};
+use tcverify::num::Format;
+
+use crate::support::{Folder, Npy};
+
+/// Probes and the answers of a model, made by the commands themselves.
+fn answered(folder: &Folder, formats: &str, model: &str) {
+    folder
+        .tcverify(&format!("probe {formats} -o probes --quiet"))
+        .expect(0);
+    let operands = "--c probes/c.npy probes/a.npy probes/b.npy";
+    folder
+        .tcverify(&format!(
+            "replay {model} {formats} {operands} -o d.npy --quiet"
+        ))
+        .expect(0);
+}
+
+#[test]
+fn from_probes_to_a_model_that_runs() {
+    let folder = Folder::new();
+    answered(
+        &folder,
+        "--dtype e4m3 --dtype-b e5m2 --acc f32",
+        "--arch ada",
+    );
+    let run = folder
+        .tcverify("infer probes d.npy --name mine -o mine.json --json found.json")
+        .expect(0);
+    assert!(
+        run.stdout.starts_with("EXPLAINED  one model gives all "),
+        "{run:#?}"
+    );
+    assert!(
+        run.stdout.contains("every answer the same:    ada mma"),
+        "{run:#?}"
+    );
+    assert!(run.stdout.contains("NOT DETERMINED"), "{run:#?}");
+    assert_eq!(
+        folder.names(),
+        ["d.npy", "found.json", "mine.json", "probes"]
+    );
+
+    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let mine = Architecture::from_json(&text).unwrap();
+    let operands = [Format::E4m3, Format::E5m2];
+    let ada = Catalogue::builtin().find("ada").unwrap();
+    let (ours, theirs) = (
+        mine.select(None, operands, None).unwrap(),
+        ada.select(None, operands, Some(Format::Fp32)).unwrap(),
+    );
+    assert_eq!(mine.name, "mine");
+    let constants = ours
+        .arithmetic
+        .constants()
+        .into_iter()
+        .zip(theirs.arithmetic.constants());
+    for (ours, theirs) in constants.filter(|(c, _)| c.name != "zero_exponent") {
+        assert_eq!(ours, theirs);
+    }
+    let known = mine.known_by(ours.rule, "fraction_bits").unwrap();
+    assert!(
+        known
+            .note
+            .as_ref()
+            .unwrap()
+            .contains("12 contradicts case "),
+        "{known:?}"
+    );
+    let found: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    assert_eq!(found["schema"], "tcverify.inference/1");
+    assert_eq!(found["arithmetic"]["step"]["fraction_bits"], 13);
+}
+
+#[test]
+fn the_same_bytes_each_time_and_whole() {
+    let folder = Folder::new();
+    folder.tcverify("probe --dtype fp16 -o one").expect(0);
+    fs::create_dir(folder.path("two")).unwrap();
+    folder.tcverify("probe --dtype fp16 -o two").expect(0);
+    for name in ["a.npy", "b.npy", "c.npy", "manifest.json"] {
+        let [one, two] = ["one", "two"].map(|dir| folder.read(&format!("{dir}/{name}")));
+        assert_eq!(one, two, "{name}");
+    }
+    assert_eq!(folder.names(), ["one", "two"]);
+    let manifest: Value = serde_json::from_slice(&folder.read("one/manifest.json")).unwrap();
+    assert_eq!(manifest["schema"], "tcverify.probes/1");
+    let cases = manifest["cases"].as_array().unwrap();
+    assert!((500..10_000).contains(&cases.len()));
+    for (index, case) in cases.iter().enumerate() {
+        assert_eq!(case["index"], index);
+        for key in ["family", "purpose", "tells"] {
+            assert!(!case[key].as_str().unwrap().is_empty(), "{case}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("full")).unwrap();
+    folder.write("full/mine", "mine");
+    folder.write("file", "mine");
+    folder
+        .tcverify("probe --dtype fp16 -o full")
+        .refuses(&["full: is not empty"]);
+    folder
+        .tcverify("probe --dtype fp16 -o file")
+        .refuses(&["file: exists"]);
+    folder
+        .tcverify("probe --dtype fp16 -o no/such")
+        .refuses(&["there is no directory no"]);
+    assert_eq!(folder.names(), ["file", "full"]);
+    assert_eq!(folder.read("full/mine"), b"mine");
+}
+
+#[test]
+fn a_wrong_answer_is_shown() {
+    let folder = Folder::new();
+    answered(&folder, "--dtype bf16", "--arch a100");
+    let mut d = folder.read("d.npy");
+    let last = d.len() - 4;
+    d[last] ^= 1;
+    folder.write("d.npy", d);
+    let run = folder
+        .tcverify("infer probes d.npy -o mine.json --json why.json")
+        .expect(1);
+    assert!(run.stdout.starts_with("UNEXPLAINED  "), "{run:#?}");
+    assert!(
+        run.stdout.contains("fused dot-add of 8 products"),
+        "{run:#?}"
+    );
+    assert!(run.stdout.contains("answered"), "{run:#?}");
+    assert_eq!(folder.names(), ["d.npy", "probes", "why.json"]);
+    let why: Value = serde_json::from_slice(&folder.read("why.json")).unwrap();
+    assert_eq!(why["mismatches"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn hostile_directories_are_refused() {
+    let folder = Folder::new();
+    folder
+        .tcverify("infer nowhere d.npy")
+        .refuses(&["nowhere/manifest.json"]);
+    answered(&folder, "--dtype e4m3", "--arch h100");
+    let manifest = folder.read("probes/manifest.json");
+    let text = String::from_utf8(manifest.clone()).unwrap();
+    for (changed, words) in [
+        (
+            text[..text.len() / 2].to_owned(),
+            "not a manifest of probes",
+        ),
+        (text.replace("probes/1", "probes/9"), "schema"),
+        (
+            text.replace("\"k\": 128", "\"k\": 1048576"),
+            "lists other cases",
+        ),
+        (
+            text.replacen("\"e4m3\"", "\"e9m9\"", 1),
+            "not a manifest of probes",
+        ),
+        (
+            text.replace("\"accumulator\": \"fp32\"", "\"accumulator\": \"e2m1\""),
+            "no accumulator",
+        ),
+        ("[".repeat(100_000), "not a manifest of probes"),
+        ("{}".to_owned(), "not a manifest of probes"),
+    ] {
+        folder.write("probes/manifest.json", changed);
+        folder
+            .tcverify("infer probes d.npy")
+            .refuses(&["probes/manifest.json", words]);
+    }
+    folder.write("probes/manifest.json", manifest);
+
+    folder.save("short.npy", &Npy::new("<f4", &[3, 1, 1], vec![0; 12]));
+    folder
+        .tcverify("infer probes short.npy")
+        .refuses(&["short.npy: is 3x1x1"]);
+    folder
+        .tcverify("infer probes d.npy -o d.npy")
+        .refuses(&["would overwrite"]);
+    folder
+        .tcverify("features --answers probes short.npy")
+        .refuses(&["short.npy"]);
+
+    let mut a = folder.read("probes/a.npy");
+    let last = a.len() - 1;
+    a[last] ^= 1;
+    folder.write("probes/a.npy", a);
+    folder
+        .tcverify("infer probes d.npy")
+        .refuses(&["probes/a.npy", "does not hold the operands"]);
+}
+
+#[test]
+fn a_table_of_models_and_of_answers() {
+    let folder = Folder::new();
+    let run = folder
+        .tcverify("features --arch v100 --arch t4 --dtype fp16")
+        .expect(0);
+    assert!(run.stdout.contains("volta mma"), "{run:#?}");
+    assert!(
+        run.stdout.contains("fraction bits of alignment"),
+        "{run:#?}"
+    );
+    answered(&folder, "--dtype e4m3", "--arch h100");
+    let run = folder
+        .tcverify("features --answers probes d.npy --arch h100 --json")
+        .expect(0);
+    let json = run.json();
+    assert_eq!(json["schema"], "tcverify.features/1");
+    assert_eq!(
+        json["machines"][0]["features"],
+        json["machines"][1]["features"]
+    );
+    assert_eq!(json["machines"][0]["features"]["alignment_bits"], "13");
+    folder
+        .tcverify("features --answers probes d.npy --dtype fp16")
+        .refuses(&["other formats were asked for"]);
+    folder
+        .tcverify("features --dtype fp16")
+        .refuses(&["--arch"]);
+    let run = folder
+        .tcverify("features --arch v100 --dtype bf16")
+        .expect(2);
+    run.mentions(&["volta does not multiply bf16"]);
+}
+
+/// From probes to a verdict: what was inferred judges a product.
+#[test]
+fn an_inferred_model_judges_at_once() {
+    let folder = Folder::new();
+    let run = |arguments: &str| folder.tcverify(arguments);
+    run("probe --dtype bf16 -o probes").expect(0);
+    let operands = "--c probes/c.npy probes/a.npy probes/b.npy";
+    run(&format!(
+        "replay --arch a100 --dtype bf16 {operands} -o d.npy"
+    ))
+    .expect(0);
+    run("infer probes d.npy -o mine.json --name mine").expect(0);
+    let product = "generate:3:wide:20x64 generate:3:wide:64x20";
+    run(&format!(
+        "replay --arch a100 --dtype bf16 {product} -o p.npy"
+    ))
+    .expect(0);
+    let check = |model: &str| {
+        let check = run(&format!(
+            "check {model} --dtype bf16 --json - {product} p.npy"
+        ));
+        (check.code, check.json())
+    };
+    let (code, report) = check("--model mine.json");
+    assert_eq!(
+        (code, &report["model"]["architecture"]),
+        (Some(0), &"mine".into())
+    );
+    assert_eq!(check("--arch hopper").0, Some(1));
+
+    folder.write("broken.json", "{}");
+    run(&format!(
+        "check --model broken.json --dtype bf16 {product} p.npy"
+    ))
+    .refuses(&["broken.json", "is not a usable architecture file", "schema"]);
+    run(&format!(
+        "check --model none.json --dtype bf16 {product} p.npy"
+    ))
+    .refuses(&["none.json"]);
+    run(&format!("check --dtype bf16 {product} p.npy"))
+        .expect(2)
+        .mentions(&["--arch"]);
+}

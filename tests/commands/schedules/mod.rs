@@ -1,0 +1,4 @@
+//! Schedules as a person meets them: what is replayed is confirmed, and what cannot be is refused.
+
+mod commands;
+mod refusals;
