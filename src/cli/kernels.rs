@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
@@ -12,8 +12,8 @@ use super::{Ending, show};
 use crate::emu::Catalogue;
 use crate::io::{Output, printable, same_file};
 use crate::kernel::{
-    self, Capability, FAMILIES, Family, How, KernelReading, KernelTable, Options, Partition, Plan,
-    Said, Scheme, Settings, Shape, TableQuery, citation,
+    self, Capability, FAMILIES, Family, How, KernelError, KernelReading, KernelTable, Options,
+    Partition, Plan, Said, Scheme, Settings, Shape, TableQuery, citation,
 };
 use crate::num::Format;
 
@@ -320,7 +320,7 @@ impl PlanArgs {
         let Some(shape) = self.shape.or(reading.product) else {
             bail!("the text does not say which product it is about; give --shape MxNxK");
         };
-        let plan = reading.plan(&shape, &options)?;
+        let plan = reading.plan(&shape, &options).map_err(in_options)?;
         if let Some(path) = &self.schedule {
             let schedule = plan.schedule()?;
             if let Some(table) = self
@@ -390,6 +390,16 @@ impl List {
             )
         })?;
         Ok(Ending::Done)
+    }
+}
+
+/// An error about the request, in options.
+fn in_options(error: KernelError) -> anyhow::Error {
+    match error {
+        KernelError::Missing { what, why, ask } => anyhow!(
+            "{what} is not in the text, and the order of the sums depends on it: {why}; give --{ask}"
+        ),
+        error => error.into(),
     }
 }
 
