@@ -59,6 +59,7 @@ pub mod identify;
 pub mod inspect;
 pub mod interop;
 pub mod io;
+pub mod kernel;
 pub mod memory;
 pub mod num;
 pub mod probe;

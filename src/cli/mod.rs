@@ -15,6 +15,7 @@ mod generate;
 mod identify;
 mod infer;
 mod inspect;
+mod kernels;
 mod man;
 mod probe;
 mod progress;
@@ -75,6 +76,7 @@ enum Command {
     Commit(commit::Commit),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
+    Kernels(kernels::Kernels),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -124,6 +126,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Commit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
+        Command::Kernels(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),
