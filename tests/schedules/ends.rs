@@ -76,7 +76,7 @@ fn a_slice_without_k_adds_its_zero() {
     // The second slice has k of its own, whose sum is no zero in f32.
     assert_eq!(single("cutlass-splitk-serial", 2, a, b, 64), 0x8000);
     assert_eq!(single("cutlass-splitk-serial", 3, a, b, 64), 0);
-    // What a workspace keeps in FP16 is -0 as well, but the sum starts from +0.
+    // What a workspace keeps in FP16 is -0 as well, but C counts as +0.
     assert_eq!(single("cublas-workspace", 1, a, b, 1), 0);
     assert_eq!(single("cutlass-splitk-parallel", 1, a, b, 1), 0x8000);
     assert_eq!(single("cutlass-splitk-parallel", 9, a, b, 1), 0x8000);

@@ -16,4 +16,7 @@ mod recipes;
 mod refusals;
 mod separations;
 mod straight;
+mod straight_cublas;
+mod traversals;
 mod wrong;
+mod wrong_cublas;

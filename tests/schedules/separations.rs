@@ -12,11 +12,9 @@ use crate::product::{Product, Unit, Wish, shape};
 use crate::straight::{NAMES, Open};
 
 /// Pairs that no operands can tell apart.
-const ALIKE: [[&str; 2]; 2] = [
-    // One walk: whole tiles of 64 in order, what is behind K is zeros, one epilogue.
+const ALIKE: [[&str; 2]; 1] = [
+    // One traversal: whole tiles of 64 in order, what is behind K is zeros, one epilogue.
     ["batch-invariant", "cutlass-sm90"],
-    // cuBLAS's INPLACE is what CUTLASS's serial split-K does; the presets differ in their sources.
-    ["cutlass-splitk-serial", "cublas-splitk-serial"],
 ];
 
 const OPEN: Open = Open {
