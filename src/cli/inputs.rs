@@ -240,7 +240,12 @@ impl<'a> Operands<'a> {
 
     pub fn problem(&self) -> Result<Problem<'_>> {
         let args = self.args;
-        let problem = Problem::new(
+        // A schedule says what D is without products, or that it cannot be.
+        let new = match self.schedule.spec().without_products {
+            None => Problem::new,
+            Some(_) => Problem::with_any_k,
+        };
+        let problem = new(
             self.a.planes(args.transpose_a),
             self.b.planes(args.transpose_b),
             self.c.as_ref().map(|c| c.planes(false)),

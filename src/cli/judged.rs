@@ -81,9 +81,11 @@ impl Judge {
                 Verdict::Different
             },
             model: Model::of(setup.choice),
-            schedule: replay
-                .kernel
-                .map(|kernel| Scheduled::of(&schedule.schedule, &schedule.given, kernel.values)),
+            schedule: replay.kernel.map(|kernel| {
+                let span = replay.arithmetic.step.span();
+                Scheduled::of(&schedule.schedule, &schedule.given, kernel.values)
+                    .omitting(kernel.omitted(replay.problem.k, span))
+            }),
             product: setup.operands.product()?,
             commitment: None,
             inputs,

@@ -8,6 +8,7 @@ mod support;
 
 mod commands;
 mod ends;
+mod kernel_commands;
 mod kernel_vectors;
 mod operands;
 mod own;

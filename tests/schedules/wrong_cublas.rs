@@ -83,18 +83,6 @@ fn nvjet_kernels() {
     differs("cublas-nvjet-fp8", E4m3, "no promotion", |dot, _| {
         finished(dot, zeros_at_the_end(dot, 0, dot.a.len(), 128))
     });
-    differs(
-        "cublas-nvjet-fp8-splitk",
-        E4m3,
-        "promotion over all of K",
-        |dot, _| {
-            let blocks = (0..dot.a.len()).step_by(128);
-            let sums: Vec<u32> = blocks
-                .map(|begin| zeros_at_the_end(dot, begin, (begin + 128).min(dot.a.len()), 128))
-                .collect();
-            finished(dot, pairwise(&sums))
-        },
-    );
 }
 
 #[test]
