@@ -41,6 +41,8 @@ pub struct Arrays {
     transpose: [bool; 2],
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
+    /// Whether the schedule says what D is without products.
+    any_k: bool,
 }
 
 impl Array {
@@ -247,6 +249,7 @@ impl Arrays {
             bias,
             c,
             transpose: [operands.transpose_a, operands.transpose_b],
+            any_k: schedule.spec().without_products.is_some(),
             block: (!schedule.takes_scales())
                 .then(|| arithmetic.scale.map(|scale| scale.block))
                 .flatten(),
@@ -273,7 +276,11 @@ impl Arrays {
     /// If they do not multiply.
     pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
-        let problem = Problem::new(
+        let new = match self.any_k {
+            false => Problem::new,
+            true => Problem::with_any_k,
+        };
+        let problem = new(
             self.a.planes(transpose_a),
             self.b.planes(transpose_b),
             self.c.as_ref().map(|c| c.planes(false)),

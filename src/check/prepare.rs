@@ -233,8 +233,10 @@ impl Prepared {
         let Scheduling {
             schedule, given, ..
         } = &self.scheduling;
-        self.scheduled
-            .then(|| Scheduled::of(schedule, given, &self.values))
+        let kernel = self.kernel()?;
+        let span = self.model.arithmetic.step.span();
+        let omitted = kernel.omitted(self.problem().k, span);
+        Some(Scheduled::of(schedule, given, &self.values).omitting(omitted))
     }
 
     /// What a report says of the arrays; hashes them.

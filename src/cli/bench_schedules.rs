@@ -12,13 +12,16 @@ use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
 /// Architecture, operands and schedule; slices where the schedule leaves them open.
-const CASES: [(&str, Format, &str, Option<usize>); 9] = [
+const CASES: [(&str, Format, &str, Option<usize>); 12] = [
     ("hopper", Format::Bf16, "cutlass-sm90", None),
     ("hopper", Format::Bf16, "cublas-workspace", Some(4)),
     ("hopper", Format::Bf16, "cublas-splitk-serial", Some(4)),
     ("hopper", Format::E4m3, "cutlass-fp8-promote", None),
     ("hopper", Format::E4m3, "deepgemm-sm90", None),
     ("hopper", Format::E4m3, "torch-scaled-mm-rowwise", None),
+    ("hopper", Format::E4m3, "cublas-nvjet-fp8-splitk", Some(3)),
+    ("ada", Format::E4m3, "cublas-ada-fp8-serial", Some(3)),
+    ("ada", Format::E4m3, "cublas-ada-fp8-pairwise", Some(5)),
     ("ampere", Format::Bf16, "cublas-sliced", None),
     ("ampere", Format::Bf16, "triton-kwidth8", None),
     ("ampere", Format::Tf32, "cutlass-3xtf32-staged", None),

@@ -20,6 +20,9 @@ pub struct Scheduled {
     /// digest of this object as canonical JSON.
     pub spec: ScheduleSpec,
     pub sha256: String,
+    /// k whose products are missing from D, as pairs of the first and the one behind the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted_k: Vec<[usize; 2]>,
     pub constants: Vec<ScheduledConstant>,
     /// Citations by the keys used in `constants`.
     pub sources: BTreeMap<String, String>,
@@ -80,6 +83,11 @@ impl Scheduled {
         }
     }
 
+    /// The same where these k are missing from D.
+    pub fn omitting(self, omitted_k: Vec<[usize; 2]>) -> Scheduled {
+        Scheduled { omitted_k, ..self }
+    }
+
     /// A schedule by itself.
     pub fn plainly(schedule: &Schedule) -> Scheduled {
         Scheduled::describe(schedule, &BTreeMap::new())
@@ -119,6 +127,7 @@ impl Scheduled {
             sources: sources
                 .map(|(key, text)| (key.clone(), text.clone()))
                 .collect(),
+            omitted_k: Vec::new(),
             constants,
             factors: None,
         }

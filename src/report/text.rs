@@ -97,6 +97,13 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         &format!("{}: {}", schedule.name, schedule.title),
     )?;
     row(out, "", &schedule.summary)?;
+    for [first, end] in &schedule.omitted_k {
+        let last = end - 1;
+        let text = format!(
+            "{CAUTION}leaves out k {first} to {last}: D is no product of all of A and B{CAUTION:#}"
+        );
+        row(out, "", &text)?;
+    }
     if let Some(factors) = &schedule.factors
         && [&factors.alpha, &factors.beta]
             .iter()

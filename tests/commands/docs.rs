@@ -204,6 +204,7 @@ fn cell(instruction: &Instruction, alternatives: &[&[Format]]) -> String {
         Evidence::Hardware => "H",
         Evidence::Literature => "L",
         Evidence::Inferred => "I",
+        Evidence::Claimed => panic!("the catalogue claims nothing"),
     };
     let has = |rule: &Rule, formats: &[Format]| {
         let has = formats.iter().all(|&f| rule.operands.contains(&[f, f]));

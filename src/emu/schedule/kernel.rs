@@ -104,6 +104,12 @@ impl<'a> Kernel<'a> {
         KTraversal::new(self.spec, k, span, tile).expect("checked beforehand")
     }
 
+    /// The k that the first tile of D leaves out, as ranges: its kernel never adds their products.
+    pub fn omitted(&self, k: usize, span: usize) -> Vec<[usize; 2]> {
+        let omitted = self.traversal(k, span, 0, 0).omitted.into_iter();
+        omitted.map(|k| [k.start, k.end]).collect()
+    }
+
     /// Multiply-adds for one element of D, by the first tile's measure.
     pub fn products(&self, k: usize, span: usize) -> usize {
         self.traversal(k, span, 0, 0).products()

@@ -76,7 +76,7 @@ fn a_slice_without_k_adds_its_zero() {
     // The second slice has k of its own, whose sum is no zero in f32.
     assert_eq!(single("cutlass-splitk-serial", 2, a, b, 64), 0x8000);
     assert_eq!(single("cutlass-splitk-serial", 3, a, b, 64), 0);
-    // What a workspace keeps in FP16 is -0 as well, but the sum starts from +0.
+    // What a workspace keeps in FP16 is -0 as well, but C counts as +0.
     assert_eq!(single("cublas-workspace", 1, a, b, 1), 0);
     assert_eq!(single("cutlass-splitk-parallel", 1, a, b, 1), 0x8000);
     assert_eq!(single("cutlass-splitk-parallel", 9, a, b, 1), 0x8000);
@@ -291,4 +291,51 @@ fn partials_of_an_fp32_result_are_f32() {
         epilogue(dot, sums.into_iter().fold(0, add))
     });
     assert_eq!(kept, own);
+}
+
+/// C that is missing counts as +0 in cuBLAS's epilogue, and not at all in CUTLASS's.
+#[test]
+fn a_missing_c_decides_the_sign_of_zero() {
+    let unit = fp16();
+    let wish = Wish {
+        alpha: 0xbf80_0000,
+        result: Fp16,
+        ..Wish::plain(shape(1, 1, 1), Kind::Normal)
+    };
+    let mut product = draw(&unit, wish);
+    product.a.fill(0);
+    for engine in engines() {
+        assert_eq!(product.replay(&unit, &preset("cublas-sm80"), engine), [0]);
+        assert_eq!(
+            product.replay(&unit, &preset("cutlass-sm80"), engine),
+            [0x8000]
+        );
+    }
+}
+
+/// D of slices that do not reach the end of K is the product without that end.
+#[test]
+fn a_lost_tail_is_missing_from_d() {
+    let unit = Unit::new("hopper", "wgmma", Bf16, Fp32);
+    // 385 = 2 * (64 * 3) + 1.
+    let product = draw(&unit, Wish::plain(shape(3, 4, 385), Kind::Normal));
+    let open = Open {
+        slices: 3,
+        workers: 1,
+    };
+    let lost = closed("cublas-nvjet-lost-tail", open);
+    let meant = closed("cublas-nvjet-splitk", open);
+    let mut cut = draw(&unit, Wish::plain(shape(3, 4, 384), Kind::Normal));
+    cut.a = product
+        .a
+        .chunks(385)
+        .flat_map(|row| &row[..384])
+        .copied()
+        .collect();
+    cut.b = product.b[..384 * 4].to_vec();
+    for engine in engines() {
+        let d = product.replay(&unit, &lost, engine);
+        assert_eq!(d, cut.replay(&unit, &meant, engine));
+        assert_ne!(d, product.replay(&unit, &meant, engine));
+    }
 }

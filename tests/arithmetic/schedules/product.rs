@@ -130,6 +130,7 @@ pub struct Dot<'a> {
     /// By block of k, or one.
     pub scale_a: Vec<u32>,
     pub scale_b: Vec<u32>,
+    pub scale_result: Option<u32>,
     pub result: Format,
     /// Row, column, and D's size: stream-K wants to know.
     pub at: [usize; 2],
@@ -299,6 +300,7 @@ impl Product {
             beta: self.wish.beta,
             scale_a,
             scale_b,
+            scale_result: self.wish.scale_result,
             result: self.wish.result,
             at: [row, column],
             size: [m, n],

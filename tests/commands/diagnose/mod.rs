@@ -1,9 +1,6 @@
 //! Every fault that a diagnosis knows, made here by loops over bytes, is named first; what is nearly it is
 //! not.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod groups;
 mod hostile;
 mod inputs;
@@ -12,7 +9,8 @@ mod single;
 mod whole;
 
 use serde_json::Value;
-use support::{Folder, Npy};
+
+use crate::support::{Folder, Npy};
 
 /// A folder with random operands: `a.npy`, `b.npy` of this format and `c.npy` in FP32.
 pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {

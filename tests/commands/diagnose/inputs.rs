@@ -1,7 +1,7 @@
 //! One bit of an operand was another when the product was computed; rows that moved.
 
+use super::{causes, codes, first, folder, kinds, put, replay, save, says};
 use crate::support::Folder;
-use crate::{causes, codes, first, folder, kinds, put, replay, save, says};
 use serde_json::json;
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";

@@ -1,6 +1,6 @@
 //! All of D is another computation's.
 
-use crate::{causes, codes, first, folder, kinds, put, replay, save, says};
+use super::{causes, codes, first, folder, kinds, put, replay, save, says};
 use serde_json::json;
 
 fn float(code: u64) -> f32 {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{causes, codes, first, folder, kinds, replay, save, word};
+use super::{causes, codes, first, folder, kinds, replay, save, word};
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -110,7 +110,7 @@ fn specials_everywhere() {
     (0..a.len())
         .step_by(7)
         .for_each(|at| a[at] = [0x7c00, 0xfc00, 0x7e00][at % 3]);
-    crate::put(&folder, "a.npy", "a.npy", 2, &a);
+    super::put(&folder, "a.npy", "a.npy", 2, &a);
     replay(&folder, PRODUCT, "d.npy");
     let mut d = codes(&folder, "d.npy", 4);
     d.iter_mut()

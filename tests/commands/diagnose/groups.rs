@@ -1,7 +1,7 @@
 //! Several faults at once.
 
+use super::{causes, codes, first, folder, kinds, replay, save, says, word};
 use crate::support::Folder;
-use crate::{causes, codes, first, folder, kinds, replay, save, says, word};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
 const N: usize = 160;
@@ -120,7 +120,7 @@ fn a_tile_whose_loop_stopped_early() {
             if k < 160 { code } else { 0 }
         };
         let cut: Vec<u64> = whole.iter().enumerate().map(cut).collect();
-        crate::put(
+        super::put(
             &folder,
             &format!("{name}.npy"),
             &format!("{name}2.npy"),

@@ -1,16 +1,13 @@
 //! What a library's words say, on the command line; and products that a GPU computed, replayed from the
 //! configurations that computed them.
 
-#[path = "support/mod.rs"]
-mod support;
-
 use std::path::PathBuf;
 
+use crate::support::case::codes;
+use crate::support::engines::{engines, name};
+use crate::support::{Folder, Run, say};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use support::case::codes;
-use support::engines::{engines, name};
-use support::{Folder, say};
 use tcverify::emu::schedule::{Kernel, Schedule, Values};
 use tcverify::emu::{Catalogue, Engine, Problem, Replay};
 use tcverify::io::Source;
@@ -21,7 +18,7 @@ use tcverify::tensor::Tensor;
 const LOG: &str = "[2025-11-03 19:02:38][cublasLt][1][Trace][cublasLtMatmul] A=0X1 Adesc=[type=R_16BF rows=4096 cols=64 ld=4096] B=0X2 Bdesc=[type=R_16BF rows=4096 cols=32 ld=4096] C=0X3 Cdesc=[type=R_16BF rows=64 cols=32 ld=64] D=0X3 Ddesc=[type=R_16BF rows=64 cols=32 ld=64] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transa=OP_T] algo=[algoId=66 tile=MATMUL_TILE_64x32 stages=MATMUL_STAGES_64xAUTO reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE numSplitsK=3] workSpace=0X4 workSpaceSizeInBytes=24576 beta=0 outOfPlace=0 stream=0X0";
 
 /// `tcverify kernels` with a text that has spaces.
-fn kernels(folder: &Folder, command: &str, text: &str, more: &str) -> support::Run {
+fn kernels(folder: &Folder, command: &str, text: &str, more: &str) -> Run {
     let mut words = folder.command();
     words.args(["kernels", command, text]);
     folder.run(words.args(more.split_whitespace()))

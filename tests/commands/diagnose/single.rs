@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::{codes, folder, put, replay, save};
 use crate::support::Folder;
-use crate::{codes, folder, put, replay, save};
 
 fn found(folder: &Folder, options: &str, at: &str) -> Vec<Value> {
     let run = folder

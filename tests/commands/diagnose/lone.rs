@@ -1,7 +1,7 @@
 //! A lone mismatch in a D of few bits: other orders of adding up come before hardware faults.
 
+use super::{causes, codes, first, folder, kinds, put, replay, save, says};
 use crate::support::Folder;
-use crate::{causes, codes, first, folder, kinds, put, replay, save, says};
 
 const PLAIN: &str = "--arch a100 --dtype bf16 --d-dtype bf16 a.npy b.npy";
 
