@@ -2,7 +2,7 @@
 //! every plan of the catalogue. The awkward operands are in `tests/engines`, which cannot see the
 //! emulation.
 
-use super::{Plan, Platform};
+use super::Platform;
 use crate::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
@@ -23,6 +23,7 @@ const KINDS: [Kind; 4] = [Kind::Near, Kind::Any, Kind::Largest, Kind::Turning];
 
 fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
     match kind {
+        Kind::Near if format.is_integer() => random & format.max_code(),
         Kind::Near => {
             let field = (format.bias() - 1) as u64 - random % 3;
             let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
@@ -33,15 +34,15 @@ fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
             };
             (field << format.fraction_bits() | fraction) << format.ignored_bits() | sign
         }
-        Kind::Any => random >> (64 - (format.max_code() + 1).ilog2()),
+        Kind::Any => random & format.max_code(),
         Kind::Largest => format.max_finite(false),
         Kind::Turning => format.max_finite(second_half),
     }
 }
 
-fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
+fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64) {
     // A rest of rows, of columns in strips of every width, and of k.
-    let (m, n, k) = (6, 70, 2 * plan.span() + 3);
+    let (m, n, k) = (6, 70, 2 * arithmetic.step.span().max(16) + 3);
     let mut random = SplitMix64(seed);
     let mut matrix =
         |format: Format, rows: usize, columns: usize, at_k: fn(usize, usize) -> usize| {
@@ -75,7 +76,7 @@ fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
                 arithmetic.canonical_json()
             );
             if let (Kind::Near, None) = (kind, c) {
-                assert_eq!(fast.handed().exact, 0, "{name} computed it");
+                assert_eq!(fast.exact_share().exact, 0, "{name} computed it");
             }
         }
     }
@@ -91,9 +92,11 @@ fn kernels_are_the_exact_engine() {
             if known.contains(&arithmetic) || arithmetic.scale.is_some() {
                 continue;
             }
-            if let Some(plan) = Plan::of(&arithmetic) {
+            // C and D of different formats: only one step.
+            let long = arithmetic.longest_k().is_none();
+            if long && arithmetic.plan().is_some() {
                 for kind in KINDS {
-                    check(&arithmetic, &plan, kind, known.len() as u64);
+                    check(&arithmetic, kind, known.len() as u64);
                 }
             }
             known.push(arithmetic);
