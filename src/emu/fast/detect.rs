@@ -3,14 +3,16 @@
 use std::sync::OnceLock;
 
 use super::chain::{ChainKernel, ChainPlan};
-use super::group;
+use super::group::{self, FloorKernel, FloorPlan, FloorStep};
+use super::half::{HalfKernel, HalfPlan};
 use super::integers::{IntegerKernel, IntegerPlan};
 use super::pairs::{PairsKernel, PairsPlan};
 use super::platform::Platform;
 use super::selftest::product;
 use super::sums::{DotKernel, SumKernel, SumPlan};
 use super::tile::TileKernel;
-use crate::num::Format;
+use crate::emu::formats::Formats;
+use crate::num::{Format, Rounding};
 
 impl Platform {
     /// The one to use: the fastest that agrees with the portable one on a self-test, or the one
@@ -85,6 +87,21 @@ fn others_pass(platform: Platform, portable: Platform) -> bool {
             agree(formats(format), sum, platform, portable)
                 && agree(formats(format), dot, platform, portable)
         })
+        && [(Format::Bf16, 1), (Format::E4m3fnuz, 2)]
+            .into_iter()
+            .all(|(format, sums)| {
+                let floor = |platform| FloorKernel::new(floor_plan(format, sums), platform);
+                agree(formats(format), floor, platform, portable)
+            })
+        && [Format::Fp16, Format::Fp32].into_iter().all(|accumulator| {
+            let plan = HalfPlan {
+                span: 16,
+                addend: accumulator,
+                accumulator,
+            };
+            let half = |platform| HalfKernel { plan, platform };
+            agree(([Format::Fp16; 2], accumulator), half, platform, portable)
+        })
         && [(Format::Int8, Some(33)), (Format::Uint8, None)]
             .into_iter()
             .all(|(format, clamped)| {
@@ -97,6 +114,29 @@ fn others_pass(platform: Platform, portable: Platform) -> bool {
                     portable,
                 )
             })
+}
+
+/// CDNA 3.
+fn floor_plan(format: Format, sums: usize) -> FloorPlan {
+    let formats = Formats {
+        a: format,
+        b: format,
+        accumulator: Format::Fp32,
+        addend: Format::Fp32,
+        scale: None,
+    };
+    let step = FloorStep {
+        group: 8 * sums,
+        sums,
+        fraction_bits: 24,
+        sum_fraction_bits: 32,
+        addend_window: (sums == 2).then_some(25),
+        zero_exponent: -126,
+        result_fraction_bits: 31,
+        rounding: Rounding::NearestEven,
+        nan: 0x7fff_ffff,
+    };
+    FloorPlan::new(formats, step).expect("the kernel has these constants")
 }
 
 /// Whether a kernel gives the same bits on two platforms, wherever both give any.

@@ -3,10 +3,11 @@
 //!
 //! * [`plan`]: the kernel that a model has, and its constants for one.
 //! * [`driver`]: how a product becomes tiles; [`tile`]: what a kernel offers it.
-//! * [`group`]: fused dot-adds. [`chain`], [`pairs`]: IEEE operations. [`sums`]: exact sums. [`integers`].
+//! * [`group`]: fused dot-adds; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
 //! * [`vector`]: the instructions; [`platform`] chooses among them, [`detect`] after a self-test.
 //! * [`special`]: infinities and NaNs, which most kernels take for zeros.
 
+mod blocks;
 mod chain;
 mod context;
 mod decode;
@@ -14,6 +15,7 @@ mod dense;
 mod detect;
 mod driver;
 mod group;
+mod half;
 mod integers;
 mod pairs;
 mod plan;
@@ -29,8 +31,10 @@ mod vector;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
-pub use group::{DotAdd, GroupPlan};
+pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan};
+pub use half::HalfPlan;
 pub use integers::IntegerPlan;
 pub use pairs::PairsPlan;
 pub use plan::Plan;
@@ -62,6 +66,18 @@ pub fn fill(
     match plan {
         Plan::Group(plan) => {
             let kernel = group::GroupKernel { plan, platform };
+            driver::fill(context, &kernel, first_row, out);
+        }
+        Plan::Floor(plan) => {
+            let kernel = group::FloorKernel::new(plan, platform);
+            driver::fill(context, &kernel, first_row, out);
+        }
+        Plan::Block(plan) => {
+            let kernel = blocks::BlockKernel::new(plan, platform);
+            driver::fill(context, &kernel, first_row, out);
+        }
+        Plan::Half(plan) => {
+            let kernel = half::HalfKernel { plan, platform };
             driver::fill(context, &kernel, first_row, out);
         }
         Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {

@@ -1,7 +1,9 @@
 //! Which vector kernel computes a model, with its constants: plain data, which a step gives.
 
+use super::blocks::BlockPlan;
 use super::chain::ChainPlan;
-use super::group::GroupPlan;
+use super::group::{FloorPlan, GroupPlan};
+use super::half::HalfPlan;
 use super::integers::IntegerPlan;
 use super::pairs::PairsPlan;
 use super::sums::SumPlan;
@@ -11,6 +13,12 @@ use super::sums::SumPlan;
 pub enum Plan {
     /// Fused dot-adds: aligned, truncated, added as integers.
     Group(GroupPlan),
+    /// The same, floored beside C (CDNA 3).
+    Floor(FloorPlan),
+    /// Block-scaled FP4.
+    Block(BlockPlan),
+    /// FP32 sums cut to FP16 (GPGPU-Sim).
+    Half(HalfPlan),
     /// IEEE fused multiply-adds.
     Chain(ChainPlan),
     /// IEEE sums in pairs, with flushing.

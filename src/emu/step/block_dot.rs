@@ -8,6 +8,7 @@ use super::fused::{Term, align};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
 use super::trace::{Source, TraceObserver};
+use crate::emu::fast::{BlockPlan, BlockStep, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Overflow, Rounding, Target, Unpacked};
 
@@ -201,6 +202,20 @@ impl StepKind for BlockDot {
 
     fn scaling(&self) -> ScaleUse {
         ScaleUse::Given
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let step = BlockStep {
+            group: self.group,
+            part: self.part,
+            fraction_bits: self.fraction_bits,
+            alignment: self.alignment,
+            zero_exponent: self.zero_exponent,
+            precision: self.precision,
+            rounding: self.rounding,
+            nan: self.nan.0,
+        };
+        BlockPlan::new(formats, step).map(Plan::Block)
     }
 }
 

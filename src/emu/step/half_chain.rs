@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
+use crate::emu::fast::{HalfPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
@@ -88,6 +89,10 @@ impl StepKind for HalfChain {
 
     fn takes_other_addends(&self) -> bool {
         true
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        Some(Plan::Half(HalfPlan::new(formats, self.span)))
     }
 }
 

@@ -50,14 +50,7 @@ pub struct Tile<'a> {
 #[inline(always)]
 pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
-    const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
-    let columns = ACROSS * V::LANES;
-    let positions = tile.groups * plan.group;
-    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
-    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
-    assert!(tile.state.len() == ROWS * columns);
-    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
-    assert!(plan.group.is_multiple_of(plan.part));
+    assert_lengths::<V>(tile);
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
     // asserted.
     unsafe {
@@ -83,7 +76,21 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     }
 }
 
-const FP32: u8 = 0;
+/// Panics if a tile is not of the size that its plan and the vectors ask.
+#[inline(always)]
+pub fn assert_lengths<V: Vector>(tile: &Tile) {
+    let plan = tile.plan;
+    const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
+    let columns = ACROSS * V::LANES;
+    let positions = tile.groups * plan.group;
+    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
+    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
+    assert!(tile.state.len() == ROWS * columns);
+    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
+    assert!(plan.group.is_multiple_of(plan.part));
+}
+
+pub const FP32: u8 = 0;
 const MASKED: u8 = 1;
 const SHORT: u8 = 2;
 const HALF: u8 = 3;
@@ -194,7 +201,7 @@ unsafe fn close<V: Vector, const OUTPUT: u8>(c: V::F, new: V::F) -> V::F {
 
 /// The largest exponent of each column's products in a group, for every row, as biased bytes.
 #[inline(always)]
-unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
+pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
@@ -220,7 +227,7 @@ unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
 /// The truncated products of `plan.part` positions from `first` on, added up, for one row and all
 /// columns.
 #[inline(always)]
-unsafe fn products<V: Vector>(
+pub unsafe fn products<V: Vector>(
     tile: &Tile,
     first: usize,
     row: usize,
@@ -347,7 +354,7 @@ unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &GroupPlan, total: V::I, back
 
 /// Loads the accumulators, relative to the shifts. False if one is where the kernel is not exact.
 #[inline(always)]
-unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
     tile: &Tile,
     state: *mut f32,
 ) -> bool {
@@ -426,7 +433,7 @@ unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
 
 /// Stores the accumulators, absolute again.
 #[inline(always)]
-unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+pub unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
     tile: &mut Tile,
     state: *const f32,
 ) {

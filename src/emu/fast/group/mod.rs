@@ -3,7 +3,9 @@
 //! * [`plan`]: which constants it can take, and what it makes of them.
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
 //! * [`kernel`]: the arithmetic; its header explains why it is exact.
+//! * [`floor`]: the same products with the end of CDNA 3.
 
+mod floor;
 mod kernel;
 mod pack;
 mod plan;
@@ -11,6 +13,7 @@ pub mod selftest;
 
 use std::ops::Range;
 
+pub use floor::{FloorKernel, FloorPlan, FloorStep};
 pub use plan::{DotAdd, GroupPlan};
 
 use self::kernel::Tile;
@@ -100,21 +103,33 @@ impl TileKernel for GroupKernel {
         _: &dyn StepFallback,
     ) -> bool {
         let plan = &self.plan;
-        let span = panel.padded() * ROWS;
-        let mut tile = Tile {
-            plan,
-            checked: a.heavy[strip],
-            groups: panel.padded() / plan.group,
-            a: &a.values[strip * span..][..span],
-            fields: &a.fields[strip * span..][..span],
-            row_shifts: &a.shifts[strip * ROWS..][..ROWS],
-            b: &b.values,
-            gaps: &b.gaps,
-            column_shifts: &b.shifts,
-            state,
-        };
+        let mut tile = tile_of(plan, panel, a, strip, b, state);
         a.ranges[strip].suits(b.range, plan, panel.padded())
             && self.platform.vectorized(RunTile(&mut tile))
+    }
+}
+
+/// What the kernel needs of a strip of rows and one of columns.
+fn tile_of<'a>(
+    plan: &'a GroupPlan,
+    panel: &Panel,
+    a: &'a PackedA,
+    strip: usize,
+    b: &'a StripB,
+    state: &'a mut [i32],
+) -> Tile<'a> {
+    let span = panel.padded() * ROWS;
+    Tile {
+        plan,
+        checked: a.heavy[strip],
+        groups: panel.padded() / plan.group,
+        a: &a.values[strip * span..][..span],
+        fields: &a.fields[strip * span..][..span],
+        row_shifts: &a.shifts[strip * ROWS..][..ROWS],
+        b: &b.values,
+        gaps: &b.gaps,
+        column_shifts: &b.shifts,
+        state,
     }
 }
 

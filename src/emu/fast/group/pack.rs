@@ -46,12 +46,14 @@ impl Range {
     ///   least `2^-F` of the common exponent, does too;
     /// * FP32 results neither underflow into subnormals nor reach infinity.
     pub fn suits(self, other: Range, plan: &GroupPlan, k: usize) -> bool {
-        let f = plan.fraction_bits;
+        // FP16 has absolute exponents of at most five bits.
+        plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
+    }
+
+    /// The same of FP32 results that keep `f` bits below the common exponent.
+    pub fn within(self, other: Range, f: i32, k: usize) -> bool {
         if self.low > self.high || other.low > other.high {
             return true; // only zero products
-        }
-        if plan.accumulator == Format::Fp16 {
-            return true; // absolute exponents of at most five bits
         }
         let growth = 2 + (k as i32).ilog2() as i32 + 1;
         127 + self.relative_low + other.relative_low >= 2 * f + 2
@@ -161,9 +163,9 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     let first_special = match format.specials() {
         Specials::Ieee => top << fraction_bits,
         Specials::NanOnly => ones,
-        Specials::None => ones + 1,
-        Specials::Fnuz => unreachable!("no plan has such operands"),
+        Specials::None | Specials::Fnuz => ones + 1,
     };
+    let nan_is_negative_zero = format.specials() == Specials::Fnuz;
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);
     let ignored = format.ignored_bits();
@@ -173,7 +175,8 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(codes) {
         let code = code >> ignored;
         let magnitude = code & ones;
-        let is_special = magnitude >= first_special;
+        let negative_zero = magnitude == 0 && code >> sign_bit != 0;
+        let is_special = magnitude >= first_special || (nan_is_negative_zero && negative_zero);
         special |= is_special;
         let magnitude = if is_special { 0 } else { magnitude };
         let sign = (code >> sign_bit) << 31;

@@ -1,7 +1,7 @@
 //! Which models the kernel can compute, and the constants it needs for one.
 
 use crate::emu::formats::{Formats, Scale};
-use crate::num::{Format, Rounding, Specials};
+use crate::num::{Format, Rounding};
 
 /// How a step's sum becomes the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,7 @@ impl GroupPlan {
         let (a, b) = (formats.a, formats.b);
         // The product of two significands must be exact in an f32, and codes fit 32 bits; packing
         // takes the largest magnitudes for the special ones.
-        let narrow =
-            |format: Format| format.fraction_bits() <= 10 && format.specials() != Specials::Fnuz;
+        let narrow = |format: Format| format.fraction_bits() <= 10;
         let possible = narrow(a)
             && narrow(b)
             && fused.alignment == Rounding::TowardZero

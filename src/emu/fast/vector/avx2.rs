@@ -63,6 +63,21 @@ unsafe impl Vector for Avx2 {
         fn fma(x: __m256, y: __m256, z: __m256) -> __m256 = _mm256_fmadd_ps(x, y, z);
         fn store(to: *mut i32, x: __m256i) = _mm256_storeu_si256(to.cast(), x);
         fn shift_right(x: __m256i, y: __m256i) -> __m256i = _mm256_srav_epi32(x, y);
+        fn multiply_bytes(x: __m256i, y: __m256i) -> __m256i = _mm256_maddubs_epi16(x, y);
+        fn add_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_add_epi16(x, y);
+        fn truncate_d(x: Pair) -> Pair = Pair(
+            _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
+            _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
+        );
+        fn power_of_two(x: __m256i) -> Pair = {
+            let field = _mm256_add_epi32(x, _mm256_set1_epi32(1023));
+            let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(field));
+            let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(field));
+            Pair(
+                _mm256_castsi256_pd(_mm256_slli_epi64::<52>(low)),
+                _mm256_castsi256_pd(_mm256_slli_epi64::<52>(high)),
+            )
+        };
         fn multiply_pairs(x: __m256i, y: __m256i) -> __m256i = _mm256_madd_epi16(x, y);
 
         fn splat_d(x: f64) -> Pair = Pair(_mm256_set1_pd(x), _mm256_set1_pd(x));
@@ -81,13 +96,6 @@ unsafe impl Vector for Avx2 {
             Pair(_mm256_and_pd(x.0, mask), _mm256_and_pd(x.1, mask))
         };
         fn floor_d(x: Pair) -> Pair = Pair(_mm256_floor_pd(x.0), _mm256_floor_pd(x.1));
-        fn equal_d(x: Pair, y: Pair) -> __m256i = {
-            let low = _mm256_castpd_ps(_mm256_cmp_pd::<_CMP_EQ_OQ>(x.0, y.0));
-            let high = _mm256_castpd_ps(_mm256_cmp_pd::<_CMP_EQ_OQ>(x.1, y.1));
-            // The lower halves of all, as they come: 0 1 4 5 2 3 6 7.
-            let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(low, high));
-            _mm256_castpd_si256(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed))
-        };
         fn where_negative_d(x: Pair, y: Pair) -> Pair = {
             let zero = _mm256_setzero_pd();
             Pair(

@@ -60,6 +60,21 @@ unsafe impl Vector for Avx512 {
         fn fma(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_ps(x, y, z);
         fn store(to: *mut i32, x: __m512i) = _mm512_storeu_si512(to.cast(), x);
         fn shift_right(x: __m512i, y: __m512i) -> __m512i = _mm512_srav_epi32(x, y);
+        fn multiply_bytes(x: __m512i, y: __m512i) -> __m512i = _mm512_maddubs_epi16(x, y);
+        fn add_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi16(x, y);
+        fn truncate_d(x: Pair) -> Pair = Pair(
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
+        );
+        fn power_of_two(x: __m512i) -> Pair = {
+            let field = _mm512_add_epi32(x, _mm512_set1_epi32(1023));
+            let low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(field));
+            let high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64::<1>(field));
+            Pair(
+                _mm512_castsi512_pd(_mm512_slli_epi64::<52>(low)),
+                _mm512_castsi512_pd(_mm512_slli_epi64::<52>(high)),
+            )
+        };
         fn multiply_pairs(x: __m512i, y: __m512i) -> __m512i = _mm512_madd_epi16(x, y);
 
         fn splat_d(x: f64) -> Pair = Pair(_mm512_set1_pd(x), _mm512_set1_pd(x));
@@ -83,11 +98,6 @@ unsafe impl Vector for Avx512 {
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.0),
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.1),
         );
-        fn equal_d(x: Pair, y: Pair) -> __m512i = {
-            let low = _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(x.0, y.0);
-            let high = _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(x.1, y.1);
-            _mm512_maskz_set1_epi32(u16::from(low) | u16::from(high) << 8, -1)
-        };
         fn where_negative_d(x: Pair, y: Pair) -> Pair = {
             let zero = _mm512_setzero_pd();
             Pair(

@@ -87,6 +87,11 @@ pub unsafe trait Vector {
     unsafe fn shift_right(x: Self::I, y: Self::I) -> Self::I;
     /// Lanes as pairs of 16-bit integers: the products of both halves, added.
     unsafe fn multiply_pairs(x: Self::I, y: Self::I) -> Self::I;
+    /// Lanes as four bytes, those of `x` unsigned and those of `y` signed: the products of neighbours,
+    /// added to 16-bit halves.
+    unsafe fn multiply_bytes(x: Self::I, y: Self::I) -> Self::I;
+    /// The sums of 16-bit halves.
+    unsafe fn add_halves(x: Self::I, y: Self::I) -> Self::I;
 
     unsafe fn splat_b(x: u32) -> Self::B;
     unsafe fn load_b(from: *const u8) -> Self::B;
@@ -108,8 +113,10 @@ pub unsafe trait Vector {
     unsafe fn and_d(x: Self::D, mask: u64) -> Self::D;
     /// Toward minus infinity to an integer.
     unsafe fn floor_d(x: Self::D) -> Self::D;
-    /// All ones where equal, else zero.
-    unsafe fn equal_d(x: Self::D, y: Self::D) -> Self::I;
+    /// Toward zero to an integer.
+    unsafe fn truncate_d(x: Self::D) -> Self::D;
+    /// 2^x, of lanes from -1022 to 1023.
+    unsafe fn power_of_two(x: Self::I) -> Self::D;
     /// `y` where `x` is below zero, else +0.
     unsafe fn where_negative_d(x: Self::D, y: Self::D) -> Self::D;
     unsafe fn widen(x: Self::F) -> Self::D;

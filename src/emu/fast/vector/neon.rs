@@ -14,6 +14,14 @@ use super::{Vector, operations};
 /// Four lanes.
 pub struct Neon;
 
+#[inline(always)]
+fn lanes(x: int32x4_t) -> [i32; 4] {
+    let mut lanes = [0; 4];
+    // SAFETY: four lanes; NEON is there, or its emulation.
+    unsafe { vst1q_s32(lanes.as_mut_ptr(), x) }
+    lanes
+}
+
 // SAFETY: every aarch64 target with a standard library has NEON, and the emulation
 // needs no feature; pointers are the caller's promise, and these loads and stores need only the
 // alignment of an element.
@@ -100,24 +108,27 @@ unsafe impl Vector for Neon {
         fn fma(x: float32x4_t, y: float32x4_t, z: float32x4_t) -> float32x4_t = vfmaq_f32(z, x, y);
         fn store(to: *mut i32, x: int32x4_t) = vst1q_s32(to, x);
         fn shift_right(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, vnegq_s32(y));
+        fn multiply_bytes(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
+            let (x, y) = (lanes(x), lanes(y));
+            let product = |i: usize| doubles::multiply_bytes(x[i], y[i]);
+            vld1q_s32([product(0), product(1), product(2), product(3)].as_ptr())
+        };
+        fn add_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_s16(vaddq_s16(vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y)));
+        fn power_of_two(x: int32x4_t) -> [f64; 4] = doubles::powers(lanes(x));
         fn multiply_pairs(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let (x, y) = (vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y));
             let low = vmull_s16(vget_low_s16(x), vget_low_s16(y));
             let high = vmull_s16(vget_high_s16(x), vget_high_s16(y));
             vpaddq_s32(low, high)
         };
-        fn equal_d(x: [f64; 4], y: [f64; 4]) -> int32x4_t = vld1q_s32(doubles::equal(x, y).as_ptr());
         fn widen(x: float32x4_t) -> [f64; 4] = {
             let mut lanes = [0.0; 4];
             vst1q_f32(lanes.as_mut_ptr(), x);
             doubles::widen(lanes)
         };
         fn narrow(x: [f64; 4]) -> float32x4_t = vld1q_f32(doubles::narrow(x).as_ptr());
-        fn int_to_d(x: int32x4_t) -> [f64; 4] = {
-            let mut lanes = [0; 4];
-            vst1q_s32(lanes.as_mut_ptr(), x);
-            doubles::from_integers(lanes)
-        };
+        fn int_to_d(x: int32x4_t) -> [f64; 4] = doubles::from_integers(lanes(x));
     }
 }
 

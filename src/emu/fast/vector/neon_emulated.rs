@@ -72,6 +72,7 @@ intrinsics! {
     vmaxq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::max;
     vminq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::min;
     vminq_u32: uint32x4_t, uint32x4_t -> uint32x4_t = u32::min;
+    vaddq_s16: int16x8_t, int16x8_t -> int16x8_t = i16::wrapping_add;
     vmull_s16: int16x4_t, int16x4_t -> int32x4_t = |x, y| i32::from(x) * i32::from(y);
     // SSHL: by the lowest byte, to the right where that is negative.
     vshlq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| match y as i8 {
@@ -165,6 +166,12 @@ pub unsafe fn vfmaq_f32(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float
 pub unsafe fn vreinterpretq_s16_s32(a: int32x4_t) -> int16x8_t {
     Lanes(std::array::from_fn(|i| {
         (a.0[i / 2] >> (16 * (i % 2))) as i16
+    }))
+}
+pub unsafe fn vreinterpretq_s32_s16(a: int16x8_t) -> int32x4_t {
+    Lanes(std::array::from_fn(|i| {
+        let low = u32::from(a.0[2 * i] as u16);
+        (low | u32::from(a.0[2 * i + 1] as u16) << 16) as i32
     }))
 }
 pub unsafe fn vget_low_s16(a: int16x8_t) -> int16x4_t {

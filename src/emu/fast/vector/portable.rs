@@ -155,12 +155,14 @@ unsafe impl Vector for Portable {
             };
             fn store(to: *mut i32, x: [i32; N]) = to.cast::<[i32; N]>().write_unaligned(x);
             fn shift_right(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x >> y);
-            fn multiply_pairs(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| {
+            fn multiply_bytes(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::multiply_bytes);
+        fn add_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::add_halves);
+        fn power_of_two(x: [i32; N]) -> [f64; N] = doubles::powers(x);
+        fn multiply_pairs(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| {
                 let low = i32::from(x as i16) * i32::from(y as i16);
                 low.wrapping_add((x >> 16) * (y >> 16))
             });
-            fn equal_d(x: [f64; N], y: [f64; N]) -> [i32; N] = doubles::equal(x, y);
-            fn widen(x: [f32; N]) -> [f64; N] = doubles::widen(x);
+                fn widen(x: [f32; N]) -> [f64; N] = doubles::widen(x);
             fn narrow(x: [f64; N]) -> [f32; N] = doubles::narrow(x);
             fn int_to_d(x: [i32; N]) -> [f64; N] = doubles::from_integers(x);
         }
