@@ -453,29 +453,9 @@ const OPERANDS: [Format; 17] = [
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
 fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    let names = formats.iter().map(|f| {
-        let aliases: &[&str] = match f {
-            Format::Fp16 => &["f16", "float16", "half"],
-            Format::Bf16 => &["bfloat16"],
-            Format::Fp32 => &["f32", "float32"],
-            Format::Fp64 => &["f64", "float64"],
-            Format::E4m3 => &["float8_e4m3fn", "fp8_e4m3"],
-            Format::E5m2 => &["float8_e5m2", "fp8_e5m2"],
-            Format::E4m3fnuz => &["float8_e4m3fnuz", "fp8_e4m3fnuz"],
-            Format::E5m2fnuz => &["float8_e5m2fnuz", "fp8_e5m2fnuz"],
-            Format::E3m2 => &["float6_e3m2fn", "fp6_e3m2"],
-            Format::E2m3 => &["float6_e2m3fn", "fp6_e2m3"],
-            Format::E2m1 => &["float4_e2m1fn", "fp4_e2m1", "fp4"],
-            Format::Int8 => &["s8", "i8"],
-            Format::Uint8 => &["u8"],
-            Format::Int4 => &["s4", "i4"],
-            Format::Uint4 => &["u4"],
-            Format::Int32 => &["s32", "i32"],
-            Format::Ue8m0 => &["e8m0", "float8_e8m0fnu"],
-            Format::Tf32 | Format::Xf32 | Format::Ue4m3 => &[],
-        };
-        PossibleValue::new(f.name()).aliases(aliases.iter().copied())
-    });
+    let names = formats
+        .iter()
+        .map(|f| PossibleValue::new(f.name()).aliases(f.aliases().iter().copied()));
     PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
 }
 

@@ -1,6 +1,6 @@
 //! How one element of D comes about, step by step, and where a different one may come from.
 //!
-//! Nothing here computes a step: [`Step::run_watched`](crate::emu::step::Step::run_watched) does, and
+//! Nothing here computes a step: [`Step::run_observed`](crate::emu::step::Step::run_observed) does, and
 //! tells what happens while it does.
 
 mod chain;

@@ -56,19 +56,15 @@ enum Element {
 }
 
 fn element(dtype: &str) -> Element {
-    let float = |format: Format| Element::Read(Kind::Float(format), format.bytes());
-    let named = |format: Format| Element::Read(Kind::Named(format), format.bytes());
+    if let Some(format) = Format::from_safetensors(dtype) {
+        let kind = match format {
+            Format::Fp16 | Format::Fp32 | Format::Fp64 => Kind::Float(format),
+            _ => Kind::Named(format),
+        };
+        return Element::Read(kind, format.bytes());
+    }
     let packed = "which share bytes; store one code a byte, in the low bits, as U8";
     match dtype {
-        "F64" => float(Format::Fp64),
-        "F32" => float(Format::Fp32),
-        "F16" => float(Format::Fp16),
-        "BF16" => named(Format::Bf16),
-        "F8_E4M3" => named(Format::E4m3),
-        "F8_E5M2" => named(Format::E5m2),
-        "F8_E4M3FNUZ" => named(Format::E4m3fnuz),
-        "F8_E5M2FNUZ" => named(Format::E5m2fnuz),
-        "F8_E8M0" => named(Format::Ue8m0),
         "I8" | "I16" | "I32" | "I64" | "U8" | "U16" | "U32" | "U64" => {
             let signed = dtype.starts_with('I');
             let bits: usize = dtype[1..].parse().expect("listed above");

@@ -4,19 +4,19 @@ use super::Problem;
 use crate::tensor::Tensor;
 
 /// The operands of some rows of D.
-pub struct Picked {
+pub struct GatheredRows {
     a: Tensor,
     b: Tensor,
     c: Option<Tensor>,
     scales: Option<([Tensor; 2], usize)>,
 }
 
-impl Picked {
+impl GatheredRows {
     /// Copies these rows of A and C, and all of B, of a single matrix.
-    pub fn of(problem: &Problem, rows: &[usize]) -> Picked {
+    pub fn of(problem: &Problem, rows: &[usize]) -> GatheredRows {
         let all: Vec<usize> = (0..problem.k).collect();
         let blocks = |count: usize| (0..count).collect::<Vec<_>>();
-        Picked {
+        GatheredRows {
             a: problem.a.gather(rows),
             b: problem.b.gather(&all),
             c: problem.c.map(|c| c.gather(rows)),

@@ -5,13 +5,13 @@
 use crate::num::Format;
 
 /// What a step tells of its run. Listeners that do nothing cost nothing.
-pub trait Watch {
+pub trait TraceObserver {
     /// What follows belongs to a part of the step. `k` are its products, counted within the step:
     /// a [`Source::Product`] is a position among them.
     fn stage(&mut self, _name: &'static str, _k: impl FnOnce() -> Vec<usize>) {}
 
     /// A term of the sum.
-    fn term(&mut self, _seen: impl FnOnce() -> Seen) {}
+    fn term(&mut self, _term: impl FnOnce() -> TermTrace) {}
 
     /// The largest exponent, and the exponent of the grid that terms are cut to.
     fn aligned(&mut self, _exponent: i32, _grid: i32) {}
@@ -24,7 +24,7 @@ pub trait Watch {
 }
 
 /// Nobody listens.
-impl Watch for () {}
+impl TraceObserver for () {}
 
 /// Where a term comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum Source {
 
 /// A term: `(-1)^negative * magnitude * 2^lsb`, which competes with `exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct TermTrace {
     pub source: Source,
     pub negative: bool,
     pub magnitude: u128,

@@ -19,21 +19,15 @@
 //! kernel says so and the caller asks the exact engine.
 
 use super::pack::ROWS;
-use super::plan::{Output, Plan};
-use super::vector::Vector;
-
-/// Registers across a strip of columns: four of 32-bit lanes are one of bytes.
-const ACROSS: usize = 4;
-
-/// The most columns of a strip (four AVX-512 registers).
-pub const WIDEST: usize = 64;
+use super::plan::{GroupPlan, Output};
+use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
 
 /// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
 pub struct Tile<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a GroupPlan,
     /// Whether sums may leave 32 bits.
     pub checked: bool,
     pub groups: usize,
@@ -56,13 +50,7 @@ pub struct Tile<'a> {
 #[inline(always)]
 pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
-    let columns = ACROSS * V::LANES;
-    let positions = tile.groups * plan.group;
-    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
-    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
-    assert!(tile.state.len() == ROWS * columns);
-    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
-    assert!(plan.group.is_multiple_of(plan.part));
+    assert_lengths::<V>(tile);
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
     // asserted.
     unsafe {
@@ -88,7 +76,21 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     }
 }
 
-const FP32: u8 = 0;
+/// Panics if a tile is not of the size that its plan and the vectors ask.
+#[inline(always)]
+pub fn assert_lengths<V: Vector>(tile: &Tile) {
+    let plan = tile.plan;
+    const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
+    let columns = ACROSS * V::LANES;
+    let positions = tile.groups * plan.group;
+    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
+    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
+    assert!(tile.state.len() == ROWS * columns);
+    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
+    assert!(plan.group.is_multiple_of(plan.part));
+}
+
+pub const FP32: u8 = 0;
 const MASKED: u8 = 1;
 const SHORT: u8 = 2;
 const HALF: u8 = 3;
@@ -101,6 +103,7 @@ struct Aligned<T>(T);
 unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: bool>(
     tile: &mut Tile,
 ) -> bool {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let plan = tile.plan;
         let columns = ACROSS * V::LANES;
@@ -184,6 +187,7 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
 /// C and the sum of two halves.
 #[inline(always)]
 unsafe fn close<V: Vector, const OUTPUT: u8>(c: V::F, new: V::F) -> V::F {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         if !is_half(OUTPUT) {
             return V::add_f(c, new);
@@ -197,7 +201,8 @@ unsafe fn close<V: Vector, const OUTPUT: u8>(c: V::F, new: V::F) -> V::F {
 
 /// The largest exponent of each column's products in a group, for every row, as biased bytes.
 #[inline(always)]
-unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
+pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
         let floor = V::splat_b(tile.plan.floor as u32 * 0x0101_0101);
@@ -222,12 +227,13 @@ unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
 /// The truncated products of `plan.part` positions from `first` on, added up, for one row and all
 /// columns.
 #[inline(always)]
-unsafe fn products<V: Vector>(
+pub unsafe fn products<V: Vector>(
     tile: &Tile,
     first: usize,
     row: usize,
     scale: &[V::F; ACROSS],
 ) -> [V::I; ACROSS] {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
         let mut sum = [V::splat(0); ACROSS];
@@ -258,6 +264,7 @@ unsafe fn position<V: Vector>(
     scale: &[V::F; ACROSS],
     sum: &mut [V::I; ACROSS],
 ) {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let a = V::splat_f(*a);
         for v in 0..ACROSS {
@@ -271,6 +278,7 @@ unsafe fn position<V: Vector>(
 /// The exponent field with which c competes.
 #[inline(always)]
 unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let field = V::and(V::bits(c), V::splat(EXPONENT));
         if !is_half(OUTPUT) {
@@ -293,6 +301,7 @@ const HUGE: i32 = (127 + 64) << 23;
 
 #[inline(always)]
 unsafe fn infinite_to_huge<V: Vector>(c: V::F) -> V::F {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let c = V::min(V::bits(c), V::splat(HUGE));
         // Bits of negative numbers are unsigned numbers above all of the positive ones'.
@@ -302,6 +311,7 @@ unsafe fn infinite_to_huge<V: Vector>(c: V::F) -> V::F {
 
 #[inline(always)]
 unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mut V::I) -> V::I {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let sum = V::add(x, y);
         if CHECKED {
@@ -314,7 +324,8 @@ unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mu
 
 /// `total * back`, rounded as the output asks.
 #[inline(always)]
-unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &Plan, total: V::I, back: V::F) -> V::F {
+unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &GroupPlan, total: V::I, back: V::F) -> V::F {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let float = if matches!(OUTPUT, SHORT | HALF_SHORT) {
             V::to_float(total)
@@ -343,10 +354,11 @@ unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &Plan, total: V::I, back: V::
 
 /// Loads the accumulators, relative to the shifts. False if one is where the kernel is not exact.
 #[inline(always)]
-unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
     tile: &Tile,
     state: *mut f32,
 ) -> bool {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
         let floor = V::splat(tile.plan.floor << 23);
@@ -396,6 +408,7 @@ unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
 /// all but the last bits.
 #[inline(always)]
 unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
         let smallest = V::splat(1 << 23);
@@ -420,10 +433,11 @@ unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
 
 /// Stores the accumulators, absolute again.
 #[inline(always)]
-unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+pub unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
     tile: &mut Tile,
     state: *const f32,
 ) {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
         for (row, &row_shift) in tile.row_shifts.iter().enumerate() {

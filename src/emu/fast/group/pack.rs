@@ -1,15 +1,11 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
 //! element as a float and as a small biased exponent.
 
-use std::ops::Range as Span;
-
-use rayon::prelude::*;
-
-use super::kernel::WIDEST;
-use super::plan::Plan;
-use super::platform::Platform;
+use super::plan::GroupPlan;
+use crate::emu::fast::platform::{Platform, Wide};
+use crate::emu::fast::tile::{Operand, Packed};
+use crate::emu::fast::vector::WIDEST;
 use crate::num::{Format, Specials};
-use crate::tensor::Plane;
 
 /// Rows of A that the kernel takes at a time.
 pub const ROWS: usize = 4;
@@ -49,13 +45,15 @@ impl Range {
     /// * relative exponents of products stay so high above the floor that a nonzero result, at
     ///   least `2^-F` of the common exponent, does too;
     /// * FP32 results neither underflow into subnormals nor reach infinity.
-    pub fn suits(self, other: Range, plan: &Plan, k: usize) -> bool {
-        let f = plan.fraction_bits;
+    pub fn suits(self, other: Range, plan: &GroupPlan, k: usize) -> bool {
+        // FP16 has absolute exponents of at most five bits.
+        plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
+    }
+
+    /// The same of FP32 results that keep `f` bits below the common exponent.
+    pub fn within(self, other: Range, f: i32, k: usize) -> bool {
         if self.low > self.high || other.low > other.high {
             return true; // only zero products
-        }
-        if plan.accumulator == Format::Fp16 {
-            return true; // absolute exponents of at most five bits
         }
         let growth = 2 + (k as i32).ilog2() as i32 + 1;
         127 + self.relative_low + other.relative_low >= 2 * f + 2
@@ -80,14 +78,6 @@ pub struct PackedA {
     pub special: Vec<bool>,
 }
 
-/// A block of columns of B, packed; made once and filled anew for every panel.
-#[derive(Debug)]
-pub struct PackedB {
-    /// Columns of a strip.
-    wide: usize,
-    pub strips: Vec<StripB>,
-}
-
 /// As many columns of B as the kernel takes at a time.
 #[derive(Debug)]
 pub struct StripB {
@@ -100,61 +90,42 @@ pub struct StripB {
     pub special: Vec<bool>,
 }
 
-impl PackedB {
-    /// Room for `columns` columns.
-    pub fn new(columns: usize, wide: usize) -> PackedB {
-        let strip = || StripB {
+impl StripB {
+    /// Room for `wide` columns.
+    pub fn new(wide: usize) -> StripB {
+        StripB {
             values: Vec::new(),
             gaps: Vec::new(),
             shifts: vec![0; wide],
             range: EMPTY,
             special: vec![false; wide],
-        };
-        PackedB {
-            wide,
-            strips: (0..columns.div_ceil(wide)).map(|_| strip()).collect(),
         }
-    }
-
-    /// Packs columns of a plane of B over a panel.
-    pub fn fill(
-        &mut self,
-        platform: Platform,
-        operand: Operand,
-        columns: Span<usize>,
-        panel: &Panel,
-    ) {
-        let wide = self.wide;
-        self.strips
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(i, strip)| {
-                let first = columns.start + i * wide;
-                let count = wide.min(columns.end - first);
-                strip.fill(platform, operand, first, count, panel);
-            });
     }
 }
 
-/// A matrix with its scales, if it has any.
-#[derive(Clone, Copy)]
-pub struct Operand<'a> {
-    pub codes: Plane<'a>,
-    /// And how many k share one.
-    pub scales: Option<(Plane<'a>, usize)>,
+impl Packed for PackedA {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
+}
+
+impl Packed for StripB {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
 }
 
 /// Some consecutive k of a product, in the order in which the kernel takes them.
-pub struct Panel<'a> {
-    pub plan: &'a Plan,
+#[derive(Debug)]
+pub struct Panel {
     pub start: usize,
     pub len: usize,
     /// For every position the k, counted from `start`; at or beyond `len` it is padding.
     order: Vec<usize>,
 }
 
-impl<'a> Panel<'a> {
-    pub fn new(plan: &'a Plan, start: usize, len: usize) -> Panel<'a> {
+impl Panel {
+    pub fn new(plan: &GroupPlan, start: usize, len: usize) -> Panel {
         let span = plan.span();
         let padded = len.next_multiple_of(span);
         let order = match &plan.halves {
@@ -163,12 +134,7 @@ impl<'a> Panel<'a> {
                 .map(|position| position / span * span + order[position % span])
                 .collect(),
         };
-        Panel {
-            plan,
-            start,
-            len,
-            order,
-        }
+        Panel { start, len, order }
     }
 
     /// Positions, zero products included, that fill the last step.
@@ -197,9 +163,9 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     let first_special = match format.specials() {
         Specials::Ieee => top << fraction_bits,
         Specials::NanOnly => ones,
-        Specials::None => ones + 1,
-        Specials::Fnuz => unreachable!("no plan has such operands"),
+        Specials::None | Specials::Fnuz => ones + 1,
     };
+    let nan_is_negative_zero = format.specials() == Specials::Fnuz;
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);
     let ignored = format.ignored_bits();
@@ -209,7 +175,8 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(codes) {
         let code = code >> ignored;
         let magnitude = code & ones;
-        let is_special = magnitude >= first_special;
+        let negative_zero = magnitude == 0 && code >> sign_bit != 0;
+        let is_special = magnitude >= first_special || (nan_is_negative_zero && negative_zero);
         special |= is_special;
         let magnitude = if is_special { 0 } else { magnitude };
         let sign = (code >> sign_bit) << 31;
@@ -224,7 +191,12 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
 /// Moves exponents by scales, of the same number. A NaN makes its element zero; says whether there is
 /// one. Values stay as they are: [`rescale`] moves them once the shift is known.
 #[inline(always)]
-fn move_exponents(plan: &Plan, scales: &[u8], values: &mut [f32], exponents: &mut [i32]) -> bool {
+fn move_exponents(
+    plan: &GroupPlan,
+    scales: &[u8],
+    values: &mut [f32],
+    exponents: &mut [i32],
+) -> bool {
     let Some(scale) = plan.scale else {
         return false;
     };
@@ -243,7 +215,7 @@ fn move_exponents(plan: &Plan, scales: &[u8], values: &mut [f32], exponents: &mu
 
 /// `value * 2^(scale - shift)`. Exact, but where `Range::suits` refuses the whole panel.
 #[inline(always)]
-fn rescale(plan: &Plan, value: f32, scale: u8, shift: i32) -> f32 {
+fn rescale(plan: &GroupPlan, value: f32, scale: u8, shift: i32) -> f32 {
     let format = plan.scale.expect("there are scales").format;
     value * factor((shift - format.unpack(scale.into()).exponent).clamp(-126, 126))
 }
@@ -261,7 +233,7 @@ fn bounds(exponents: &[i32]) -> (i32, i32) {
 
 /// The shift of a row or column whose largest exponent is `high`.
 #[inline(always)]
-fn shift(plan: &Plan, high: i32) -> i32 {
+fn shift(plan: &GroupPlan, high: i32) -> i32 {
     if plan.absolute() || high == EMPTY.high {
         0
     } else {
@@ -289,6 +261,7 @@ fn range((low, high): (i32, i32), shift: i32) -> Range {
 /// Packs rows `first..first + count` of a plane of A.
 pub fn pack_a(
     platform: Platform,
+    plan: &GroupPlan,
     operand: Operand,
     first: usize,
     count: usize,
@@ -321,11 +294,16 @@ pub fn pack_a(
             scales.extend((0..panel.len).map(scale));
         }
         let (strip, lane) = (index / ROWS, index % ROWS);
-        let decoded = platform.decode_row(panel.plan, &codes, &scales, &mut row);
+        let decoded = platform.wide(DecodeRow {
+            plan,
+            codes: &codes,
+            scales: &scales,
+            row: &mut row,
+        });
         packed.shifts[index] = decoded.shift << 23;
         packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
         packed.special[index] = decoded.special;
-        packed.heavy[strip] |= panel.plan.checked && is_heavy(panel, &row);
+        packed.heavy[strip] |= plan.checked && is_heavy(plan, panel, &row);
         let base = strip * padded * ROWS + lane;
         for (position, k) in panel.positions() {
             let at = base + position * ROWS;
@@ -350,38 +328,55 @@ pub struct Decoded {
     special: bool,
 }
 
-/// The body of [`Platform::decode_row`].
-#[inline(always)]
-pub fn decode_row(plan: &Plan, codes: &[u32], scales: &[u8], row: &mut Row) -> Decoded {
-    let mut special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
-    special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
-    let bounds = bounds(&row.exponents);
-    let shift = shift(plan, bounds.1);
-    for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
-        let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
-        let relative = if e == ZERO { 0 } else { relative };
-        *field = relative * 0x0101_0101;
-    }
-    if plan.scale.is_some() {
-        for (value, &scale) in row.values.iter_mut().zip(scales) {
-            *value = rescale(plan, *value, scale, shift);
+/// Takes a row of A apart.
+struct DecodeRow<'a> {
+    plan: &'a GroupPlan,
+    codes: &'a [u32],
+    scales: &'a [u8],
+    row: &'a mut Row,
+}
+
+impl Wide for DecodeRow<'_> {
+    type Output = Decoded;
+
+    #[inline(always)]
+    fn run(self) -> Decoded {
+        let DecodeRow {
+            plan,
+            codes,
+            scales,
+            row,
+        } = self;
+        let mut special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
+        special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
+        let bounds = bounds(&row.exponents);
+        let shift = shift(plan, bounds.1);
+        for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
+            let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
+            let relative = if e == ZERO { 0 } else { relative };
+            *field = relative * 0x0101_0101;
         }
-    } else if shift != 0 {
-        // Exact, but for elements so small that `Range::suits` refuses the whole panel.
-        let factor = factor(shift);
-        row.values.iter_mut().for_each(|value| *value *= factor);
-    }
-    Decoded {
-        shift,
-        range: range(bounds, shift),
-        special,
+        if plan.scale.is_some() {
+            for (value, &scale) in row.values.iter_mut().zip(scales) {
+                *value = rescale(plan, *value, scale, shift);
+            }
+        } else if shift != 0 {
+            // Exact, but for elements so small that `Range::suits` refuses the whole panel.
+            let factor = factor(shift);
+            row.values.iter_mut().for_each(|value| *value *= factor);
+        }
+        Decoded {
+            shift,
+            range: range(bounds, shift),
+            special,
+        }
     }
 }
 
 /// Whether the significands of some group add up to so much that a sum could leave 32 bits.
-fn is_heavy(panel: &Panel, row: &Row) -> bool {
-    let limit = panel.plan.weight_limit();
-    let one = panel.plan.a.fraction_bits() as i32;
+fn is_heavy(plan: &GroupPlan, panel: &Panel, row: &Row) -> bool {
+    let limit = plan.weight_limit();
+    let one = plan.a.fraction_bits() as i32;
     let significand = |&k: &usize| -> f32 {
         match row.values.get(k) {
             // As a fraction of the power of two of its field, back to units of the last bit.
@@ -394,14 +389,16 @@ fn is_heavy(panel: &Panel, row: &Row) -> bool {
     };
     // Integers far below 2^24: the sum is exact.
     let weight = |group: &[usize]| group.iter().map(significand).sum::<f32>();
-    let mut groups = panel.order.chunks(panel.plan.group);
+    let mut groups = panel.order.chunks(plan.group);
     groups.any(|group| weight(group) > limit as f32)
 }
 
 impl StripB {
-    fn fill(
+    /// Packs columns of a plane of B over a panel.
+    pub fn fill(
         &mut self,
         platform: Platform,
+        plan: &GroupPlan,
         operand: Operand,
         first: usize,
         count: usize,
@@ -424,76 +421,102 @@ impl StripB {
                 scales.extend((first..first + count).map(scale));
             }
         }
-        platform.decode_strip(panel, &codes, &scales, count, self);
+        platform.wide(DecodeStrip {
+            plan,
+            panel,
+            codes: &codes,
+            scales: &scales,
+            count,
+            strip: self,
+        });
     }
 }
 
-/// The body of [`Platform::decode_strip`]: `codes`, and `scales` if there are any, are rows of `count`
-/// columns.
-#[inline(always)]
-pub fn decode_strip(panel: &Panel, codes: &[u32], scales: &[u8], count: usize, strip: &mut StripB) {
-    let wide = strip.shifts.len();
-    let mut exponents = vec![ZERO; panel.padded() * wide];
-    let mut low = [EMPTY.low; WIDEST];
-    let mut high = [EMPTY.high; WIDEST];
-    strip.special.fill(false);
-    for (position, k) in panel.positions() {
-        let codes = &codes[k * count..][..count];
-        let values = &mut strip.values[position * wide..][..count];
-        let exponents = &mut exponents[position * wide..][..count];
-        if decode(panel.plan.b, codes, values, exponents) {
-            // Rare, so a look at each is cheap enough.
-            for (special, &code) in strip.special.iter_mut().zip(codes) {
-                let number = panel.plan.b.unpack(code.into());
-                *special |= number.is_nan() || number.is_infinite();
+/// Takes a strip of B apart: `codes`, and `scales` if there are any, are rows of `count` columns.
+struct DecodeStrip<'a> {
+    plan: &'a GroupPlan,
+    panel: &'a Panel,
+    codes: &'a [u32],
+    scales: &'a [u8],
+    count: usize,
+    strip: &'a mut StripB,
+}
+
+impl Wide for DecodeStrip<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let DecodeStrip {
+            plan,
+            panel,
+            codes,
+            scales,
+            count,
+            strip,
+        } = self;
+        let wide = strip.shifts.len();
+        let mut exponents = vec![ZERO; panel.padded() * wide];
+        let mut low = [EMPTY.low; WIDEST];
+        let mut high = [EMPTY.high; WIDEST];
+        strip.special.fill(false);
+        for (position, k) in panel.positions() {
+            let codes = &codes[k * count..][..count];
+            let values = &mut strip.values[position * wide..][..count];
+            let exponents = &mut exponents[position * wide..][..count];
+            if decode(plan.b, codes, values, exponents) {
+                // Rare, so a look at each is cheap enough.
+                for (special, &code) in strip.special.iter_mut().zip(codes) {
+                    let number = plan.b.unpack(code.into());
+                    *special |= number.is_nan() || number.is_infinite();
+                }
+            }
+            if plan.scale.is_some() {
+                let scales = &scales[k * count..][..count];
+                if move_exponents(plan, scales, values, exponents) {
+                    for (special, &code) in strip.special.iter_mut().zip(scales) {
+                        *special |= plan
+                            .scale
+                            .is_some_and(|s| s.format.unpack(code.into()).is_nan());
+                    }
+                }
+            }
+            for ((low, high), &e) in low.iter_mut().zip(&mut high).zip(&*exponents) {
+                *low = (*low).min(if e == ZERO { EMPTY.low } else { e });
+                *high = (*high).max(e);
             }
         }
-        if panel.plan.scale.is_some() {
-            let scales = &scales[k * count..][..count];
-            if move_exponents(panel.plan, scales, values, exponents) {
-                for (special, &code) in strip.special.iter_mut().zip(scales) {
-                    *special |= panel
-                        .plan
-                        .scale
-                        .is_some_and(|s| s.format.unpack(code.into()).is_nan());
+
+        strip.range = EMPTY;
+        let mut shifts = [0; WIDEST];
+        let mut factors = [1f32; WIDEST];
+        for column in 0..count {
+            let shift = shift(plan, high[column]);
+            strip.range = strip.range.join(range((low[column], high[column]), shift));
+            (shifts[column], factors[column]) = (shift, factor(shift));
+        }
+        for (out, shift) in strip.shifts.iter_mut().zip(shifts) {
+            *out = shift << 23;
+        }
+        let rows = strip.gaps.chunks_mut(wide).zip(exponents.chunks(wide));
+        for ((gaps, exponents), values) in rows.zip(strip.values.chunks_mut(wide)) {
+            for ((gap, &e), shift) in gaps.iter_mut().zip(exponents).zip(shifts) {
+                let relative = (TOP - (e.max(ZERO / 2) - shift)).clamp(0, 255);
+                *gap = if e == ZERO { 255 } else { relative } as u8;
+            }
+            if !plan.absolute() && plan.scale.is_none() {
+                for (value, factor) in values.iter_mut().zip(factors) {
+                    *value *= factor;
                 }
             }
         }
-        for ((low, high), &e) in low.iter_mut().zip(&mut high).zip(&*exponents) {
-            *low = (*low).min(if e == ZERO { EMPTY.low } else { e });
-            *high = (*high).max(e);
-        }
-    }
-
-    strip.range = EMPTY;
-    let mut shifts = [0; WIDEST];
-    let mut factors = [1f32; WIDEST];
-    for column in 0..count {
-        let shift = shift(panel.plan, high[column]);
-        strip.range = strip.range.join(range((low[column], high[column]), shift));
-        (shifts[column], factors[column]) = (shift, factor(shift));
-    }
-    for (out, shift) in strip.shifts.iter_mut().zip(shifts) {
-        *out = shift << 23;
-    }
-    let rows = strip.gaps.chunks_mut(wide).zip(exponents.chunks(wide));
-    for ((gaps, exponents), values) in rows.zip(strip.values.chunks_mut(wide)) {
-        for ((gap, &e), shift) in gaps.iter_mut().zip(exponents).zip(shifts) {
-            let relative = (TOP - (e.max(ZERO / 2) - shift)).clamp(0, 255);
-            *gap = if e == ZERO { 255 } else { relative } as u8;
-        }
-        if !panel.plan.absolute() && panel.plan.scale.is_none() {
-            for (value, factor) in values.iter_mut().zip(factors) {
-                *value *= factor;
-            }
-        }
-    }
-    if panel.plan.scale.is_some() {
-        for (position, k) in panel.positions() {
-            let scales = &scales[k * count..][..count];
-            let values = &mut strip.values[position * wide..][..count];
-            for ((value, &scale), &shift) in values.iter_mut().zip(scales).zip(&shifts) {
-                *value = rescale(panel.plan, *value, scale, shift);
+        if plan.scale.is_some() {
+            for (position, k) in panel.positions() {
+                let scales = &scales[k * count..][..count];
+                let values = &mut strip.values[position * wide..][..count];
+                for ((value, &scale), &shift) in values.iter_mut().zip(scales).zip(&shifts) {
+                    *value = rescale(plan, *value, scale, shift);
+                }
             }
         }
     }
