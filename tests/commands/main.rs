@@ -24,4 +24,3 @@ mod identify;
 mod npy;
 mod probes;
 mod schedules;
-mod tutorial;
