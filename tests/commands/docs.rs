@@ -97,6 +97,35 @@ fn the_page_of_requests_has_every_field() {
     assert_eq!(named, Fields::NAMES);
 }
 
+#[test]
+fn the_example_of_requests_compiles() {
+    // It is the body of this function, which nobody calls: its files are not there.
+    #[allow(dead_code)]
+    fn example() -> Result<(), Box<dyn std::error::Error>> {
+        use tcverify::check::Check;
+        use tcverify::num::Format;
+        use tcverify::report::{Exporter, Text};
+
+        let files = ["a.npy".into(), "b.npy".into(), "d.npy".into()];
+        let mut check = Check::new("h100", Format::Bf16, files);
+        check.operands.transpose_b = true;
+        let report = check.prepare()?.run(&())?;
+        Text.export(&report, &mut std::io::stdout())?;
+        Ok(())
+    }
+    let page = read("docs/request.md");
+    let blocks = blocks(&page);
+    let (_, shown) = blocks.iter().find(|(info, _)| *info == "rust").unwrap();
+    let shown: String = shown
+        .lines()
+        .map(|line| match line {
+            "" => "\n".to_owned(),
+            _ => format!("        {line}\n"),
+        })
+        .collect();
+    assert!(include_str!("docs.rs").contains(&shown));
+}
+
 fn in_repository(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
@@ -107,7 +136,11 @@ fn read(name: &str) -> String {
 
 /// Every page, by its name in the repository.
 fn all_pages() -> Vec<String> {
-    let mut pages = vec!["README.md".into(), "CONTRIBUTING.md".into(), "CHANGELOG.md".into()];
+    let mut pages = vec![
+        "README.md".into(),
+        "CONTRIBUTING.md".into(),
+        "CHANGELOG.md".into(),
+    ];
     let mut folders = vec!["docs".to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(in_repository(&folder)).unwrap() {
@@ -131,7 +164,9 @@ fn blocks(page: &str) -> Vec<(&str, &str)> {
     while let Some((_, after)) = rest.split_once("\n```") {
         let (info, after) = after.split_once('\n').expect("a line");
         // The newline before may be the block's own: one without lines ends at once.
-        let end = after.find("```").filter(|&end| end == 0 || after[..end].ends_with('\n'));
+        let end = after
+            .find("```")
+            .filter(|&end| end == 0 || after[..end].ends_with('\n'));
         let (block, after) = after.split_at(end.expect("a block has an end"));
         blocks.push((info, block));
         rest = &after[3..];
@@ -186,7 +221,8 @@ fn evidence(arch: &Architecture, formats: &[&[Format]]) -> String {
     };
     let default = [false, true].into_iter().find_map(|scaled| {
         let first = |accumulator: &Format| {
-            let fits = |rule: &Rule| rule.accumulator == *accumulator && rule.scale.is_some() == scaled;
+            let fits =
+                |rule: &Rule| rule.accumulator == *accumulator && rule.scale.is_some() == scaled;
             rules().find(|(_, rule)| fits(rule))
         };
         [Fp32, Fp64, Fp16, Int32].iter().find_map(first)
@@ -208,7 +244,10 @@ fn evidence(arch: &Architecture, formats: &[&[Format]]) -> String {
 }
 
 fn rules_of(instruction: &Instruction) -> impl Iterator<Item = (&Instruction, &Rule)> {
-    instruction.rules.iter().map(move |rule| (instruction, rule))
+    instruction
+        .rules
+        .iter()
+        .map(move |rule| (instruction, rule))
 }
 
 /// Text that Markdown must not interpret.

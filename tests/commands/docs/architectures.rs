@@ -34,7 +34,8 @@ fn no_page_is_of_no_architecture() {
     let mut pages: Vec<_> = pages.map(|page| page.unwrap().file_name()).collect();
     pages.sort();
     let known = Catalogue::builtin().architectures();
-    let mut known: Vec<_> = known.iter().map(|arch| format!("{}.md", arch.name)).collect();
+    let known = known.iter().map(|arch| format!("{}.md", arch.name).into());
+    let mut known: Vec<std::ffi::OsString> = known.collect();
     known.push("README.md".into());
     known.sort();
     assert_eq!(pages, known);

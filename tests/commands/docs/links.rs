@@ -47,17 +47,27 @@ fn leads_somewhere(page: &str, link: &str) -> bool {
     let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
     let target = match file {
         "" => page.to_owned(),
-        _ => format!("{folder}/{file}").trim_start_matches('/').to_owned(),
+        _ => format!("{folder}/{file}")
+            .trim_start_matches('/')
+            .to_owned(),
     };
     if !in_repository(&target).exists() {
         return false;
     }
-    heading.is_empty() || read(&target).lines().any(|line| anchor(line).as_deref() == Some(heading))
+    heading.is_empty()
+        || read(&target)
+            .lines()
+            .any(|line| anchor(line).as_deref() == Some(heading))
 }
 
 /// What a heading is called in a link.
 fn anchor(line: &str) -> Option<String> {
-    let title = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
-    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    let title = line
+        .strip_prefix('#')?
+        .trim_start_matches('#')
+        .strip_prefix(' ')?;
+    let kept = title
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }

@@ -15,7 +15,11 @@ use super::{all_pages, blocks, in_repository, read};
 use crate::support::{Folder, Run, say};
 
 /// Pages whose commands need files that the page does not make yet.
-const NOT_YET: [&str; 3] = ["docs/containers.md", "docs/explaining.md", "docs/schedules.md"];
+const NOT_YET: [&str; 3] = [
+    "docs/containers.md",
+    "docs/explaining.md",
+    "docs/schedules.md",
+];
 
 #[test]
 fn every_command_does_what_its_page_shows() {
@@ -24,15 +28,23 @@ fn every_command_does_what_its_page_shows() {
         let text = read(&name);
         let steps = steps(&text);
         if NOT_YET.contains(&name.as_str()) {
-            assert!(!steps.is_empty(), "{name} has no command: take it off the list");
+            assert!(
+                !steps.is_empty(),
+                "{name} has no command: take it off the list"
+            );
             continue;
         }
         let ran = run(&name, &steps, &Folder::new());
         pages += usize::from(ran > 0);
         commands += ran;
     }
-    say(format_args!("{commands} commands and scripts of {pages} pages"));
-    assert!(pages >= 12 && commands >= 40, "{commands} commands of {pages} pages");
+    say(format_args!(
+        "{commands} commands and scripts of {pages} pages"
+    ));
+    assert!(
+        pages >= 12 && commands >= 40,
+        "{commands} commands of {pages} pages"
+    );
 }
 
 #[test]
@@ -110,7 +122,9 @@ fn run(name: &str, steps: &[Step], folder: &Folder) -> usize {
             Step::Console(block) => count += console(name, block, folder),
             Step::Script(script) | Step::Given(script) => {
                 if script.contains("python3 ") && !numpy() {
-                    say(format_args!("SKIPPED: NumPy is not here: a script of {name}"));
+                    say(format_args!(
+                        "SKIPPED: NumPy is not here: a script of {name}"
+                    ));
                     continue;
                 }
                 let run = shell(folder, script);
@@ -136,7 +150,10 @@ fn console(name: &str, block: &str, folder: &Folder) -> usize {
         }
         assert!(command.starts_with("tcverify "), "{name}: {command}");
         let run = shell(folder, command);
-        assert!(matches!(run.code, Some(0 | 1)), "{name}: {command}\n{run:?}");
+        assert!(
+            matches!(run.code, Some(0 | 1)),
+            "{name}: {command}\n{run:?}"
+        );
         let newline = match expected.is_empty() || expected.ends_with('\n') {
             true => "",
             false => "\n",
@@ -191,6 +208,8 @@ fn shell(folder: &Folder, script: &str) -> Run {
 }
 
 fn numpy() -> bool {
-    let found = Command::new("python3").args(["-c", "import numpy"]).output();
+    let found = Command::new("python3")
+        .args(["-c", "import numpy"])
+        .output();
     found.is_ok_and(|found| found.status.success())
 }
