@@ -42,7 +42,7 @@ fn every_command_does_what_its_page_shows() {
         "{commands} commands and scripts of {pages} pages"
     ));
     assert!(
-        pages >= 12 && commands >= 40,
+        pages >= 10 && commands >= 25,
         "{commands} commands of {pages} pages"
     );
 }
