@@ -7,6 +7,7 @@
 //! cli (words -> options) -> io (files -> tensors) -> emu (replay) -> report (differences -> text, JSON) -> exit code
 //! ```
 //!
+//! * [`check`]: a check as a value, what it needs read and chosen, and the verdict.
 //! * [`num`]: number formats as data; unpacking, rounding, ordering and printing codes.
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
@@ -22,6 +23,24 @@
 //! * [`explain`]: one element in full, step by step.
 //! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
+//!
+//! # A check
+//!
+//! ```
+//! use tcverify::check::{Check, Prepared, Tensors};
+//! use tcverify::num::Format;
+//! use tcverify::report::Verdict;
+//! use tcverify::tensor::Tensor;
+//!
+//! // 1 + 2^-24 on an H100, the 2^-24 as 2^-12 * 2^-12: the result has no bit for it.
+//! let a = Tensor::from_codes(Format::Fp16, vec![1, 2], &[0x3c00, 0x0c00]);
+//! let b = Tensor::from_codes(Format::Fp16, vec![2, 1], &[0x3c00, 0x0c00]);
+//! let d = Tensor::from_codes(Format::Fp32, vec![1, 1], &[0x3f80_0000]);
+//! let check = Check::in_memory("h100", Format::Fp16);
+//! let report = Prepared::from_tensors(&check, Tensors::of(a, b, d))?.run(&())?;
+//! assert_eq!(report.verdict, Verdict::Identical);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # One product, by hand
 //!

@@ -113,7 +113,13 @@ fn judge(case: &Case, progress: &dyn Progress) -> Result<Entry, String> {
         path: array.source.path().to_owned(),
         sha256: input.file_sha256.clone(),
     });
-    let files = files.collect();
+    let mut files: Vec<Read> = files.collect();
+    // What a case was judged against is a file like the others.
+    let committed = case.check.against.iter().zip(&report.commitment);
+    files.extend(committed.map(|(path, committed)| Read {
+        path: path.clone(),
+        sha256: committed.file_sha256.clone(),
+    }));
     let judged = BatchCase::judged(&case.name, &report).map_err(|error| error.to_string())?;
     Ok(Entry::of(case, &prepared, files, judged))
 }

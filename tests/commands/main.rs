@@ -25,4 +25,3 @@ mod identify;
 mod npy;
 mod probes;
 mod schedules;
-mod tutorial;

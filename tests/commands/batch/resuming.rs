@@ -101,6 +101,27 @@ fn changed_options_are_judged_again() {
 }
 
 #[test]
+fn a_changed_commitment_is_judged_again() {
+    let folder = small();
+    let commit = |d: &str| {
+        let product = format!("--arch h100 --dtype fp16 x.npy w.npy {d}");
+        let _ = std::fs::remove_file(folder.path("c.json"));
+        let run = folder.tcverify(&format!("commit {product} -o c.json"));
+        run.expect(0);
+    };
+    commit("d.npy");
+    let cases = json!([{"name": "committed", "against": "c.json"}]);
+    manifest(&folder, usual(), cases);
+    let judge = || folder.tcverify("batch cases.json --resume s.json");
+    judge().expect(0);
+    forge(&folder);
+    assert_eq!(recalled(&folder, 0), [true]);
+    flip(&folder, "d.npy", "other.npy", 1);
+    commit("other.npy");
+    judge().expect(2);
+}
+
+#[test]
 fn what_could_not_be_judged_is_tried_again() {
     let folder = small();
     manifest(&folder, usual(), json!([{"name": "one", "d": "later.npy"}]));

@@ -1,0 +1,73 @@
+//! Every link to a file of the repository leads to one, and to a heading that is there.
+
+use super::{all_pages, in_repository, read};
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut links = 0;
+    let mut dead = Vec::new();
+    for page in all_pages() {
+        let text = read(&page);
+        for link in links_of(&text) {
+            links += 1;
+            if !leads_somewhere(&page, link) {
+                dead.push(format!("{page}: {link}"));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead:#?}");
+    assert!(links > 100, "{links} links");
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    for (link, there) in [
+        ("batch.md", true),
+        ("batch.md#parts-of-a-check", true),
+        ("../src", true),
+        ("no-such-page.md", false),
+        ("batch.md#no-such-heading", false),
+    ] {
+        assert_eq!(leads_somewhere("docs/scaling.md", link), there, "{link}");
+    }
+}
+
+/// Targets of `[text](target)` outside of code.
+fn links_of(page: &str) -> Vec<&str> {
+    let prose = page.split("```").step_by(2);
+    let after = prose.flat_map(|prose| prose.split("](").skip(1));
+    let targets = after.filter_map(|after| Some(after.split_once(')')?.0));
+    targets
+        .filter(|target| !target.contains("://") && !target.contains(' '))
+        .collect()
+}
+
+fn leads_somewhere(page: &str, link: &str) -> bool {
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let target = match file {
+        "" => page.to_owned(),
+        _ => format!("{folder}/{file}")
+            .trim_start_matches('/')
+            .to_owned(),
+    };
+    if !in_repository(&target).exists() {
+        return false;
+    }
+    heading.is_empty()
+        || read(&target)
+            .lines()
+            .any(|line| anchor(line).as_deref() == Some(heading))
+}
+
+/// What a heading is called in a link.
+fn anchor(line: &str) -> Option<String> {
+    let title = line
+        .strip_prefix('#')?
+        .trim_start_matches('#')
+        .strip_prefix(' ')?;
+    let kept = title
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
+}

@@ -1,0 +1,105 @@
+//! docs/architecture.md names every folder and file at the top of src/, and nothing that is not there;
+//! imports go down its floors.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::{blocks, in_repository, read};
+
+#[test]
+fn the_map_is_of_this_house() {
+    let entries = std::fs::read_dir(in_repository("src")).unwrap();
+    let there: BTreeSet<String> = entries
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            match entry.path().is_dir() {
+                true => format!("src/{name}/"),
+                false => format!("src/{name}"),
+            }
+        })
+        .collect();
+    let page = read("docs/architecture.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `src/"));
+    let named = rows.filter_map(|row| Some(format!("src/{}", row.split_once("` |")?.0)));
+    let named: BTreeSet<_> = named.collect();
+    assert_eq!(named, there);
+    let floors: BTreeSet<_> = floors(&page).into_keys().map(str::to_owned).collect();
+    let rooms = there.iter().map(|name| {
+        let name = name.trim_start_matches("src/").trim_end_matches('/');
+        name.trim_end_matches(".rs").to_owned()
+    });
+    let rooms: BTreeSet<_> = rooms.filter(|name| name != "lib").collect();
+    assert_eq!(floors, rooms);
+}
+
+#[test]
+fn imports_go_down_the_floors() {
+    let page = read("docs/architecture.md");
+    let floors = floors(&page);
+    let mut imports = 0;
+    for (room, floor) in &floors {
+        let folder = in_repository(&format!("src/{room}"));
+        let mut sources = Vec::new();
+        if folder.is_dir() {
+            sources_in(&folder, &mut sources);
+        } else {
+            sources.push(std::fs::read_to_string(folder.with_extension("rs")).unwrap());
+        }
+        for source in sources {
+            for other in imported(&source) {
+                let below = floors.get(other);
+                let below = below.unwrap_or_else(|| panic!("{other} is on no floor"));
+                assert!(
+                    other == *room || below < floor,
+                    "{room} imports from {other}"
+                );
+                imports += usize::from(other != *room);
+            }
+        }
+    }
+    assert!(imports > 200, "{imports} imports");
+}
+
+#[test]
+fn an_import_from_above_would_be_seen() {
+    let page = read("docs/architecture.md");
+    let floors = floors(&page);
+    let source = "use crate::check::Check;\nlet x = crate::num::Format::Fp16;";
+    let imported: Vec<_> = imported(source).collect();
+    assert_eq!(imported, ["check", "num"]);
+    assert!(floors["check"] > floors["emu"] && floors["emu"] > floors["num"]);
+}
+
+/// The floor of each room.
+fn floors(page: &str) -> BTreeMap<&str, usize> {
+    let blocks = blocks(page);
+    let list = blocks.iter().find(|(_, block)| block.contains("\n 1  num"));
+    let (_, list) = list.expect("a list of floors");
+    let rows = list.lines().flat_map(|row| {
+        let mut words = row.split_whitespace();
+        let floor: usize = words.next().unwrap().parse().unwrap();
+        words.map(move |room| (room, floor))
+    });
+    rows.collect()
+}
+
+/// The modules at the top that a source names.
+fn imported(source: &str) -> impl Iterator<Item = &str> {
+    let after = source.split("crate::").skip(1);
+    after.filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
+        Some(&rest[..end]).filter(|name| !name.is_empty())
+    })
+}
+
+fn sources_in(folder: &Path, sources: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources_in(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
