@@ -51,10 +51,10 @@ impl Field for PathBuf {
     }
 }
 
-/// A path that begins with a dash is no option then.
+/// A path that begins with a dash is no option then; a dash alone is standard input.
 fn not_an_option(path: OsString) -> OsString {
-    match path.as_encoded_bytes().first() {
-        Some(b'-') => {
+    match path.as_encoded_bytes() {
+        [b'-', _, ..] => {
             let mut here = OsString::from("./");
             here.push(path);
             here

@@ -22,6 +22,8 @@ mod progress;
 mod proof;
 mod replay;
 mod reports;
+#[cfg(test)]
+mod round_trip;
 mod schedule_search;
 mod schedules;
 mod shard;
