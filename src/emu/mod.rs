@@ -16,8 +16,8 @@ pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
-use fast::Wide;
 pub use fast::{Plan, Platform};
+use fast::{Promotion, Wide};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 use picked::Picked;
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::fast::{Fast, Plan, Platform, integers};
+use super::fast::{Fast, Plan, Platform, Promotion, integers};
 use super::schedule::{self, Kernel, Run};
 use super::step::{IntegerSum, Step};
 use super::{Arithmetic, Picked, Problem, exact};
@@ -390,6 +390,21 @@ impl<'a> Replay<'a> {
                 (codes.len() * problem.k) as u64
             }
         }
+    }
+
+    /// Sums of promoted chains of a product of one matrix, if a kernel computes them in one go: codes, and
+    /// the multiply-adds that fell to the exact engine.
+    pub(super) fn promoted(
+        &self,
+        promotion: Promotion,
+        progress: Progress,
+    ) -> Option<(Vec<u32>, u64)> {
+        let Way::Kernel(plan, platform) = self.way() else {
+            return None;
+        };
+        let fast = Fast::new(&self.problem, self.arithmetic, plan, platform);
+        let sums = fast.promoted(promotion, progress)?;
+        Some((sums, fast.handed()))
     }
 
     fn way(&self) -> Way<'_> {

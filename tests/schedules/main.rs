@@ -14,6 +14,7 @@ mod operands;
 mod own;
 mod presets;
 mod product;
+mod promotions;
 mod recipes;
 mod refusals;
 mod separations;

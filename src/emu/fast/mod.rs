@@ -6,6 +6,7 @@
 //! * [`kernel`]: the arithmetic; its header explains why it is exact.
 //! * [`vector`]: the instructions.
 //! * [`integers`]: products that need none of this.
+//! * [`promoted`]: accumulators that are added to others on the way.
 //! * [`special`]: infinities and NaNs, which the kernel takes for zeros.
 
 pub mod integers;
@@ -13,6 +14,7 @@ mod kernel;
 mod pack;
 mod plan;
 mod platform;
+mod promoted;
 mod selftest;
 mod special;
 #[cfg(test)]
@@ -27,9 +29,11 @@ use rayon::prelude::*;
 pub use plan::Plan;
 pub use platform::Platform;
 pub(in crate::emu) use platform::Wide;
+pub(in crate::emu) use promoted::Promotion;
 
 use self::kernel::Tile;
 use self::pack::{Operand, PackedA, PackedB, Panel, ROWS, StripB, pack_a};
+use self::promoted::AtEnd;
 use super::exact::{self, Block};
 use super::{Arithmetic, Problem, Progress};
 use crate::num::{Format, Rounding, convert_exact, round_code};
@@ -58,6 +62,16 @@ pub struct Fast<'a> {
 struct Flags {
     rows: Vec<AtomicBool>,
     columns: Vec<AtomicBool>,
+}
+
+impl Flags {
+    fn new(rows: usize, columns: usize) -> Flags {
+        let none = |count| (0..count).map(|_| AtomicBool::new(false)).collect();
+        Flags {
+            rows: none(rows),
+            columns: none(columns),
+        }
+    }
 }
 
 /// One matrix of the batch, some of its rows.
@@ -145,12 +159,7 @@ impl Slab<'_> {
     fn fill(&self, out: &mut [u64]) {
         let Fast { problem, plan, .. } = self.fast;
         let n = problem.n;
-        let flags = Flags {
-            rows: (0..self.rows.len())
-                .map(|_| AtomicBool::new(false))
-                .collect(),
-            columns: (0..n).map(|_| AtomicBool::new(false)).collect(),
-        };
+        let flags = Flags::new(self.rows.len(), n);
         let depth = DEPTH.next_multiple_of(plan.span());
         for left in (0..n).step_by(BLOCK_COLUMNS) {
             let columns = left..n.min(left + BLOCK_COLUMNS);
@@ -158,7 +167,7 @@ impl Slab<'_> {
             let mut b = PackedB::new(columns.len(), self.fast.platform.columns());
             for start in (0..problem.k).step_by(depth) {
                 let panel = Panel::new(plan, start, depth.min(problem.k - start));
-                self.multiply(&panel, columns.clone(), &mut b, &mut state, &flags);
+                self.multiply(&panel, columns.clone(), &mut b, &mut state, None, &flags);
             }
             self.store(columns, &state, out);
         }
@@ -218,13 +227,15 @@ impl Slab<'_> {
         });
     }
 
-    /// Adds the products of a panel of k to the accumulators of a block of columns.
+    /// Adds the products of a panel of k to the accumulators of a block of columns, and those perhaps to
+    /// main ones of the same layout.
     fn multiply(
         &self,
         panel: &Panel,
         columns: Range<usize>,
         b: &mut PackedB,
         state: &mut [i32],
+        promoted: Option<(&mut [i32], AtEnd)>,
         flags: &Flags,
     ) {
         let wide = self.fast.platform.columns();
@@ -244,9 +255,18 @@ impl Slab<'_> {
             codes: self.fast.problem.a.plane(self.batch),
             scales: scales.map(|s| (s.a.plane(self.batch), s.block)),
         };
-        self.tasks(b.strips.len(), state)
+        let tasks = self.tasks(b.strips.len(), state);
+        let (mains, at_end) = match promoted {
+            None => (Vec::new(), AtEnd::Keep),
+            Some((_, AtEnd::Keep)) => (Vec::new(), AtEnd::Keep),
+            Some((main, at_end)) => (self.tasks(b.strips.len(), main), at_end),
+        };
+        let mains = mains.into_iter().map(Some);
+        let mains: Vec<_> = mains.chain((0..tasks.len()).map(|_| None)).collect();
+        tasks
             .into_par_iter()
-            .for_each(|mut task| {
+            .zip(mains)
+            .for_each(|(mut task, mut main)| {
                 let rows = self.rows.start + task.row..self.rows.end;
                 let rows = rows.start..rows.end.min(rows.start + TASK_ROWS);
                 let a = pack_a(platform, operand, rows.start, rows.len(), panel);
@@ -260,6 +280,9 @@ impl Slab<'_> {
                         columns: left..columns.end.min(left + wide),
                     };
                     self.strip(panel, &a, &b.strips[task.strip + i], &block, state);
+                    if let Some(main) = &mut main {
+                        at_end.apply(state, main.states[i]);
+                    }
                     done += rows.len() * block.columns.len();
                 }
                 (self.progress)((done * panel.len) as u64);

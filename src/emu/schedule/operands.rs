@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::f32ops::{Natively, Ops};
-use super::traversal::KIndex;
+use super::k_index::KIndex;
 use super::{SplitTerms, Term, TermRounding};
 use crate::emu::Problem;
 use crate::num::Format;
