@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::divide::{Part, divide, omitted};
+use super::divide::{Part, divide, omitted, part};
 use super::k_index::{KIndex, KIndices};
 use super::{
     Group, Level, Merge, Order, Partials, Parts, Raster, Residue, ScaledAt, ScheduleSpec,
@@ -105,7 +105,7 @@ impl KTraversal {
         let node = |part: Part| MainLoop { spec, span }.node(&part);
         let Some(split) = &spec.split else {
             return Ok(KTraversal {
-                root: node(vec![0..k])?,
+                root: node(part(0..k))?,
                 omitted: Vec::new(),
             });
         };
@@ -235,7 +235,7 @@ fn shared(
         let to = start(worker + 1).min(last);
         if to > from {
             let k_of = |tile: u128| ((tile - first) as usize * tile_k).min(k);
-            chunks.push(vec![k_of(from)..k_of(to)]);
+            chunks.push(part(k_of(from)..k_of(to)));
             from = to;
         }
         worker += 1;
