@@ -18,7 +18,6 @@ pub mod step;
 
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
-use fast::Wide;
 pub use fast::{Plan, Platform};
 use gathered::GatheredRows;
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};

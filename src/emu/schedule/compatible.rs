@@ -1,6 +1,7 @@
 //! Which products a schedule can be about.
 
-use super::traversal::{Chain, KIndices, KTraversal, TileOfD};
+use super::k_index::KIndices;
+use super::traversal::{Chain, KTraversal, TileOfD};
 use super::values::{ONE, scale_shapes};
 use super::{
     Addend, BiasAdded, Grain, GrainByK, Kernel, Level, Multiply, Parts, ScaledAt, ScheduleSpec,

@@ -97,7 +97,8 @@ fn known(count: Option<usize>) -> Result<usize, String> {
     count.ok_or_else(|| "the number of slices of K is not said; see `split_k`".into())
 }
 
-fn part(range: Range<usize>) -> Part {
+/// One range, or nothing.
+pub fn part(range: Range<usize>) -> Part {
     match range.is_empty() {
         true => Part::new(),
         false => vec![range],

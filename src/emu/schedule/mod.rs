@@ -3,19 +3,20 @@
 //!
 //! * `spec`, `level`: the vocabulary, everything that decides a bit; `validate`: what a kernel can follow.
 //! * `file`: a spec with its name and its sources, as `presets/` and users write them.
-//! * `divide`, `order`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
+//! * `divide`, `order`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
 //!   which their sums are added.
 //! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
 //! * `operands`: operands in a traversal's order.
 //! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
-//! * `f32ops`, `loops`, `finish`, `run`: the arithmetic between and after the chains.
+//! * `f32ops`, `loops`, `sums`, `finish`, `run`: the arithmetic between and after the chains.
 
 mod compatible;
 mod divide;
 mod f32ops;
 mod file;
 mod finish;
+mod k_index;
 mod kernel;
 mod level;
 mod loops;
@@ -25,12 +26,15 @@ mod overrides;
 mod run;
 mod spec;
 mod summary;
+mod sums;
 mod traversal;
 mod validate;
+mod validate_levels;
 mod values;
 
 pub(crate) use f32ops::{Exactly, Ops, Told, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
+pub use k_index::{KIndex, KIndices};
 pub use kernel::{Kernel, Place};
 pub use level::{
     Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
@@ -48,5 +52,5 @@ pub use spec::{
     Addend, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale, ScaledAt,
     Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts, ZeroPoint,
 };
-pub use traversal::{Chain, KIndex, KIndices, KTraversal, Node, Role, Sum, TileOfD};
+pub use traversal::{Chain, KTraversal, Node, Role, Sum, TileOfD};
 pub use values::{Values, scale_shapes};

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::f32ops::{Natively, Ops};
-use super::traversal::KIndex;
+use super::k_index::KIndex;
 use super::{SplitTerms, Term, TermRounding};
 use crate::emu::Problem;
 use crate::num::Format;
@@ -66,7 +66,24 @@ fn rows(
     payload
         .par_chunks_mut(indices.len() * width)
         .enumerate()
-        .for_each(|(row, out)| {
+        .for_each(|(row, mut out)| {
+            if last - first + 1 > 2 * indices.len() {
+                // Stripes that are far apart.
+                let mut codes = Vec::new();
+                for run in indices.chunk_by(|x, y| x.k.is_some() && x.k.map(|k| k + 1) == y.k) {
+                    let (mine, rest) = std::mem::take(&mut out).split_at_mut(run.len() * width);
+                    out = rest;
+                    let Some(k) = run[0].k else { continue };
+                    codes.resize(run.len(), 0);
+                    plane.read_row(row, k, &mut codes);
+                    for ((index, &code), out) in run.iter().zip(&codes).zip(mine.chunks_mut(width))
+                    {
+                        let code = term_of(code, term(index), terms);
+                        out.copy_from_slice(&code.to_le_bytes()[..width]);
+                    }
+                }
+                return;
+            }
             let mut codes = vec![0; last - first + 1];
             plane.read_row(row, first, &mut codes);
             for (index, out) in indices.iter().zip(out.chunks_mut(width)) {

@@ -4,11 +4,13 @@ use rayon::prelude::*;
 
 use super::f32ops::{Exactly, Natively, Ops, Told};
 use super::finish::Finish;
-use super::loops::{Finished, Promoted, Updated};
+use super::k_index::{KIndex, KIndices};
+use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
-use super::traversal::{Chain, KIndex, KIndices, KTraversal, Node, Role, Sum};
-use super::{Addend, Kernel, Merge, Partials, Per, Place, ScheduleSpec, Start, WithoutProducts};
-use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, Wide};
+use super::traversal::{Chain, KTraversal, Node, Role, Sum};
+use super::{Addend, Kernel, Merge, Place, ScheduleSpec, WithoutProducts};
+use crate::emu::fast::Wide;
+use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay};
 use crate::tensor::{Planes, Tensor};
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
@@ -188,7 +190,7 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// Sums of a block: f32 codes, or s32.
-    fn node(
+    pub(super) fn node(
         &mut self,
         ops: impl Ops,
         finish: &Finish<impl Ops>,
@@ -204,116 +206,8 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// The sums of parts, brought together in f32.
-    fn sum(
-        &mut self,
-        ops: impl Ops,
-        finish: &Finish<impl Ops>,
-        problem: &Problem,
-        sum: &Sum,
-    ) -> Vec<u32> {
-        let Sum { role, merge, parts } = sum;
-        let Merge::Sum {
-            order,
-            start,
-            partials,
-        } = merge
-        else {
-            unreachable!("only a split is added up in place");
-        };
-        let n = problem.n;
-        let kernel = finish.kernel;
-        let stage = match role {
-            Role::Split => "sum of partial sums",
-            Role::Inner => "sum of threads",
-            Role::Promotion { .. } => "promotion",
-        };
-        let of = |run: &mut Self, index: usize| {
-            if *role == Role::Split {
-                let count = parts.len();
-                ops.told(Told::Partial { index, count });
-            }
-            // C is what the first accumulator starts from.
-            let c = problem.c.filter(|_| index == 0);
-            let problem = Problem { c, ..*problem };
-            let mut sums = run.node(ops, finish, &problem, &parts[index]);
-            if *partials == Partials::Result {
-                let zeros = vec![0; sums.len()];
-                run.update(&mut sums, &zeros, n, |&sum, _| {
-                    finish.widen(finish.round(sum))
-                });
-            }
-            sums
-        };
-        let add = |total: &u32, sum: u32| ops.add(*total, sum);
-        if order.is_serial() {
-            let mut total = match start {
-                Start::Zero => vec![0u32; problem.m * n],
-                Start::First => of(self, 0),
-            };
-            let rest = usize::from(*start == Start::First);
-            for (index, part) in parts.iter().enumerate().skip(rest) {
-                if let (Role::Promotion { scaled }, Node::Chain(chain)) = (role, part) {
-                    let c = problem.c.filter(|_| index == 0);
-                    let problem = Problem { c, ..*problem };
-                    self.promote(ops, kernel, &problem, chain, *scaled, &mut total);
-                    continue;
-                }
-                let sums = of(self, index);
-                ops.told(Told::Stage(stage));
-                self.update(&mut total, &sums, n, add);
-            }
-            return total;
-        }
-        let additions = order.additions(parts.len());
-        let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
-        sums.resize_with(additions.width, || vec![0; problem.m * n]);
-        ops.told(Told::Stage(stage));
-        for [into, from] in additions.steps {
-            let mut target = std::mem::take(&mut sums[into]);
-            self.update(&mut target, &sums[from], n, add);
-            sums[into] = target;
-        }
-        let mut total = sums.swap_remove(additions.result);
-        if *start == Start::Zero {
-            let zeros = vec![0; total.len()];
-            self.update(&mut total, &zeros, n, add);
-        }
-        total
-    }
-
-    /// `main = main + accumulator`, or times its scales.
-    fn promote(
-        &mut self,
-        ops: impl Ops,
-        kernel: &Kernel,
-        problem: &Problem,
-        chain: &Chain,
-        scaled: bool,
-        main: &mut [u32],
-    ) {
-        let n = problem.n;
-        let sums = self.chain(ops, kernel.spec, problem, chain);
-        let k = chain.indices.first_k().unwrap_or(0);
-        let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
-        let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
-        let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        ops.told(Told::Stage("promotion"));
-        rows.for_each(|(row, (main, sums))| {
-            let scales = scaling.zip(scales.as_ref());
-            let scaled = scales
-                .map(|(scaling, scales)| (scaling.multiply, scales.rows[row], &scales.columns[..]));
-            self.wide(Promoted {
-                ops,
-                scaled,
-                main,
-                sums,
-            });
-        });
-    }
-
     /// `each` for every element.
-    fn update<T: Copy + Send + Sync>(
+    pub(super) fn update<T: Copy + Send + Sync>(
         &self,
         totals: &mut [T],
         sums: &[u32],
@@ -345,7 +239,7 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// Compiled for the vectors of the platform.
-    fn wide<W: Wide>(&self, work: W) -> W::Output {
+    pub(super) fn wide<W: Wide>(&self, work: W) -> W::Output {
         match self.replay.engine {
             Engine::Exact => work.run(),
             Engine::Fast(platform) => platform.wide(work),
@@ -353,7 +247,7 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// One accumulator of the tensor core, from C or +0 on.
-    fn chain(
+    pub(super) fn chain(
         &mut self,
         ops: impl Ops,
         spec: &ScheduleSpec,
@@ -397,15 +291,23 @@ impl<'a, 'r> Run<'a, 'r> {
         codes
     }
 
-    /// The bare product of a part.
-    fn codes(&mut self, problem: &Problem) -> Vec<u64> {
-        let bare = Replay {
-            problem: *problem,
+    /// A product without a kernel around it.
+    pub(super) fn bare<'p>(&self, problem: Problem<'p>) -> Replay<'p>
+    where
+        'r: 'p,
+    {
+        Replay {
+            problem,
             arithmetic: self.replay.arithmetic,
             convert_to: None,
             engine: self.replay.engine,
             kernel: None,
-        };
+        }
+    }
+
+    /// The bare product of a part.
+    fn codes(&mut self, problem: &Problem) -> Vec<u64> {
+        let bare = self.bare(*problem);
         let mut codes = vec![0; problem.m * problem.n];
         self.exact += bare.codes(0, &mut codes, self.progress);
         codes
@@ -416,24 +318,4 @@ fn all_codes(c: Planes) -> Vec<u64> {
     let plane = c.plane(0);
     let row = |row| (0..plane.columns).map(move |column| plane.code(row, column));
     (0..plane.rows).flat_map(row).collect()
-}
-
-/// The scales of a block of D at one k.
-struct Scales {
-    rows: Vec<u32>,
-    columns: Vec<u32>,
-}
-
-impl Scales {
-    fn of(kernel: &Kernel, per: Per, problem: &Problem, k: usize) -> Scales {
-        let Kernel { values, place, .. } = kernel;
-        let rows = (0..problem.m).map(|row| values.scale_a(per, place.batch, place.row_of(row), k));
-        let columns = place.column..place.column + problem.n;
-        Scales {
-            rows: rows.collect(),
-            columns: columns
-                .map(|column| values.scale_b(per, place.batch, column, k))
-                .collect(),
-        }
-    }
 }

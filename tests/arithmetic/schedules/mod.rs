@@ -6,6 +6,7 @@ mod operands;
 mod own;
 mod presets;
 mod product;
+mod promotions;
 mod recipes;
 mod separations;
 mod straight;

@@ -1,0 +1,235 @@
+//! Which splits and levels a kernel can have.
+
+use super::validate::{LARGEST, multiple, refused, sane};
+use super::{
+    Empty, Fold, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, ScheduleSpec,
+    SliceLength, Start,
+};
+
+/// Parts of all levels together.
+const MOST_PARTS: usize = 1 << 20;
+
+impl ScheduleSpec {
+    pub(super) fn validate_levels(&self) -> Result<(), String> {
+        let mut counts = 1usize;
+        let mut counted = |count: Option<usize>| {
+            counts = counts.saturating_mul(count.unwrap_or(1));
+        };
+        if let Some(split) = &self.split {
+            self.validate_split(&split.parts)?;
+            counted(count(&split.parts));
+            validate_merge("split", split)?;
+        }
+        if self.inner.len() > 4 {
+            return refused("inner has more than 4 levels");
+        }
+        for level in &self.inner {
+            self.validate_inner(level)?;
+            counted(count(&level.parts));
+            validate_merge("inner", level)?;
+            match &level.merge {
+                Merge::InPlace {} => {
+                    return refused("inner: only a split is added to D in place");
+                }
+                Merge::Sum {
+                    partials: Partials::Result,
+                    ..
+                } => return refused("inner: only a split keeps partial sums in D's format"),
+                Merge::Sum { .. } => {}
+            }
+        }
+        if counts > MOST_PARTS {
+            return Err(format!(
+                "split and inner make {counts} parts; no kernel has more than {MOST_PARTS}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_split(&self, parts: &Parts) -> Result<(), String> {
+        match parts {
+            Parts::Whole {} => refused("split: K is not split; leave split out"),
+            Parts::Blocks { .. } => {
+                refused("split: blocks are promoted inside of a part; see inner")
+            }
+            Parts::Shared { .. } => {
+                refused("split: workers share tiles of D; say which with kind tiles")
+            }
+            Parts::Tiles { tile, groups, .. } => {
+                sane("split.parts.tile", tile[0])?;
+                sane("split.parts.tile", tile[1])?;
+                let last = groups.len().saturating_sub(1);
+                for (i, Group { tiles, parts }) in groups.iter().enumerate() {
+                    if tiles.is_none() != (i == last) {
+                        return refused(
+                            "split.parts.groups: all but the last group say how many tiles of D they have",
+                        );
+                    }
+                    match parts {
+                        Parts::Whole {} => {}
+                        Parts::Shared { workers } => {
+                            self.tiled("a split")?;
+                            workers.map_or(Ok(()), |workers| {
+                                sane("split.parts.groups.workers", workers)
+                            })?;
+                        }
+                        Parts::Tiles { .. } => {
+                            return refused("split.parts.groups: a group has no groups of its own");
+                        }
+                        parts => self.validate_split(parts)?,
+                    }
+                }
+                match groups.is_empty() {
+                    true => refused("split.parts.groups is empty"),
+                    false => Ok(()),
+                }
+            }
+            Parts::Ranges { parts } => validate_ranges(parts),
+            parts => self.validate_counted("split", parts),
+        }
+    }
+
+    fn validate_counted(&self, name: &str, parts: &Parts) -> Result<(), String> {
+        let (Parts::Slices {
+            count: parts,
+            grain,
+            ..
+        }
+        | Parts::Interleaved {
+            count: parts,
+            grain,
+            ..
+        }) = parts
+        else {
+            unreachable!("slices and grains have counts");
+        };
+        if let Some(count) = parts {
+            sane(&format!("{name}.parts.count"), *count)?;
+        }
+        match grain {
+            None => self.tiled("a split").map(drop),
+            Some(Grain::K(grain)) => sane(&format!("{name}.parts.grain"), *grain),
+            Some(Grain::ByK(GrainByK { wide, narrow })) => {
+                sane(&format!("{name}.parts.grain.wide"), *wide)?;
+                sane(&format!("{name}.parts.grain.narrow"), *narrow)?;
+                multiple(
+                    &format!("{name}.parts.grain.wide"),
+                    *wide,
+                    &format!("{name}.parts.grain.narrow"),
+                    *narrow,
+                )
+            }
+        }
+    }
+
+    fn validate_inner(&self, level: &Level) -> Result<(), String> {
+        match &level.parts {
+            Parts::Slices {
+                length: SliceLength::CeilOfFloor,
+                ..
+            } => refused("inner: threads leave no k out; ceil_of_floor is for a split"),
+            parts @ (Parts::Slices { .. } | Parts::Interleaved { .. }) => {
+                if count(parts).is_none() {
+                    return refused("inner: the number of parts is not said");
+                }
+                self.validate_counted("inner", parts)?;
+                match (parts, self.tile_k) {
+                    (
+                        Parts::Interleaved {
+                            grain: Some(Grain::K(grain)),
+                            ..
+                        },
+                        Some(tile),
+                    ) => multiple("tile_k", tile, "inner.parts.grain", *grain),
+                    _ => Ok(()),
+                }
+            }
+            Parts::Blocks { length, first } => {
+                sane("inner.parts.length", *length)?;
+                if let Some(first) = first {
+                    sane("inner.parts.first", *first)?;
+                }
+                let Some(terms) = &self.split_terms else {
+                    return Ok(());
+                };
+                multiple(
+                    "inner.parts.length",
+                    *length,
+                    "split_terms.every",
+                    terms.every,
+                )?;
+                let first = first.unwrap_or(terms.every);
+                multiple("inner.parts.first", first, "split_terms.every", terms.every)
+            }
+            _ => refused("inner: its parts are slices, interleaved or blocks"),
+        }
+    }
+}
+
+fn count(parts: &Parts) -> Option<usize> {
+    match parts {
+        Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => *count,
+        _ => None,
+    }
+}
+
+fn validate_ranges(parts: &[Vec<[usize; 2]>]) -> Result<(), String> {
+    if parts.is_empty() || parts.len() > LARGEST {
+        return Err(format!("split.parts.parts must be 1 to {LARGEST} parts"));
+    }
+    let mut all: Vec<[usize; 2]> = parts.iter().flatten().copied().collect();
+    if let Some([start, end]) = all.iter().find(|[start, end]| start >= end) {
+        return Err(format!(
+            "split.parts.parts: [{start}, {end}] has no k; write the first and the one behind the last"
+        ));
+    }
+    all.sort_unstable();
+    if let Some(pair) = all.windows(2).find(|pair| pair[0][1] > pair[1][0]) {
+        return Err(format!(
+            "split.parts.parts: k {} is in it twice",
+            pair[1][0]
+        ));
+    }
+    Ok(())
+}
+
+fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
+    let Merge::Sum { order, start, .. } = &level.merge else {
+        return Ok(());
+    };
+    if *start == Start::Zero && !matches!(order, Order::Serial | Order::Reverse) {
+        return Err(format!(
+            "{name}.merge.start is zero, but only sums added one by one start from +0"
+        ));
+    }
+    match order {
+        Order::Butterfly => {
+            let even = count(&level.parts).is_none_or(usize::is_power_of_two);
+            let lanes = match &level.parts {
+                Parts::Slices { empty, .. } | Parts::Interleaved { empty, .. } => {
+                    *empty == Empty::Zero
+                }
+                _ => false,
+            };
+            if !even || !lanes {
+                return Err(format!(
+                    "{name}.merge.order is butterfly: of a power of two of slices or interleaved parts, \
+                     empty ones as zero"
+                ));
+            }
+        }
+        Order::Folds(folds) => {
+            let to: Vec<usize> = folds.iter().map(|fold: &Fold| fold.to).collect();
+            if !(2..=8).contains(&to.len()) || to.last() != Some(&1) {
+                return Err(format!(
+                    "{name}.merge.order: 2 to 8 folds, the last one to 1"
+                ));
+            }
+            if to.contains(&0) || to.iter().any(|&to| to > 4096) {
+                return Err(format!("{name}.merge.order: a fold leaves 1 to 4096 sums"));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
