@@ -6,6 +6,7 @@ mod args;
 mod batch;
 mod bench;
 mod bench_schedules;
+mod bench_shapes;
 mod case_fields;
 mod case_folder;
 mod causes;
