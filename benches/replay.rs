@@ -63,7 +63,9 @@ fn arithmetics() -> Vec<(String, Arithmetic)> {
         for instruction in &architecture.instructions {
             for rule in &instruction.rules {
                 let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-                if all.iter().all(|(_, known)| *known != arithmetic) {
+                // Operands here have no scales, and one step of a model whose D is no C says little.
+                let plain = arithmetic.scale.is_none() && arithmetic.longest_k().is_none();
+                if plain && all.iter().all(|(_, known)| *known != arithmetic) {
                     let name = format!(
                         "{} {} {}*{}-{}",
                         architecture.name,

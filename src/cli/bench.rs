@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Ending, bench_schedules, show};
+use super::{Ending, bench_schedules, bench_shapes, show};
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
@@ -26,6 +26,7 @@ Examples:
   tcverify bench
   tcverify bench --arch h100 --size 2048
   tcverify bench --schedules
+  tcverify bench --shapes
   tcverify bench --threads 1 --json")]
 pub struct Bench {
     /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
@@ -48,6 +49,10 @@ pub struct Bench {
     /// Measure schedules of kernels instead, each beside the bare chain over K
     #[arg(long, conflicts_with_all = ["arch", "exact"])]
     schedules: bool,
+
+    /// Measure other shapes instead, each beside a square product
+    #[arg(long, conflicts_with_all = ["arch", "exact", "schedules", "size"])]
+    shapes: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -77,6 +82,10 @@ impl Bench {
             bench_schedules::run(self.size, self.rounds, self.json)?;
             return Ok(Ending::Done);
         }
+        if self.shapes {
+            bench_shapes::run(self.rounds, self.json)?;
+            return Ok(Ending::Done);
+        }
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
         let choices = self.choices()?;
         if !self.json {
@@ -90,7 +99,7 @@ impl Bench {
                 )?;
                 writeln!(
                     out,
-                    "{:<46} {:<7} {:>8} {:>10} {:>7}",
+                    "{:<58} {:<7} {:>8} {:>10} {:>7}",
                     "model", "engine", "rate", "FP32 gemm", "ratio"
                 )
             })?;
@@ -125,7 +134,7 @@ impl Bench {
         show::print(|out| {
             writeln!(
                 out,
-                "{:<46} {:<7} {:>8.2} {:>10.2} {:>7.3}",
+                "{:<58} {:<7} {:>8.2} {:>10.2} {:>7.3}",
                 row.model, row.engine, row.rate, row.gemm_rate, row.ratio
             )
         })
@@ -213,11 +222,15 @@ impl Bench {
         ratios.sort_by(f64::total_cmp);
         Row {
             model: format!(
-                "{} {} {}*{} -> {}",
+                "{} {} {}*{}{} -> {}",
                 choice.architecture.name,
                 choice.instruction.name,
                 arithmetic.a,
                 arithmetic.b,
+                match arithmetic.scale {
+                    Some(scale) => format!(" ({scale})"),
+                    None => String::new(),
+                },
                 arithmetic.accumulator
             ),
             engine: match engine {
@@ -283,14 +296,20 @@ pub(super) struct Random(pub SplitMix64);
 impl Random {
     /// Integers, or finite numbers over a few binades below one, as activations and weights are.
     pub fn matrix(&mut self, format: Format, n: usize) -> Tensor {
+        self.tensor(format, vec![n, n])
+    }
+
+    /// The same of any shape.
+    pub fn tensor(&mut self, format: Format, shape: Vec<usize>) -> Tensor {
+        let count: usize = shape.iter().product();
         if format.is_integer() {
-            let codes: Vec<_> = (0..n * n)
+            let codes: Vec<_> = (0..count)
                 .map(|_| self.0.word() & format.max_code())
                 .collect();
-            return Tensor::from_codes(format, vec![n, n], &codes);
+            return Tensor::from_codes(format, shape, &codes);
         }
         let bias = format.bias() as u64;
-        let codes: Vec<u64> = (0..n * n)
+        let codes: Vec<u64> = (0..count)
             .map(|_| {
                 let random = self.0.word();
                 let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
@@ -304,6 +323,6 @@ impl Random {
                 }
             })
             .collect();
-        Tensor::from_codes(format, vec![n, n], &codes)
+        Tensor::from_codes(format, shape, &codes)
     }
 }

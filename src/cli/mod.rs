@@ -5,6 +5,7 @@ mod args;
 mod batch;
 mod bench;
 mod bench_schedules;
+mod bench_shapes;
 mod check;
 mod commit;
 mod completions;

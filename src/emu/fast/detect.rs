@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::chain::{ChainKernel, ChainPlan};
-use super::group::{self, FloorKernel, FloorPlan, FloorStep};
+use super::group::{self, FloorKernel, FloorPlan, FloorStep, StickyKernel, StickyPlan, StickyStep};
 use super::half::{HalfKernel, HalfPlan};
 use super::integers::{IntegerKernel, IntegerPlan};
 use super::pairs::{PairsKernel, PairsPlan};
@@ -93,6 +93,10 @@ fn others_pass(platform: Platform, portable: Platform) -> bool {
                 let floor = |platform| FloorKernel::new(floor_plan(format, sums), platform);
                 agree(formats(format), floor, platform, portable)
             })
+        && [true, false].into_iter().all(|hidden_bit| {
+            let sticky = |platform| StickyKernel::new(sticky_plan(hidden_bit), platform);
+            agree(formats(Format::Fp16), sticky, platform, portable)
+        })
         && [Format::Fp16, Format::Fp32].into_iter().all(|accumulator| {
             let plan = HalfPlan {
                 span: 16,
@@ -116,15 +120,32 @@ fn others_pass(platform: Platform, portable: Platform) -> bool {
             })
 }
 
-/// CDNA 3.
-fn floor_plan(format: Format, sums: usize) -> FloorPlan {
-    let formats = Formats {
+fn to_fp32(format: Format) -> Formats {
+    Formats {
         a: format,
         b: format,
         accumulator: Format::Fp32,
         addend: Format::Fp32,
         scale: None,
+    }
+}
+
+/// Vortex.
+fn sticky_plan(hidden_bit: bool) -> StickyPlan {
+    let step = StickyStep {
+        group: 8,
+        fraction_bits: 24,
+        zero_exponent: -260,
+        width: 30,
+        hidden_bit,
+        masks: false,
+        nan: 0x7fc0_0000,
     };
+    StickyPlan::new(to_fp32(Format::Fp16), step).expect("the kernel has these constants")
+}
+
+/// CDNA 3.
+fn floor_plan(format: Format, sums: usize) -> FloorPlan {
     let step = FloorStep {
         group: 8 * sums,
         sums,
@@ -136,7 +157,7 @@ fn floor_plan(format: Format, sums: usize) -> FloorPlan {
         rounding: Rounding::NearestEven,
         nan: 0x7fff_ffff,
     };
-    FloorPlan::new(formats, step).expect("the kernel has these constants")
+    FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
 }
 
 /// Whether a kernel gives the same bits on two platforms, wherever both give any.
@@ -180,5 +201,17 @@ fn choose() -> Result<Platform, String> {
         Err(format!(
             "the {name} kernel fails its self-test on this machine"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_platform_passes() {
+        for platform in Platform::available() {
+            assert!(passes(platform), "{}", platform.name());
+        }
     }
 }

@@ -118,9 +118,17 @@ impl<K: TileKernel> Slab<'_, K> {
                 state.fill(zero);
                 let Some(c) = c else { return };
                 let count = wide.min(columns.end - left);
+                let mut codes = vec![0u32; count];
                 for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
-                    for (column, state) in (left..left + count).zip(state) {
-                        let code = c.code(row, column);
+                    let narrow = format.bytes() <= 4;
+                    if narrow {
+                        c.read_row(row, left, &mut codes);
+                    }
+                    for (i, state) in state.iter_mut().enumerate().take(count) {
+                        let code = match narrow {
+                            true => codes[i].into(),
+                            false => c.code(row, left + i),
+                        };
                         let number = format.unpack(code);
                         if !native && (number.is_nan() || number.is_infinite()) {
                             flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);

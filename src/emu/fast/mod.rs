@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
-pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan};
+pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
 pub use pairs::PairsPlan;
@@ -70,6 +70,10 @@ pub fn fill(
         }
         Plan::Floor(plan) => {
             let kernel = group::FloorKernel::new(plan, platform);
+            driver::fill(context, &kernel, first_row, out);
+        }
+        Plan::Sticky(plan) => {
+            let kernel = group::StickyKernel::new(plan, platform);
             driver::fill(context, &kernel, first_row, out);
         }
         Plan::Block(plan) => {

@@ -2,7 +2,7 @@
 
 use super::blocks::BlockPlan;
 use super::chain::ChainPlan;
-use super::group::{FloorPlan, GroupPlan};
+use super::group::{FloorPlan, GroupPlan, StickyPlan};
 use super::half::HalfPlan;
 use super::integers::IntegerPlan;
 use super::pairs::PairsPlan;
@@ -15,6 +15,8 @@ pub enum Plan {
     Group(GroupPlan),
     /// The same, floored beside C (CDNA 3).
     Floor(FloorPlan),
+    /// The same with a sticky bit, rounded to nearest (Vortex).
+    Sticky(StickyPlan),
     /// Block-scaled FP4.
     Block(BlockPlan),
     /// FP32 sums cut to FP16 (GPGPU-Sim).

@@ -9,8 +9,9 @@ use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-/// Rows, columns (a multiple of every strip's) and k, which end inside of panels and groups.
-const SIZE: [usize; 3] = [4, 64, 141];
+/// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
+/// panels and groups.
+const SIZE: [usize; 3] = [8, 64, 141];
 
 /// The elements that the exact engine was asked for. When it is asked may differ between platforms.
 #[derive(Default)]

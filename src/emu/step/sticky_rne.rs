@@ -10,6 +10,7 @@ use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
 use super::trace::{Source, TermTrace, TraceObserver};
+use crate::emu::fast::{Plan, StickyPlan, StickyStep};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
@@ -202,6 +203,22 @@ impl StepKind for StickyRne {
 
     fn scaling(&self) -> ScaleUse {
         ScaleUse::Given
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        // Lanes of several products are the exact engine's.
+        let single = self.pair.is_none() && self.scaling.is_none();
+        let step = StickyStep {
+            group: self.group,
+            fraction_bits: self.fraction_bits,
+            zero_exponent: self.zero_exponent,
+            width: self.accumulator_bits(),
+            hidden_bit: self.addend == Addend::HiddenBit,
+            masks: self.sparse_mask,
+            nan: self.nan.0,
+        };
+        let plan = single.then(|| StickyPlan::new(formats, step))?;
+        plan.map(Plan::Sticky)
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::kernel::{self, Tile};
 use super::pack::{PackedA, Panel, ROWS, StripB};
 use super::plan::{DotAdd, GroupPlan};
-use super::{GroupKernel, tile_of};
+use super::{Aligned, GroupKernel, tile_of};
 use crate::emu::fast::platform::{Platform, Vectorized};
 use crate::emu::fast::tile::{Operand, SpecialRule, StepFallback, TileKernel};
 use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
@@ -176,9 +176,6 @@ struct RunFloor<'t, 'a> {
     tile: &'t mut Tile<'a>,
 }
 
-#[repr(align(64))]
-struct Aligned<T>(T);
-
 impl Vectorized for RunFloor<'_, '_> {
     type Output = bool;
 
@@ -204,7 +201,7 @@ impl Vectorized for RunFloor<'_, '_> {
                     let out = exponents.add(sum * ROWS * columns);
                     kernel::common_exponents::<V>(tile, first, out);
                 }
-                for row in 0..ROWS {
+                for row in 0..tile.rows {
                     let first = step * plan.sums * group;
                     let at = row * columns;
                     let parts = Parts::<V>::add(plan, tile, [first, row], exponents.add(at));
@@ -250,7 +247,7 @@ impl<V: Vector> Parts<V> {
                     scale[v] = V::from_bits(V::sub(twice_bias_plus_f, fields[sum][v]));
                 }
                 let first = first + sum * tile.plan.group;
-                all[sum] = kernel::products::<V>(tile, first, row, &scale);
+                all[sum] = kernel::products::<V, false>(tile, first, row, &scale);
             }
             if plan.sums == 1 {
                 return Parts {

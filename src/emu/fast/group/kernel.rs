@@ -5,8 +5,10 @@
 //!
 //! 1. The common exponent E, as a biased byte, is a maximum over the group of `a_field - b_gap`
 //!    (all columns of the strip at once), then of c's exponent field.
-//! 2. `scale = 2^(F - E)`. A product of two significands is exact in an f32, times a power of two
-//!    as well, so its conversion to an integer *is* the truncation toward zero to the grid.
+//! 2. A product of two significands is exact in an f32, and so it is times 2^(F - E): its conversion
+//!    to an integer *is* the truncation toward zero to the grid. F - E is added to its exponent field,
+//!    which takes a pipe that multiplications leave free; where that is negative the tile is computed
+//!    anew with a multiplication.
 //! 3. The integers are added; sums that could leave 32 bits are checked.
 //! 4. The sum is converted toward zero to a float and scaled back: the next c.
 //!
@@ -18,6 +20,7 @@
 //! f32's range; `Range::suits` and the checks on c say when that is exact. Where it is not, the
 //! kernel says so and the caller asks the exact engine.
 
+use super::Aligned;
 use super::pack::ROWS;
 use super::plan::{GroupPlan, Output};
 use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
@@ -31,6 +34,8 @@ pub struct Tile<'a> {
     /// Whether sums may leave 32 bits.
     pub checked: bool,
     pub groups: usize,
+    /// Rows that are computed; what else there is only fills the tile up.
+    pub rows: usize,
     /// `[position][ROWS]`
     pub a: &'a [f32],
     pub fields: &'a [u32],
@@ -55,24 +60,36 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     // asserted.
     unsafe {
         match (plan.output, tile.checked, plan.halves.is_some()) {
-            (Output::Fp32, false, false) => chunk::<V, FP32, false, false>(tile),
-            (Output::Fp32, true, false) => chunk::<V, FP32, true, false>(tile),
-            (Output::Fp32, false, true) => chunk::<V, FP32, false, true>(tile),
-            (Output::Fp32, true, true) => chunk::<V, FP32, true, true>(tile),
-            (Output::Fp32Masked(_), false, false) => chunk::<V, MASKED, false, false>(tile),
-            (Output::Fp32Masked(_), true, false) => chunk::<V, MASKED, true, false>(tile),
-            (Output::Fp32Masked(_), false, true) => chunk::<V, MASKED, false, true>(tile),
-            (Output::Fp32Masked(_), true, true) => chunk::<V, MASKED, true, true>(tile),
+            (Output::Fp32, false, false) => either::<V, FP32, false, false>(tile),
+            (Output::Fp32, true, false) => either::<V, FP32, true, false>(tile),
+            (Output::Fp32, false, true) => either::<V, FP32, false, true>(tile),
+            (Output::Fp32, true, true) => either::<V, FP32, true, true>(tile),
+            (Output::Fp32Masked(_), false, false) => either::<V, MASKED, false, false>(tile),
+            (Output::Fp32Masked(_), true, false) => either::<V, MASKED, true, false>(tile),
+            (Output::Fp32Masked(_), false, true) => either::<V, MASKED, false, true>(tile),
+            (Output::Fp32Masked(_), true, true) => either::<V, MASKED, true, true>(tile),
             // Such sums are far from leaving 32 bits.
-            (Output::Fp32Short(_), _, false) => chunk::<V, SHORT, false, false>(tile),
-            (Output::Fp32Short(_), _, true) => chunk::<V, SHORT, false, true>(tile),
-            (Output::Fp16, false, false) => chunk::<V, HALF, false, false>(tile),
-            (Output::Fp16, true, false) => chunk::<V, HALF, true, false>(tile),
-            (Output::Fp16, false, true) => chunk::<V, HALF, false, true>(tile),
-            (Output::Fp16, true, true) => chunk::<V, HALF, true, true>(tile),
-            (Output::Fp16Short, _, false) => chunk::<V, HALF_SHORT, false, false>(tile),
-            (Output::Fp16Short, _, true) => chunk::<V, HALF_SHORT, false, true>(tile),
+            (Output::Fp32Short(_), _, false) => either::<V, SHORT, false, false>(tile),
+            (Output::Fp32Short(_), _, true) => either::<V, SHORT, false, true>(tile),
+            (Output::Fp16, false, false) => chunk::<V, HALF, false, false, false>(tile),
+            (Output::Fp16, true, false) => chunk::<V, HALF, true, false, false>(tile),
+            (Output::Fp16, false, true) => chunk::<V, HALF, false, true, false>(tile),
+            (Output::Fp16, true, true) => chunk::<V, HALF, true, true, false>(tile),
+            (Output::Fp16Short, _, false) => chunk::<V, HALF_SHORT, false, false, false>(tile),
+            (Output::Fp16Short, _, true) => chunk::<V, HALF_SHORT, false, true, false>(tile),
         }
+    }
+}
+
+/// By adding exponents, or where these leave their range by multiplying.
+#[inline(always)]
+unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: bool>(
+    tile: &mut Tile,
+) -> bool {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
+    unsafe {
+        chunk::<V, OUTPUT, CHECKED, HALVES, true>(tile)
+            || chunk::<V, OUTPUT, CHECKED, HALVES, false>(tile)
     }
 }
 
@@ -85,7 +102,7 @@ pub fn assert_lengths<V: Vector>(tile: &Tile) {
     let positions = tile.groups * plan.group;
     assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
     assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
-    assert!(tile.state.len() == ROWS * columns);
+    assert!(tile.state.len() == ROWS * columns && (1..=ROWS).contains(&tile.rows));
     assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
     assert!(plan.group.is_multiple_of(plan.part));
 }
@@ -96,11 +113,14 @@ const SHORT: u8 = 2;
 const HALF: u8 = 3;
 const HALF_SHORT: u8 = 4;
 
-#[repr(align(64))]
-struct Aligned<T>(T);
-
 #[inline(always)]
-unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: bool>(
+unsafe fn chunk<
+    V: Vector,
+    const OUTPUT: u8,
+    const CHECKED: bool,
+    const HALVES: bool,
+    const ADDING: bool,
+>(
     tile: &mut Tile,
 ) -> bool {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
@@ -119,6 +139,7 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
         let exponents = exponents.0.as_mut_ptr();
         let mut bad = V::splat(0);
         let f = V::splat(plan.fraction_bits << 23);
+        let bias_plus_f = V::splat((127 + plan.fraction_bits) << 23);
         // Beyond 2^31, and back below it when an exponent is taken off.
         let twice_bias_plus_f =
             V::splat((254u32 + plan.fraction_bits as u32).wrapping_shl(23) as i32);
@@ -128,7 +149,7 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
             common_exponents::<V>(tile, first, exponents);
             // Neighbouring rows do not depend on each other, so that the end of one overlaps with
             // the start of the next.
-            for row in 0..ROWS {
+            for row in 0..tile.rows {
                 let at = |v: usize| row * columns + v * V::LANES;
                 let mut c = [V::splat_f(0.0); ACROSS];
                 let mut e = [V::splat(0); ACROSS];
@@ -141,20 +162,27 @@ unsafe fn chunk<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: 
                     }
                     let products = V::load_exponents(exponents.add(at(v)));
                     e[v] = V::max(products, addend_exponent::<V, OUTPUT>(c[v]));
-                    // 2^(F - E)
-                    scale[v] = V::from_bits(V::sub(twice_bias_plus_f, e[v]));
+                    scale[v] = if ADDING {
+                        // F - E, to be added to exponent fields; it must not be negative.
+                        let difference = V::sub(bias_plus_f, e[v]);
+                        bad = V::or(bad, difference);
+                        V::from_bits(difference)
+                    } else {
+                        // 2^(F - E)
+                        V::from_bits(V::sub(twice_bias_plus_f, e[v]))
+                    };
                 }
 
-                let mut sum = products::<V>(tile, first, row, &scale);
+                let mut sum = products::<V, ADDING>(tile, first, row, &scale);
                 for part in 1..plan.group / plan.part {
-                    let part = products::<V>(tile, first + part * plan.part, row, &scale);
+                    let part = products::<V, ADDING>(tile, first + part * plan.part, row, &scale);
                     for v in 0..ACROSS {
                         sum[v] = checked_add::<V, CHECKED>(sum[v], part[v], &mut bad);
                     }
                 }
 
                 for v in 0..ACROSS {
-                    let term = V::truncate(V::mul(c[v], scale[v]));
+                    let term = V::truncate(times::<V, ADDING>(c[v], scale[v]));
                     let total = checked_add::<V, CHECKED>(sum[v], term, &mut bad);
                     // 2^(E - F)
                     let back = V::from_bits(V::sub(e[v], f));
@@ -204,9 +232,22 @@ unsafe fn close<V: Vector, const OUTPUT: u8>(c: V::F, new: V::F) -> V::F {
 pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u8) {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
+        match tile.rows {
+            1 => exponents_of::<V, 1>(tile, first, out),
+            2..5 => exponents_of::<V, 4>(tile, first, out),
+            _ => exponents_of::<V, ROWS>(tile, first, out),
+        }
+    }
+}
+
+/// Those of the first rows.
+#[inline(always)]
+unsafe fn exponents_of<V: Vector, const N: usize>(tile: &Tile, first: usize, out: *mut u8) {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
+    unsafe {
         let columns = ACROSS * V::LANES;
         let floor = V::splat_b(tile.plan.floor as u32 * 0x0101_0101);
-        let mut largest = [floor; ROWS];
+        let mut largest = [floor; N];
         let mut fields = tile.fields.as_ptr().add(first * ROWS);
         let mut gaps = tile.gaps.as_ptr().add(first * columns);
         for _ in 0..tile.plan.group {
@@ -227,7 +268,7 @@ pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u
 /// The truncated products of `plan.part` positions from `first` on, added up, for one row and all
 /// columns.
 #[inline(always)]
-pub unsafe fn products<V: Vector>(
+pub unsafe fn products<V: Vector, const ADDING: bool>(
     tile: &Tile,
     first: usize,
     row: usize,
@@ -242,14 +283,14 @@ pub unsafe fn products<V: Vector>(
         let mut left = tile.plan.part;
         while left >= 4 {
             for i in 0..4 {
-                position::<V>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
+                position::<V, ADDING>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
             }
             a = a.add(4 * ROWS);
             b = b.add(4 * columns);
             left -= 4;
         }
         for i in 0..left {
-            position::<V>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
+            position::<V, ADDING>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
         }
         sum
     }
@@ -258,7 +299,7 @@ pub unsafe fn products<V: Vector>(
 /// One k: one element of A times a row of the strip of B. A function and no closure: closures do
 /// not inherit the target features that let intrinsics be inlined.
 #[inline(always)]
-unsafe fn position<V: Vector>(
+unsafe fn position<V: Vector, const ADDING: bool>(
     a: *const f32,
     b: *const f32,
     scale: &[V::F; ACROSS],
@@ -269,8 +310,25 @@ unsafe fn position<V: Vector>(
         let a = V::splat_f(*a);
         for v in 0..ACROSS {
             let product = V::mul(a, V::load_f(b.add(v * V::LANES)));
-            let term = V::truncate(V::mul(product, scale[v]));
+            let term = V::truncate(times::<V, ADDING>(product, scale[v]));
             sum[v] = V::add(sum[v], term);
+        }
+    }
+}
+
+/// Times a power of two: of which `scale` is the exponent, shifted to its field, or the number.
+///
+/// Adding to the field of a normal number is exact while the field stays below 255: that of a product
+/// is at most E + 1, and F - E is not negative. A zero becomes a power of two below 1 (F - E is at most
+/// 126, see `Plan::floor`), which is cut off.
+#[inline(always)]
+unsafe fn times<V: Vector, const ADDING: bool>(x: V::F, scale: V::F) -> V::F {
+    // SAFETY: features and lengths are those that `run` has asserted or was promised.
+    unsafe {
+        if ADDING {
+            V::from_bits(V::add(V::bits(x), V::bits(scale)))
+        } else {
+            V::mul(x, scale)
         }
     }
 }

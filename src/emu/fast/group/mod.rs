@@ -3,18 +3,20 @@
 //! * [`plan`]: which constants it can take, and what it makes of them.
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
 //! * [`kernel`]: the arithmetic; its header explains why it is exact.
-//! * [`floor`]: the same products with the end of CDNA 3.
+//! * [`floor`]: the same products with the end of CDNA 3; [`sticky`]: with that of Vortex.
 
 mod floor;
 mod kernel;
 mod pack;
 mod plan;
 pub mod selftest;
+mod sticky;
 
 use std::ops::Range;
 
 pub use floor::{FloorKernel, FloorPlan, FloorStep};
 pub use plan::{DotAdd, GroupPlan};
+pub use sticky::{StickyKernel, StickyPlan, StickyStep};
 
 use self::kernel::Tile;
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
@@ -23,8 +25,9 @@ use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
 use super::vector::{ACROSS, Vector};
 use crate::num::{Format, Rounding, convert_exact, round_code};
 
-/// The k of a panel: a strip of B of that depth stays in the first-level cache or close to it.
-const DEPTH: usize = 128;
+/// The k of a panel: a strip of B of that depth stays close to the first-level cache, and accumulators
+/// are read and written half as often as with half of it.
+const DEPTH: usize = 256;
 
 /// The kernel of a plan, with the vectors of a platform.
 pub struct GroupKernel {
@@ -123,6 +126,7 @@ fn tile_of<'a>(
         plan,
         checked: a.heavy[strip],
         groups: panel.padded() / plan.group,
+        rows: a.rows(strip),
         a: &a.values[strip * span..][..span],
         fields: &a.fields[strip * span..][..span],
         row_shifts: &a.shifts[strip * ROWS..][..ROWS],
@@ -132,6 +136,10 @@ fn tile_of<'a>(
         state,
     }
 }
+
+/// So that a register of it is in one cache line.
+#[repr(align(64))]
+struct Aligned<T>(T);
 
 /// A tile, for the vectors of a platform.
 struct RunTile<'t, 'a>(&'t mut Tile<'a>);

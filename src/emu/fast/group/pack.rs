@@ -8,11 +8,16 @@ use crate::emu::fast::vector::WIDEST;
 use crate::num::{Format, Specials};
 
 /// Rows of A that the kernel takes at a time.
-pub const ROWS: usize = 4;
+pub const ROWS: usize = 8;
 
 /// Exponents are stored so that `a_field - b_gap` (saturating at 0) is the product's exponent,
 /// relative to the two shifts and biased by 127.
 const TOP: i32 = 15;
+
+/// Rows of A of formats with absolute exponents are moved down by this many binades, so that products
+/// are below 2 as those of others and F - E is not negative. They have room for it: products of such
+/// formats span 62 binades.
+const DOWN: i32 = 30;
 
 /// What the exponents of some rows or columns span, over the k of a panel.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +105,13 @@ impl StripB {
             range: EMPTY,
             special: vec![false; wide],
         }
+    }
+}
+
+impl PackedA {
+    /// Rows of a strip that are any.
+    pub fn rows(&self, strip: usize) -> usize {
+        (self.special.len() - strip * ROWS).min(ROWS)
     }
 }
 
@@ -350,7 +362,10 @@ impl Wide for DecodeRow<'_> {
         let mut special = decode(plan.a, codes, &mut row.values, &mut row.exponents);
         special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
         let bounds = bounds(&row.exponents);
-        let shift = shift(plan, bounds.1);
+        let shift = match plan.absolute() && plan.accumulator != Format::Fp16 {
+            true => DOWN,
+            false => shift(plan, bounds.1),
+        };
         for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
             let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
             let relative = if e == ZERO { 0 } else { relative };
@@ -405,10 +420,13 @@ impl StripB {
         panel: &Panel,
     ) {
         let wide = self.shifts.len();
-        // Zeros everywhere: of value 0, and of a gap that no field exceeds.
-        self.values.clear();
+        // Zeros everywhere: of value 0, and of a gap that no field exceeds. Not where every place is
+        // about to be written anyway.
+        if !(plan.absolute() && count == wide && panel.len == panel.padded()) {
+            self.values.clear();
+            self.gaps.clear();
+        }
         self.values.resize(panel.padded() * wide, 0.0);
-        self.gaps.clear();
         self.gaps.resize(panel.padded() * wide, 255);
         let mut codes = vec![0u32; panel.len * count];
         let plane = operand.codes;
@@ -429,6 +447,42 @@ impl StripB {
             count,
             strip: self,
         });
+    }
+}
+
+/// Takes a strip of B apart whose numbers need not be moved: whatever they are, the range suits.
+#[inline(always)]
+fn decode_absolute(
+    plan: &GroupPlan,
+    panel: &Panel,
+    codes: &[u32],
+    count: usize,
+    strip: &mut StripB,
+) {
+    let wide = strip.shifts.len();
+    let format = plan.b;
+    strip.special.fill(false);
+    strip.range = range((format.min_exponent(), format.max_exponent()), 0);
+    let mut exponents = [ZERO; WIDEST];
+    for (position, k) in panel.positions() {
+        let codes = &codes[k * count..][..count];
+        let values = &mut strip.values[position * wide..][..count];
+        if decode(format, codes, values, &mut exponents[..count]) {
+            note_specials(format, codes, &mut strip.special);
+        }
+        let gaps = &mut strip.gaps[position * wide..][..count];
+        for (gap, &e) in gaps.iter_mut().zip(&exponents) {
+            *gap = if e == ZERO { 255 } else { (TOP - e) as u8 };
+        }
+    }
+}
+
+/// Rare, so that a look at each is cheap enough.
+#[cold]
+fn note_specials(format: Format, codes: &[u32], special: &mut [bool]) {
+    for (special, &code) in special.iter_mut().zip(codes) {
+        let number = format.unpack(code.into());
+        *special |= number.is_nan() || number.is_infinite();
     }
 }
 
@@ -456,6 +510,9 @@ impl Wide for DecodeStrip<'_> {
             strip,
         } = self;
         let wide = strip.shifts.len();
+        if plan.absolute() {
+            return decode_absolute(plan, panel, codes, count, strip);
+        }
         let mut exponents = vec![ZERO; panel.padded() * wide];
         let mut low = [EMPTY.low; WIDEST];
         let mut high = [EMPTY.high; WIDEST];
@@ -465,11 +522,7 @@ impl Wide for DecodeStrip<'_> {
             let values = &mut strip.values[position * wide..][..count];
             let exponents = &mut exponents[position * wide..][..count];
             if decode(plan.b, codes, values, exponents) {
-                // Rare, so a look at each is cheap enough.
-                for (special, &code) in strip.special.iter_mut().zip(codes) {
-                    let number = plan.b.unpack(code.into());
-                    *special |= number.is_nan() || number.is_infinite();
-                }
+                note_specials(plan.b, codes, &mut strip.special);
             }
             if plan.scale.is_some() {
                 let scales = &scales[k * count..][..count];

@@ -78,6 +78,7 @@ fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(b
             plan: &plan,
             checked: true,
             groups: GROUPS,
+            rows: ROWS,
             a: &a.iter().map(|x| x.0).collect::<Vec<_>>(),
             fields: &a.iter().map(|x| x.1 * 0x0101_0101).collect::<Vec<_>>(),
             row_shifts: &[0; ROWS],

@@ -1,0 +1,277 @@
+//! Vortex's fused dot product: aligned and added as a tensor core's, but what is cut off sets a sticky
+//! bit, and the sum is rounded to nearest.
+//!
+//! A term lost bits if its integer is not the number it was made of. The sum, taken four times, plus
+//! the sticky bit is an integer of 31 bits whose conversion to an FP32 rounds as the unit does: the
+//! bit lies below guard and round bit wherever the leading one is. Sums that would wrap in the unit's
+//! accumulator are noticed, and the tile is the exact engine's.
+
+use std::ops::Range;
+
+use super::kernel::{self, Tile};
+use super::pack::{PackedA, Panel, ROWS, StripB};
+use super::plan::{DotAdd, GroupPlan};
+use super::{Aligned, GroupKernel, tile_of};
+use crate::emu::fast::platform::{Platform, Vectorized};
+use crate::emu::fast::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
+use crate::emu::formats::Formats;
+use crate::num::{Format, Rounding};
+
+/// A sticky dot-add in the terms of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StickyPlan {
+    products: GroupPlan,
+    /// Bits of the unit's accumulator.
+    width: u32,
+    /// Whether a C of zero sets the sticky bit.
+    hidden_bit: bool,
+    /// Whether a zero masks an infinity or NaN beside it.
+    masks: bool,
+}
+
+/// The constants of a step of one product a lane.
+pub struct StickyStep {
+    pub group: usize,
+    pub fraction_bits: u32,
+    pub zero_exponent: i32,
+    pub width: u32,
+    pub hidden_bit: bool,
+    pub masks: bool,
+    pub nan: u64,
+}
+
+impl StickyPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(formats: Formats, step: StickyStep) -> Option<StickyPlan> {
+        // Sums are taken four times in 32 bits, and one beyond the accumulator stays below its double.
+        let largest = (4 * step.group as u64 + 2) << step.fraction_bits.min(32);
+        if formats.scale.is_some() || step.width > 30 || largest >= 1 << step.width {
+            return None;
+        }
+        let products = DotAdd {
+            group: step.group,
+            fraction_bits: step.fraction_bits,
+            alignment: Rounding::TowardZero,
+            zero_exponent: step.zero_exponent,
+            precision: 24,
+            rounding: Rounding::TowardZero,
+            nan: step.nan,
+        };
+        let products = GroupPlan::new(products, formats, None)?;
+        (!products.checked && formats.accumulator == Format::Fp32).then_some(StickyPlan {
+            products: GroupPlan {
+                // So that 2^(E - F - 2) is a normal number.
+                floor: products.fraction_bits + 3,
+                ..products
+            },
+            width: step.width,
+            hidden_bit: step.hidden_bit,
+            masks: step.masks,
+        })
+    }
+}
+
+/// The kernel of a plan, with the vectors of a platform.
+pub struct StickyKernel {
+    plan: StickyPlan,
+    products: GroupKernel,
+}
+
+impl StickyKernel {
+    pub fn new(plan: StickyPlan, platform: Platform) -> StickyKernel {
+        let products = GroupKernel {
+            plan: plan.products.clone(),
+            platform,
+        };
+        StickyKernel { plan, products }
+    }
+}
+
+impl TileKernel for StickyKernel {
+    type State = i32;
+    type Panel = Panel;
+    type A = PackedA;
+    type B = StripB;
+
+    fn tile(&self) -> (usize, usize) {
+        self.products.tile()
+    }
+
+    fn depth(&self) -> usize {
+        self.products.depth()
+    }
+
+    fn specials(&self) -> SpecialRule {
+        match self.plan.masks {
+            true => SpecialRule::Exactly,
+            false => self.products.specials(),
+        }
+    }
+
+    fn start(&self, code: u64) -> i32 {
+        self.products.start(code)
+    }
+
+    fn finish(&self, state: i32) -> Option<u64> {
+        self.products.finish(state)
+    }
+
+    fn panel(&self, k: Range<usize>) -> Panel {
+        self.products.panel(k)
+    }
+
+    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
+        self.products.pack_a(panel, operand, rows)
+    }
+
+    fn room(&self) -> StripB {
+        self.products.room()
+    }
+
+    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
+        self.products.pack_b(panel, operand, columns, b);
+    }
+
+    fn run(
+        &self,
+        panel: &Panel,
+        a: &PackedA,
+        strip: usize,
+        b: &StripB,
+        state: &mut [i32],
+        _: &dyn StepFallback,
+    ) -> bool {
+        let plan = &self.plan.products;
+        let mut tile = tile_of(plan, panel, a, strip, b, state);
+        a.ranges[strip].within(b.range, plan.fraction_bits + 2, panel.padded())
+            && self.products.platform.vectorized(RunSticky {
+                plan: &self.plan,
+                tile: &mut tile,
+            })
+    }
+}
+
+/// A tile, for the vectors of a platform.
+struct RunSticky<'t, 'a> {
+    plan: &'t StickyPlan,
+    tile: &'t mut Tile<'a>,
+}
+
+impl Vectorized for RunSticky<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> bool {
+        let RunSticky { plan, tile } = self;
+        kernel::assert_lengths::<V>(tile);
+        // -0 as a C may become the sign of a zero result.
+        if plan.hidden_bit && tile.state.contains(&i32::MIN) {
+            return false;
+        }
+        let columns = ACROSS * V::LANES;
+        let mut state = Aligned([0f32; ROWS * WIDEST]);
+        let state = state.0.as_mut_ptr();
+        let mut exponents = Aligned([0u8; ROWS * WIDEST]);
+        let exponents = exponents.0.as_mut_ptr();
+        // SAFETY: features are the caller's promise; every pointer stays within the lengths just
+        // asserted, and within buffers that hold the widest strip.
+        unsafe {
+            if !kernel::enter::<V, { kernel::FP32 }, false>(tile, state) {
+                return false;
+            }
+            let mut bad = V::splat(0);
+            for group in 0..tile.groups {
+                let first = group * tile.plan.group;
+                kernel::common_exponents::<V>(tile, first, exponents);
+                for row in 0..tile.rows {
+                    let at = row * columns;
+                    step::<V>(
+                        plan,
+                        tile,
+                        [first, row],
+                        exponents.add(at),
+                        state.add(at),
+                        &mut bad,
+                    );
+                }
+            }
+            let sound = !V::any_negative(bad);
+            if sound {
+                kernel::leave::<V, { kernel::FP32 }, false>(tile, state);
+            }
+            sound
+        }
+    }
+}
+
+/// A step of one row, all columns.
+#[inline(always)]
+unsafe fn step<V: Vector>(
+    plan: &StickyPlan,
+    tile: &Tile,
+    [first, row]: [usize; 2],
+    exponents: *const u8,
+    state: *mut f32,
+    bad: &mut V::I,
+) {
+    let columns = ACROSS * V::LANES;
+    let fraction_bits = tile.plan.fraction_bits;
+    // SAFETY: the caller's promise.
+    unsafe {
+        for v in 0..ACROSS {
+            let at = v * V::LANES;
+            let c = V::load_f(state.add(at));
+            let magnitude = V::and(V::bits(c), V::splat(i32::MAX));
+            let field = V::and(magnitude, V::splat(0x7f80_0000));
+            let e = V::max(V::load_exponents(exponents.add(at)), field);
+            // 2^(F - E)
+            let twice_bias_plus_f = V::splat((254 + fraction_bits).wrapping_shl(23));
+            let scale = V::from_bits(V::sub(twice_bias_plus_f, e));
+            let mut sum = V::splat(0);
+            let mut lost = V::splat(0);
+            term::<V>(V::mul(c, scale), &mut sum, &mut lost);
+            if plan.hidden_bit {
+                lost = V::or(lost, V::and(V::equal(magnitude, V::splat(0)), V::splat(1)));
+            }
+            let mut a = tile.a.as_ptr().add(first * ROWS + row);
+            let mut b = tile.b.as_ptr().add(first * columns + at);
+            for _ in 0..tile.plan.group {
+                let product = V::mul(V::splat_f(*a), V::load_f(b));
+                term::<V>(V::mul(product, scale), &mut sum, &mut lost);
+                a = a.add(ROWS);
+                b = b.add(columns);
+            }
+            // Beyond the unit's accumulator: doubled until its sign would be the highest bit.
+            let mut doubled = sum;
+            let mut four = sum;
+            for i in plan.width..32 {
+                doubled = V::add(doubled, doubled);
+                if i == plan.width + 1 {
+                    four = doubled;
+                }
+            }
+            *bad = V::or(*bad, V::xor(doubled, sum));
+            // The sticky bit, away from zero. What only has another sign was a zero.
+            let lost = V::and(lost, V::splat(i32::MAX));
+            let none = V::or(V::equal(lost, V::splat(0)), V::equal(sum, V::splat(0)));
+            let sign = V::or(V::shift_right(sum, V::splat(31)), V::splat(1));
+            let rounded = V::to_float(V::add(four, V::clear(sign, none)));
+            // 2^(E - F - 2)
+            let back = V::from_bits(V::sub(e, V::splat((fraction_bits + 2) << 23)));
+            V::store_f(state.add(at), V::mul(rounded, back));
+        }
+    }
+}
+
+/// Adds a term in units of the grid, truncated, and notes whether it lost anything.
+#[inline(always)]
+unsafe fn term<V: Vector>(x: V::F, sum: &mut V::I, lost: &mut V::I) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let kept = V::truncate(x);
+        *sum = V::add(*sum, kept);
+        let difference = V::xor(V::bits(V::to_float(kept)), V::bits(x));
+        *lost = V::or(*lost, difference);
+    }
+}
