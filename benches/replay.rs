@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Plan, Platform, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -85,7 +85,7 @@ fn kernels(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("kernel {}", platform.name()));
         group.sample_size(10);
         for (name, arithmetic) in arithmetics() {
-            if Plan::of(&arithmetic).is_none() {
+            if arithmetic.plan().is_none() {
                 continue;
             }
             let n = 256;

@@ -303,8 +303,8 @@ def main() -> int:
         check("model", model["sha256"], sha256(arithmetic.encode()))
         if "schedule" in report:
             schedule = report["schedule"]
-            recipe = json.dumps(schedule["recipe"], sort_keys=True, separators=(",", ":"))
-            check("schedule", schedule["sha256"], sha256(recipe.encode()))
+            spec = json.dumps(schedule["spec"], sort_keys=True, separators=(",", ":"))
+            check("schedule", schedule["sha256"], sha256(spec.encode()))
         if "commitment" in report:
             said = report["commitment"]
             path = options.root / said["path"]

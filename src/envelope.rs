@@ -66,10 +66,10 @@ pub fn open<T: for<'de> Deserialize<'de>>(schema: &str, text: &[u8]) -> Result<T
 /// # Errors
 /// As of [`open`], or if the file cannot be read.
 pub fn read<T: for<'de> Deserialize<'de>>(schema: &str, path: &Path) -> Result<(T, Hash), String> {
-    let said = |error| format!("{error:#}");
-    let file = MappedFile::open(path).map_err(said)?;
+    let file = MappedFile::open(path).map_err(|fault| format!("{fault:#}"))?;
     let content = open(schema, file.bytes())?;
     let digest = Hash::parse(&file_sha256(&file)).expect("a SHA-256");
-    file.confirm_unchanged().map_err(said)?;
+    let unchanged = file.confirm_unchanged();
+    unchanged.map_err(|error| format!("{:#}", error.fault))?;
     Ok((content, digest))
 }

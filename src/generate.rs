@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
 use crate::tensor::Tensor;
@@ -115,12 +116,34 @@ impl Spec {
         Ok(Spec { seed, class, shape })
     }
 
+    /// How many: at most 2^32.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
     /// The operand.
-    pub fn tensor(&self, format: Format, role: Role) -> Tensor {
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn tensor(
+        &self,
+        format: Format,
+        role: Role,
+        memory: &Memory,
+    ) -> Result<Tensor, MemoryError> {
+        let mut payload = memory.zeroed(self.elements() * format.bytes())?;
+        self.fill(format, role, payload.as_mut());
+        Ok(Tensor::from_payload(format, self.shape.clone(), payload))
+    }
+
+    /// Writes the operand's payload.
+    ///
+    /// # Panics
+    /// If it does not fit exactly.
+    pub fn fill(&self, format: Format, role: Role, payload: &mut [u8]) {
         let width = format.bytes();
+        assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
-        let rows = self.shape.iter().product::<usize>() / columns;
-        let mut payload = vec![0; rows * columns * width];
         payload
             .par_chunks_mut(columns * width)
             .enumerate()
@@ -130,7 +153,6 @@ impl Spec {
                     bytes.copy_from_slice(&code.to_le_bytes()[..width]);
                 }
             });
-        Tensor::from_payload(format, self.shape.clone(), payload)
     }
 
     fn word(&self, role: Role, index: usize) -> u64 {
@@ -245,7 +267,7 @@ mod tests {
                     class,
                     shape,
                 };
-                let tensor = spec.tensor(format, Role::A);
+                let tensor = spec.tensor(format, Role::A, &Memory::default()).unwrap();
                 let plane = tensor.planes();
                 let plane = plane.plane(0);
                 let mut specials = 0;
@@ -276,7 +298,9 @@ mod tests {
             shape: vec![1, 4],
         };
         let codes = |class, format, role| -> Vec<u64> {
-            let tensor = spec(class).tensor(format, role);
+            let tensor = spec(class)
+                .tensor(format, role, &Memory::default())
+                .unwrap();
             let planes = tensor.planes();
             (0..4)
                 .map(|column| planes.plane(0).code(0, column))
@@ -349,8 +373,11 @@ mod tests {
             class: Class::Cancel,
             shape: shape.to_vec(),
         };
-        let a = spec([8, 64]).tensor(Format::Fp16, Role::A);
-        let b = spec([64, 8]).tensor(Format::Fp16, Role::B);
+        let tensor = |shape, role| {
+            let made = spec(shape).tensor(Format::Fp16, role, &Memory::default());
+            made.unwrap()
+        };
+        let (a, b) = (tensor([8, 64], Role::A), tensor([64, 8], Role::B));
         let (a, b) = (a.planes().plane(0), b.planes().plane(0));
         let mut exact = 0;
         for k in (0..64).step_by(2) {

@@ -11,6 +11,7 @@
 //! * [`num`]: number formats as data; unpacking, rounding, ordering and printing codes.
 //! * [`tensor`]: arrays of raw codes, mapped or owned.
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
+//! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`generate`]: operands that a seed determines.
@@ -20,7 +21,7 @@
 //! * [`report`]: what differs, classified, and its exporters.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`explain`]: one element in full, step by step.
-//! * [`causes`]: what a D that differs may come from.
+//! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
 //!
 //! # A check
@@ -62,10 +63,11 @@
 //! ```
 
 pub mod batch;
-pub mod causes;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
+pub mod diagnose;
 pub mod emu;
 pub mod envelope;
 pub mod explain;
@@ -74,7 +76,10 @@ pub mod fuzzing;
 pub mod generate;
 pub mod identify;
 pub mod inspect;
+pub mod interop;
 pub mod io;
+pub mod kernel;
+pub mod memory;
 pub mod num;
 pub mod probe;
 mod random;
@@ -82,3 +87,4 @@ pub mod report;
 pub mod sample;
 pub mod shard;
 pub mod tensor;
+pub mod words;

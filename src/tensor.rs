@@ -148,9 +148,13 @@ impl Tensor {
     ///
     /// # Panics
     /// If `payload` is not as long as the shape asks.
-    pub fn from_payload(format: Format, shape: Vec<usize>, payload: Vec<u8>) -> Tensor {
+    pub fn from_payload(
+        format: Format,
+        shape: Vec<usize>,
+        payload: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Tensor {
         assert_eq!(
-            payload.len(),
+            payload.as_ref().len(),
             shape.iter().product::<usize>() * format.bytes()
         );
         Tensor {
@@ -177,6 +181,14 @@ impl Tensor {
             payload.extend_from_slice(&code.to_le_bytes()[..bytes]);
         }
         Tensor::from_payload(format, shape, payload)
+    }
+
+    /// How its elements are stored, in which order, and their bytes.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn parts(&self) -> (Stored, Order, &[u8]) {
+        let bytes = (*self.bytes).as_ref();
+        let end = self.start + self.len() * self.stored.width;
+        (self.stored, self.order, &bytes[self.start..end])
     }
 
     pub fn format(&self) -> Format {
@@ -221,6 +233,15 @@ impl Tensor {
     pub fn rounding_tf32(mut self) -> Tensor {
         self.round_tf32 = matches!(self.format, Format::Tf32 | Format::Xf32);
         self
+    }
+
+    /// The same, with or without that rounding; none if that changes nothing.
+    pub fn with_tf32_rounding(&self, round: bool) -> Option<Tensor> {
+        let possible = matches!(self.format, Format::Tf32 | Format::Xf32);
+        (possible && self.round_tf32 != round).then(|| Tensor {
+            round_tf32: round,
+            ..self.clone()
+        })
     }
 
     /// How many elements have bits that their format ignores (TF32, XF32: the low 13 of the register).

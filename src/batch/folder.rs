@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::BatchError;
 use super::case::{Case, Object, case, validate};
 use super::manifest::{json, text_of};
-use crate::io::printable;
+use crate::io::{printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
 const DESCRIPTIVE: [&str; 7] = [
@@ -23,19 +23,9 @@ const DESCRIPTIVE: [&str; 7] = [
 
 /// A folder of folders with a `case.json`, in the order of their names.
 pub(super) fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
-    let fail = |error: std::io::Error| BatchError::document(path)(error.to_string());
-    let mut folders = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if !hidden && entry.path().is_dir() {
-            folders.push(entry.path());
-        }
-    }
-    folders.sort();
     let mut cases = Vec::new();
     let mut own = Vec::new();
-    for folder in folders {
+    for folder in subfolders(path).map_err(BatchError::File)? {
         let file = folder.join("case.json");
         cases.push(captured_case(&folder, &file)?);
         own.push(file);

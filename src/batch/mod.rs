@@ -16,6 +16,7 @@ pub use run::run;
 pub use state::State;
 
 use crate::check::CheckError;
+use crate::io::FileError;
 
 /// Why a batch cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,9 @@ pub enum BatchError {
         place: String,
         error: CheckError,
     },
+    /// A file or folder cannot be read.
+    #[error("{0:#}")]
+    File(FileError),
     #[error("{0}")]
     Other(String),
 }

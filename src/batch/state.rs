@@ -14,7 +14,7 @@ use crate::io::{MappedFile, Output, file_sha256};
 use crate::report::{BatchCase, Model as ReportedModel};
 
 /// Value of the `schema` field.
-const STATE: &str = "tcverify.batch-state/1";
+const STATE: &str = "tcverify.batch-state/2";
 
 /// A judged case, and what the verdict was about.
 #[derive(Clone, Serialize, Deserialize)]
@@ -148,6 +148,7 @@ fn digest(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
     pieces.push(format!("{:?}", case.k).into_bytes());
     pieces.push(text(serde_json::to_string(&ReportedModel::of(
         &model.choice(),
+        model.file(),
     ))));
     pieces.push(text(serde_json::to_string(&scheduling.schedule)));
     Hash::of([text(serde_json::to_string(&pieces)).as_slice()])

@@ -7,7 +7,7 @@ use super::prepare::Tensors;
 use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
-use super::words::{Tf32Input, Word};
+use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
 use crate::generate::Role;
@@ -16,6 +16,7 @@ use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
 use crate::tensor::{Planes, Tensor};
+use crate::words::Word;
 
 /// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
 pub type Rows = Option<Range<usize>>;
@@ -40,6 +41,8 @@ pub struct Arrays {
     transpose: [bool; 2],
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
+    /// Whether the schedule says what D is without products.
+    any_k: bool,
 }
 
 impl Array {
@@ -140,11 +143,11 @@ fn open(
     role: Role,
     memory: &mut Tensors,
 ) -> Result<io::Source, CheckError> {
-    let opened = match source {
-        Source::File(path) => io::Source::open(path),
-        Source::Generated(spec) => {
-            io::Source::made(spec.to_string().as_ref(), &spec.tensor(format, role))
-        }
+    Ok(match source {
+        Source::File(path) => io::Source::open(path).map_err(CheckError::file(field))?,
+        Source::Generated(spec) => io::Files::default()
+            .generated(spec.to_string().as_ref(), spec, format, role)
+            .map_err(CheckError::file(field))?,
         Source::Memory => {
             let tensor = memory.take(field).ok_or_else(|| {
                 let reason = format!("`{field}` is in memory, but no such tensor was handed over");
@@ -157,8 +160,7 @@ fn open(
             }
             io::Source::made("(in memory)".as_ref(), &tensor)
         }
-    };
-    opened.map_err(CheckError::file(field))
+    })
 }
 
 /// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
@@ -240,13 +242,14 @@ impl Arrays {
         };
         // Stored transposed, rows do not lie together.
         let a_rows = if operands.transpose_a { &None } else { rows };
-        let parts = schedule.recipe().passes.is_some();
+        let parts = schedule.spec().split_terms.is_some();
         let how = operands.tf32_input;
         let arrays = Arrays {
             scales,
             bias,
             c,
             transpose: [operands.transpose_a, operands.transpose_b],
+            any_k: schedule.spec().without_products.is_some(),
             block: (!schedule.takes_scales())
                 .then(|| arithmetic.scale.map(|scale| scale.block))
                 .flatten(),
@@ -273,7 +276,11 @@ impl Arrays {
     /// If they do not multiply.
     pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
-        let problem = Problem::new(
+        let new = match self.any_k {
+            false => Problem::new,
+            true => Problem::with_any_k,
+        };
+        let problem = new(
             self.a.planes(transpose_a),
             self.b.planes(transpose_b),
             self.c.as_ref().map(|c| c.planes(false)),
@@ -293,7 +300,7 @@ impl Arrays {
         if let Some(bias) = &self.bias {
             values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
         }
-        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.recipe().scales) {
+        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
             let scales = [a.planes(transpose_a), b.planes(transpose_b)];
             values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
         }
@@ -346,7 +353,7 @@ impl Operands {
                 let reason = format!("{said} is for TF32 and XF32 operands; these are {a} and {b}");
                 return Err(CheckError::request("tf32_input", reason));
             }
-            if schedule.recipe().passes.is_some() {
+            if schedule.spec().split_terms.is_some() {
                 let reason = format!(
                     "{said}: schedule {} multiplies parts of FP32 operands that together have all their bits, \
                      so there are none to round or refuse",

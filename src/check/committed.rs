@@ -8,18 +8,17 @@ use super::prepare::Prepared;
 use crate::commit::{
     COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule, Hash,
 };
-use crate::io::{MappedFile, file_sha256, payload_sha256};
+use crate::io::{Fault, FileError, MappedFile, file_sha256, payload_sha256};
 use crate::report::Committed;
 
 /// Reads a commitment and hashes its file.
 ///
 /// # Errors
 /// If it is none.
-pub fn read_commitment(path: &Path) -> anyhow::Result<(Commitment, String)> {
-    use anyhow::Context;
-    let name = || path.display().to_string();
-    let file = MappedFile::open(path).with_context(name)?;
-    let commitment = Commitment::parse(file.bytes()).with_context(name)?;
+pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
+    let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
+    let commitment = Commitment::parse(file.bytes());
+    let commitment = commitment.map_err(|error| Fault::from(error.to_string()).of(path))?;
     let digest = file_sha256(&file);
     file.confirm_unchanged()?;
     Ok((commitment, digest))
@@ -50,7 +49,7 @@ impl Prepared {
             schema: COMMITMENT.to_owned(),
             model_sha256: hash(self.model.arithmetic.sha256()),
             schedule: self.kernel().map(|kernel| CommittedSchedule {
-                sha256: hash(kernel.recipe.sha256()),
+                sha256: hash(kernel.spec.sha256()),
                 alpha: format!("{:08x}", kernel.values.alpha),
                 beta: format!("{:08x}", kernel.values.beta),
             }),

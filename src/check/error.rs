@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::io::FileError;
+
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
 /// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +20,7 @@ pub enum CheckError {
     #[error("{error:#}")]
     File {
         field: &'static str,
-        error: anyhow::Error,
+        error: FileError,
     },
     /// An array is not what the request needs it to be.
     #[error("{name}: {reason}")]
@@ -51,7 +53,7 @@ impl CheckError {
         }
     }
 
-    pub(crate) fn file(field: &'static str) -> impl FnOnce(anyhow::Error) -> CheckError {
+    pub(crate) fn file(field: &'static str) -> impl FnOnce(FileError) -> CheckError {
         move |error| CheckError::File { field, error }
     }
 

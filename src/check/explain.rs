@@ -36,6 +36,7 @@ impl Prepared {
         let (choice, problem) = (self.choice(), self.problem());
         ask(Question {
             choice: &choice,
+            file: self.model.file(),
             problem: &problem,
             product: self.product(),
             index: index.to_vec(),

@@ -7,17 +7,19 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::error::CheckError;
-use super::numbers::{F32, PromoteChoice, Span};
 use super::request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands, Overrides,
+    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope,
 };
 use super::source::Source;
-use super::words::{
-    EngineChoice, PartialsChoice, ResidueChoice, SplitChoice, Strictness, Tf32Input, Word,
+use super::span::Span;
+use super::words::{EngineChoice, Strictness, Tf32Input};
+use crate::emu::schedule::{
+    OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
-use crate::num::Format;
+use crate::num::{F32, Format};
 use crate::report::Policy;
+use crate::words::Word;
 
 /// A field's value as one word of a command line.
 pub(super) enum Argument {
@@ -89,7 +91,8 @@ worded!(
     EngineChoice,
     ResidueChoice,
     SplitChoice,
-    PartialsChoice
+    PartialsChoice,
+    OrderChoice
 );
 
 macro_rules! fields {
@@ -149,12 +152,18 @@ fields! {
     tile_k: usize,
     /// Which tile is the partial one.
     residue: ResidueChoice,
+    /// Products of an instruction, where those are fewer than the unit adds in one step.
+    instruction_k: usize,
     /// How slices come together, where the schedule has none.
     split: SplitChoice,
     /// Slices that K is divided into.
     split_k: usize,
+    /// What slices are multiples of, where those are not whole tiles.
+    grain: usize,
     /// What a workspace keeps partial sums in.
     partials: PartialsChoice,
+    /// In which order partial sums are added.
+    sum_order: OrderChoice,
     /// Workers that share the tiles of a stream-K kernel.
     workers: usize,
     /// k between two promotions to an accumulator in f32, or "never".
@@ -163,6 +172,8 @@ fields! {
     alpha: F32,
     /// C is multiplied with this and added to the finished sum.
     beta: F32,
+    /// FP8 results are multiplied with this in f32 before they are rounded.
+    scale_result: F32,
     /// One number for every column of D.
     bias: Source,
     /// Format of the bias, where its file cannot say it.
@@ -332,13 +343,17 @@ impl Fields {
             overrides: Overrides {
                 tile_k: self.tile_k,
                 residue: self.residue,
+                instruction_k: self.instruction_k,
                 split_k: self.split_k,
                 split: self.split,
+                grain: self.grain,
                 partials: self.partials,
+                sum_order: self.sum_order,
                 workers: self.workers,
                 promote: self.promote,
                 alpha: self.alpha,
                 beta: self.beta,
+                scale_result: self.scale_result,
             },
         }
     }
@@ -509,13 +524,17 @@ impl From<Check> for Fields {
             schedule_file,
             tile_k: overrides.tile_k,
             residue: overrides.residue,
+            instruction_k: overrides.instruction_k,
             split: overrides.split,
             split_k: overrides.split_k,
+            grain: overrides.grain,
             partials: overrides.partials,
+            sum_order: overrides.sum_order,
             workers: overrides.workers,
             promote: overrides.promote,
             alpha: overrides.alpha,
             beta: overrides.beta,
+            scale_result: overrides.scale_result,
             bias: operands.bias,
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,

@@ -18,7 +18,6 @@ mod error;
 mod explain;
 mod fields;
 pub mod model;
-mod numbers;
 mod part;
 mod prepare;
 mod progress;
@@ -26,6 +25,7 @@ mod request;
 mod run;
 pub mod schedule;
 mod source;
+mod span;
 mod suggest;
 mod words;
 
@@ -35,17 +35,15 @@ pub use committed::read_commitment;
 pub use error::CheckError;
 pub use fields::Fields;
 pub use model::Model;
-pub use numbers::{F32, PromoteChoice, Span};
 pub use prepare::{Prepared, Tensors};
 pub use progress::Progress;
 pub use request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands, Overrides,
+    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope,
 };
 pub use run::{Judged, Trace};
 pub use schedule::Scheduling;
 pub use source::Source;
+pub use span::Span;
 pub use suggest::request_of;
-pub use words::{
-    EngineChoice, PartialsChoice, ResidueChoice, SplitChoice, Strictness, Tf32Input, Word,
-};
+pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use sha2::Digest;
 
 use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
+use crate::io::{Fault, FaultKind, FileError, hex};
 
 /// A rule of an architecture, of the catalogue's or of a file's.
 #[derive(Clone, Debug)]
@@ -16,9 +19,17 @@ pub struct Model {
     instruction: usize,
     rule: usize,
     pub arithmetic: Arithmetic,
+    /// Where it was read, and the SHA-256 of that text; none of the catalogue's.
+    file: Option<(PathBuf, String)>,
 }
 
 impl Model {
+    /// The file that describes it, if it is not the catalogue's, and the file's SHA-256.
+    pub fn file(&self) -> Option<(String, String)> {
+        let (path, sha256) = self.file.as_ref()?;
+        Some((path.display().to_string(), sha256.clone()))
+    }
+
     /// The architecture, instruction and rule.
     pub fn choice(&self) -> Choice<'_> {
         let instruction = &self.architecture.instructions[self.instruction];
@@ -38,16 +49,16 @@ impl ModelRequest {
     /// What there is instead, or what is wrong with an architecture file.
     pub fn select(&self, scaled: bool, schedule: &Scheduling) -> Result<Model, CheckError> {
         let scaled = scaled && !schedule.takes_scales();
-        let (field, architecture) = match &self.from {
+        let (field, architecture, file) = match &self.from {
             ModelSource::File(path) => {
-                let read = read(path).map_err(CheckError::file("model"))?;
-                ("model", Cow::Owned(read))
+                let (read, sha256) = read(path).map_err(CheckError::file("model"))?;
+                ("model", Cow::Owned(read), Some((path.clone(), sha256)))
             }
             ModelSource::Catalogue(name) => {
                 let found = Catalogue::builtin().find(name);
                 let found =
                     found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
-                ("arch", Cow::Borrowed(found))
+                ("arch", Cow::Borrowed(found), None)
             }
         };
         if !scaled {
@@ -86,35 +97,32 @@ impl ModelRequest {
             rule: rule.expect("one of them"),
             arithmetic: choice.arithmetic.clone(),
             architecture,
+            file,
         })
     }
 }
 
-/// Reads an architecture file.
+/// Reads an architecture file; with the SHA-256 of what was read.
 ///
 /// # Errors
 /// A sentence naming the file and what is wrong with it.
-pub fn read(path: &Path) -> anyhow::Result<Architecture> {
+pub fn read(path: &Path) -> Result<(Architecture, String), FileError> {
+    let fail =
+        |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
     let text = document(path, "architecture")?;
-    Architecture::from_json(&text).map_err(|reason| {
-        anyhow::anyhow!(
-            "{}: is not a usable architecture file: {reason}",
-            path.display()
-        )
-    })
+    let architecture = Architecture::from_json(&text).map_err(fail)?;
+    Ok((architecture, hex(&sha2::Sha256::digest(&text))))
 }
 
 /// The text of a file that describes a model or a schedule.
-pub(super) fn document(path: &Path, what: &str) -> anyhow::Result<String> {
-    use anyhow::{Context, ensure};
+pub(super) fn document(path: &Path, what: &str) -> Result<String, FileError> {
     /// Larger than any of them.
     const MAX_BYTES: u64 = 16 << 20;
-    let name = || path.display().to_string();
-    let length = fs::metadata(path).with_context(name)?.len();
-    ensure!(
-        length <= MAX_BYTES,
-        "{}: has {length} bytes; no {what} file is that large",
-        name()
-    );
-    fs::read_to_string(path).with_context(name)
+    let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
+    let length = fs::metadata(path).map_err(fail)?.len();
+    if length > MAX_BYTES {
+        let reason = format!("has {length} bytes; no {what} file is that large");
+        return Err(Fault::from(reason).of(path));
+    }
+    fs::read_to_string(path).map_err(fail)
 }

@@ -185,7 +185,7 @@ impl Prepared {
 
     /// What stands between the instruction and D.
     pub fn kernel(&self) -> Option<Kernel<'_>> {
-        let kernel = || Kernel::new(self.scheduling.recipe(), &self.values, &self.problem());
+        let kernel = || Kernel::new(self.scheduling.spec(), &self.values, &self.problem());
         self.scheduled.then(kernel)
     }
 
@@ -233,8 +233,10 @@ impl Prepared {
         let Scheduling {
             schedule, given, ..
         } = &self.scheduling;
-        self.scheduled
-            .then(|| Scheduled::of(schedule, given, &self.values))
+        let kernel = self.kernel()?;
+        let span = self.model.arithmetic.step.span();
+        let omitted = kernel.omitted(self.problem().k, span);
+        Some(Scheduled::of(schedule, given, &self.values).omitting(omitted))
     }
 
     /// What a report says of the arrays; hashes them.
@@ -266,7 +268,7 @@ impl Prepared {
         let shape = self.problem().d_shape();
         let about = commit::Rows::about_a_mebibyte(self.format, &shape);
         let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", format!("{error:#}")))
+        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
     }
 
     /// Makes sure that no file has changed since it was opened.

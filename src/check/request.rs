@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use super::numbers::{F32, PromoteChoice, Span};
 use super::source::Source;
-use super::words::{EngineChoice, PartialsChoice, ResidueChoice, SplitChoice, Tf32Input};
+use super::span::Span;
+use super::words::{EngineChoice, Tf32Input};
+use crate::emu::schedule::Overrides;
+use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Policy;
 
@@ -96,20 +98,6 @@ pub enum ScheduleSource {
     Preset(String),
     /// A schedule file.
     File(PathBuf),
-}
-
-/// Constants that take the place of a schedule's own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
-    pub tile_k: Option<usize>,
-    pub residue: Option<ResidueChoice>,
-    pub split_k: Option<usize>,
-    pub split: Option<SplitChoice>,
-    pub partials: Option<PartialsChoice>,
-    pub workers: Option<usize>,
-    pub promote: Option<PromoteChoice>,
-    pub alpha: Option<F32>,
-    pub beta: Option<F32>,
 }
 
 /// What is said to be D.
@@ -247,5 +235,28 @@ impl Check {
         ];
         all.into_iter()
             .filter_map(|(field, path)| Some((field, path?)))
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        for (field, source) in self.sources() {
+            let role = match field {
+                "a" | "b" | "c" | "d" => field.to_uppercase(),
+                "scale_a" => "the scales of A".to_owned(),
+                "scale_b" => "the scales of B".to_owned(),
+                other => format!("the {other}"),
+            };
+            if let Some(path) = source.path() {
+                outputs.protect(&role, path);
+            }
+        }
+        for (field, path) in self.documents() {
+            let role = match field {
+                "model" => "the model",
+                "against" => "the commitment",
+                _ => "the schedule",
+            };
+            outputs.protect(role, path);
+        }
     }
 }

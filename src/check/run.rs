@@ -145,17 +145,17 @@ impl Prepared {
             }
             Trace::Part(part) => sample = Some(*part),
         }
-        let mut causes = Vec::new();
+        let (mut causes, mut tried) = (Vec::new(), Vec::new());
         let mut map = None;
         let (outcome, same) = match (found, &self.check.claim) {
             (Some(found), _) => {
                 if self.check.causes {
-                    causes = self.causes(&found);
+                    (causes, tried) = self.causes(&found);
                 }
                 map = found.map;
                 let comparison = found.comparison;
                 let same = comparison.mismatches == 0;
-                let word = |any| if any { "any" } else { "exact" };
+                let word = |any| if any { "any" } else { "exact" }.into();
                 let outcome = Outcome::Elements {
                     nan: word(self.check.policy.any_nan),
                     zero: word(self.check.policy.any_zero),
@@ -172,13 +172,16 @@ impl Prepared {
             (None, _) => unreachable!("a D that was read is compared"),
         };
         let report = Report {
-            schema: crate::report::SCHEMA,
+            schema: crate::report::SCHEMA.into(),
             tool: Tool::default(),
-            verdict: match same {
-                true => Verdict::Identical,
-                false => Verdict::Different,
+            verdict: match (same, &sample) {
+                (true, None) => Verdict::Identical,
+                (true, Some(_)) => Verdict::IdenticalInPart,
+                (false, _) => Verdict::Different,
             },
-            model: Model::of(&self.choice()),
+            request: serde_json::to_value(self.asked()).ok(),
+            command: self.ask_again(),
+            model: Model::of(&self.choice(), self.model.file()),
             schedule: self.scheduled(),
             product: self.product(),
             commitment: None,
@@ -196,6 +199,10 @@ impl Prepared {
                 }),
             },
             outcome,
+            tried: match causes.is_empty() {
+                true => tried.into_iter().map(Into::into).collect(),
+                false => Vec::new(),
+            },
             causes,
         };
         Judged { report, map }

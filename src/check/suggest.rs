@@ -1,28 +1,30 @@
 //! What would give a D that differs, and the check that asks for it.
 
+use super::arrays::Array;
 use super::command_line::{Verb, command_line, shell_line};
 use super::fields::Fields;
 use super::prepare::Prepared;
 use super::request::{Check, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope};
 use super::source::Source;
-use super::words::EngineChoice;
-use crate::causes::{Case, Change, causes};
+use super::words::{EngineChoice, Tf32Input};
+use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
 use crate::emu::Catalogue;
 use crate::identify::Name;
 use crate::num::Format;
-use crate::report::{Cause, Conclusion, Outcome, Report};
+use crate::report::{Cause, CauseArea, Conclusion, Outcome, Report};
 
 impl Prepared {
-    /// What fits a D that differs.
-    pub(super) fn causes(&self, found: &Conclusion) -> Vec<Cause> {
+    /// What fits a D that differs, and what was tried.
+    pub(super) fn causes(&self, found: &Conclusion) -> (Vec<Cause>, Vec<&'static str>) {
         let Some(given) = self.d() else {
-            return Vec::new();
+            return Default::default();
         };
         let choice = self.choice();
         let scaled = self.check.operands.scales.is_some();
         let case = Case {
             replay: self.replay(),
             given,
+            policy: self.check.policy,
             comparison: &found.comparison,
             spread: &found.spread,
             architecture: &choice.architecture.name,
@@ -33,22 +35,31 @@ impl Prepared {
             },
             catalogue: Catalogue::builtin(),
         };
-        let cause = |found: crate::causes::Found| Cause {
-            kind: found.kind,
-            command: self.command(&found.change),
-            sentence: found.sentence,
+        let Diagnosis {
+            findings, tried, ..
+        } = diagnose(&case);
+        let cause = |finding: Finding| Cause {
+            command: self.command(&finding.ask),
+            kind: finding.kind,
+            sentence: finding.sentence,
+            at: finding.at,
+            mismatches: finding.mismatches,
+            area: finding.place.map(|area| CauseArea {
+                shape: area.shape.into(),
+                rows: area.rows,
+                columns: area.columns,
+            }),
         };
-        causes(&case).into_iter().map(cause).collect()
+        (findings.into_iter().map(cause).collect(), tried)
     }
 
-    fn command(&self, change: &Change) -> Option<String> {
-        let changed = self.changed(change)?;
-        Some(shell_line(command_line(Verb::Check, &changed)))
-    }
-
-    /// The check of all of D that asks for something else.
-    fn changed(&self, change: &Change) -> Option<Check> {
-        let mut check = Check {
+    fn command(&self, ask: &Ask) -> Option<String> {
+        // No command line names what a program holds.
+        let mut sources = self.check.sources();
+        if sources.any(|(_, source)| *source == Source::Memory) {
+            return None;
+        }
+        let check = Check {
             scope: Scope::default(),
             naming: Naming::default(),
             against: None,
@@ -56,40 +67,61 @@ impl Prepared {
             engine: EngineChoice::Fast,
             ..self.check.clone()
         };
+        let changed = self.changed(check, ask)?;
+        Some(shell_line(command_line(Verb::Check, &changed)))
+    }
+
+    /// The check, asked otherwise; none if it cannot be asked for.
+    fn changed(&self, mut check: Check, ask: &Ask) -> Option<Check> {
         let operands = &mut check.operands;
         // What is generated depends on the operand it is for, and on the format.
         let generated = |source: &Source| matches!(source, Source::Generated(_));
         let generated = generated(&operands.a) || generated(&operands.b);
-        match change {
-            Change::None => return None,
-            Change::Transposed([a, b]) => {
+        match ask {
+            Ask::Nothing => return None,
+            Ask::Transposed([a, b]) => {
                 operands.transpose_a ^= a;
                 operands.transpose_b ^= b;
             }
-            Change::Reversed | Change::Exchanged if generated => return None,
-            Change::Reversed => {
+            Ask::Reversed | Ask::Exchanged if generated => return None,
+            Ask::Reversed => {
                 std::mem::swap(&mut operands.a, &mut operands.b);
                 (operands.transpose_a, operands.transpose_b) =
                     (!operands.transpose_b, !operands.transpose_a);
             }
-            Change::Exchanged => {
+            Ask::Exchanged => {
                 std::mem::swap(&mut operands.a, &mut operands.b);
                 std::mem::swap(&mut operands.transpose_a, &mut operands.transpose_b);
             }
-            Change::WithoutC => operands.c = None,
-            Change::Schedule(options) => check.schedule = request_of(options),
-            Change::Formats(formats) => {
+            Ask::WithoutC => operands.c = None,
+            Ask::Schedule(options) => check.schedule = request_of(options),
+            Ask::Formats(formats) => {
                 // A file that names its type cannot be read as another.
                 let arrays = [&self.arrays.a, &self.arrays.b].into_iter().zip(formats);
-                let readable = |(array, format): (&super::arrays::Array, &Format)| {
-                    array.source.tensor(*format).is_ok()
-                };
+                let readable =
+                    |(array, format): (&Array, &Format)| array.source.tensor(*format).is_ok();
                 if generated || !arrays.into_iter().all(readable) {
                     return None;
                 }
                 check = check.with_formats(*formats);
             }
-            Change::Model {
+            Ask::Result(format) => {
+                self.d.as_ref()?.source.tensor(*format).ok()?;
+                check.d_dtype = Some(*format);
+            }
+            Ask::Tf32Nearest(nearest) => {
+                operands.tf32_input = match nearest {
+                    true => Tf32Input::Nearest,
+                    false => Tf32Input::Truncate,
+                };
+            }
+            Ask::AnyNan => check.policy.any_nan = true,
+            Ask::AnyZero => check.policy.any_zero = true,
+            Ask::Both(one, other) => {
+                let check = self.changed(check, one)?;
+                return self.changed(check, other);
+            }
+            Ask::Model {
                 name,
                 arithmetic,
                 convert_to,
@@ -101,11 +133,30 @@ impl Prepared {
         Some(check)
     }
 
+    /// What was asked, but for who computes: that makes no difference to the bits.
+    pub(super) fn asked(&self) -> Check {
+        Check {
+            engine: EngineChoice::Fast,
+            ..self.check.clone()
+        }
+    }
+
+    /// The command that asks for it again.
+    pub(super) fn ask_again(&self) -> Option<String> {
+        let mut sources = self.check.sources();
+        let in_memory = sources.any(|(_, source)| *source == Source::Memory);
+        (!in_memory).then(|| shell_line(command_line(Verb::Check, &self.asked())))
+    }
+
     /// The command that explains the first mismatch of a report.
     pub fn explain_command(&self, report: &Report) -> Option<String> {
         let Outcome::Elements { comparison, .. } = &report.outcome else {
             return None;
         };
+        let mut sources = self.check.sources();
+        if sources.any(|(_, source)| *source == Source::Memory) {
+            return None;
+        }
         let first = comparison.first.first()?;
         let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
         let mut words = command_line(Verb::Explain, &self.check);

@@ -1,38 +1,6 @@
-//! Enumerations whose values are words: one table for texts, files and command lines.
+//! Words of a request.
 
-/// A value that is one of a few words.
-pub trait Word: Copy + Eq + Sized + Send + Sync + 'static {
-    /// Every value with its word and what it means.
-    const ALL: &'static [(Self, &'static str, &'static str)];
-
-    fn word(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(value, _, _)| *value == self);
-        found.expect("every value is listed").1
-    }
-
-    fn of_word(word: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(_, known, _)| *known == word);
-        found.map(|(value, _, _)| *value)
-    }
-}
-
-/// An enumeration with a word and a meaning for every value; in documents it is its word.
-macro_rules! words {
-    ($(#[$about:meta])* pub enum $name:ident {
-        $($(#[doc = $doc:literal])+ $value:ident = $word:literal,)*
-    }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
-            $($(#[doc = $doc])+ #[serde(rename = $word)] $value,)*
-        }
-
-        impl $crate::check::Word for $name {
-            const ALL: &'static [(Self, &'static str, &'static str)] =
-                &[$(($name::$value, $word, concat!($($doc),+)),)*];
-        }
-    };
-}
+use crate::words::words;
 
 words! {
     /// Whether bits must agree where the field forgives.
@@ -63,37 +31,5 @@ words! {
         Fast = "fast",
         /// The exact engine alone
         Exact = "exact",
-    }
-}
-
-words! {
-    /// Which tile of K is the partial one.
-    pub enum ResidueChoice {
-        /// The first; zeros follow its values
-        First = "first",
-        /// The first; zeros precede its values
-        FirstAligned = "first-aligned",
-        /// The last; zeros follow its values
-        Last = "last",
-    }
-}
-
-words! {
-    /// How slices of K come together.
-    pub enum SplitChoice {
-        /// Every slice is added to D as it is stored
-        Serial = "serial",
-        /// Partial sums are kept and added up at the end
-        Workspace = "workspace",
-    }
-}
-
-words! {
-    /// What a workspace keeps partial sums in.
-    pub enum PartialsChoice {
-        /// FP32
-        F32 = "f32",
-        /// D's format, rounded to nearest even
-        Result = "result",
     }
 }

@@ -7,11 +7,12 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::check::{
-    Check, CheckError, EngineChoice, F32, Fields, PartialsChoice, ResidueChoice, Source,
-    SplitChoice, Strictness, Tf32Input, Word, option,
+    Check, CheckError, EngineChoice, Fields, Source, Strictness, Tf32Input, option,
 };
+use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
 use crate::emu::{Engine, Platform};
-use crate::num::Format;
+use crate::num::{F32, Format};
+use crate::words::Word;
 
 /// Which arithmetic.
 #[derive(Args, Clone)]
@@ -135,9 +136,21 @@ pub struct ScheduleArgs {
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// How slices come together, where the schedule has none
+    /// How K is divided and slices come together, where the schedule does not divide it
     #[arg(long, value_name = "HOW", value_parser = word::<SplitChoice>())]
     split: Option<SplitChoice>,
+
+    /// What slices are multiples of, where those are not whole tiles
+    #[arg(long, value_name = "K")]
+    grain: Option<usize>,
+
+    /// In which order the sums of slices are added
+    #[arg(long, value_name = "ORDER", value_parser = word::<OrderChoice>())]
+    sum_order: Option<OrderChoice>,
+
+    /// Products of an instruction, where those are fewer than the unit adds in one step
+    #[arg(long, value_name = "K")]
+    instruction_k: Option<usize>,
 
     /// What a workspace keeps partial sums in: f32, or D's format
     #[arg(long, value_name = "FORMAT", value_parser = word::<PartialsChoice>())]
@@ -159,6 +172,10 @@ pub struct ScheduleArgs {
     /// 1 where the schedule has an epilogue)
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     beta: Option<F32>,
+
+    /// FP8 results are multiplied with this in f32 before they are rounded, if the schedule's kernel does so
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    scale_result: Option<F32>,
 
     /// One number for every column of D, added in f32 before the result is rounded
     #[arg(long, value_name = "BIAS.npy")]
@@ -208,13 +225,17 @@ impl ProductArgs {
             schedule_file: schedule.schedule_file.clone(),
             tile_k: schedule.tile_k,
             residue: schedule.residue,
+            instruction_k: schedule.instruction_k,
             split_k: schedule.split_k,
             split: schedule.split,
+            grain: schedule.grain,
             partials: schedule.partials,
+            sum_order: schedule.sum_order,
             workers: schedule.workers,
             promote: parsed("promote", promote)?,
             alpha: schedule.alpha,
             beta: schedule.beta,
+            scale_result: schedule.scale_result,
             bias: source("bias", schedule.bias.as_deref())?,
             bias_dtype: schedule.bias_dtype,
             a: source("a", Some(&operands.a))?,
@@ -432,29 +453,9 @@ const OPERANDS: [Format; 17] = [
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
 fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    let names = formats.iter().map(|f| {
-        let aliases: &[&str] = match f {
-            Format::Fp16 => &["f16", "float16", "half"],
-            Format::Bf16 => &["bfloat16"],
-            Format::Fp32 => &["f32", "float32"],
-            Format::Fp64 => &["f64", "float64"],
-            Format::E4m3 => &["float8_e4m3fn", "fp8_e4m3"],
-            Format::E5m2 => &["float8_e5m2", "fp8_e5m2"],
-            Format::E4m3fnuz => &["float8_e4m3fnuz", "fp8_e4m3fnuz"],
-            Format::E5m2fnuz => &["float8_e5m2fnuz", "fp8_e5m2fnuz"],
-            Format::E3m2 => &["float6_e3m2fn", "fp6_e3m2"],
-            Format::E2m3 => &["float6_e2m3fn", "fp6_e2m3"],
-            Format::E2m1 => &["float4_e2m1fn", "fp4_e2m1", "fp4"],
-            Format::Int8 => &["s8", "i8"],
-            Format::Uint8 => &["u8"],
-            Format::Int4 => &["s4", "i4"],
-            Format::Uint4 => &["u4"],
-            Format::Int32 => &["s32", "i32"],
-            Format::Ue8m0 => &["e8m0", "float8_e8m0fnu"],
-            Format::Tf32 | Format::Xf32 | Format::Ue4m3 => &[],
-        };
-        PossibleValue::new(f.name()).aliases(aliases.iter().copied())
-    });
+    let names = formats
+        .iter()
+        .map(|f| PossibleValue::new(f.name()).aliases(f.aliases().iter().copied()));
     PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
 }
 

@@ -1,15 +1,15 @@
 //! `tcverify batch`: many checks, one report.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::Args;
 
-use super::exports::Summary;
 use super::progress::Bar;
+use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
-use crate::batch::{self, Case, State};
-use crate::io::{Output, on_disk, same_file};
+use crate::batch::{self, State};
+use crate::io::Outputs;
 use crate::report::{Batch, CaseVerdict};
 
 /// Run many checks: a manifest's, or those of a folder of case folders
@@ -43,58 +43,36 @@ pub struct BatchArgs {
     #[arg(long, value_name = "STATE.json")]
     resume: Option<PathBuf>,
 
-    /// Print nothing; the exit code tells
-    #[arg(long, short, help_heading = "Report")]
-    quiet: bool,
-
-    /// Write the report as JSON; "-" is standard output, instead of the text
-    #[arg(long, value_name = "PATH", help_heading = "Report")]
-    json: Option<PathBuf>,
-
-    /// Write the verdicts as JUnit XML, for CI servers
-    #[arg(long, value_name = "PATH", help_heading = "Report")]
-    junit: Option<PathBuf>,
-
-    /// Write the verdicts as Markdown
-    #[arg(long, value_name = "PATH", help_heading = "Report")]
-    markdown: Option<PathBuf>,
-
-    /// Annotate a run of GitHub Actions, as for check
-    #[arg(long, help_heading = "Report")]
-    github: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl BatchArgs {
     pub fn run(self) -> Result<Ending> {
         let (cases, own) = batch::read(&self.cases)?;
-        let outputs = self.outputs(&cases, &own)?;
-        let summary = match self.github {
-            true => Summary::prepare()?,
-            false => None,
-        };
+        let mut outputs = Outputs::new();
+        for path in &own {
+            outputs.protect("the cases", path);
+        }
+        for case in &cases {
+            case.check.protect(&mut outputs);
+        }
+        if let Some(path) = &self.resume {
+            outputs.claim("the state", path)?;
+        }
+        let reports = self.report.open(&mut outputs, None)?;
         let state = State::open(self.resume.as_deref(), &cases)?;
         let batch = batch::run(&cases, &state, &Bar::new())?;
-        let [json, junit, markdown] = outputs;
-        let write = |output: Option<Output>, form: Form| match output {
-            Some(output) => output.commit(|out| form(&batch, out)),
-            None => Ok(()),
-        };
-        write(junit, Batch::junit)?;
-        write(markdown, Batch::markdown)?;
-        if let Some(summary) = summary {
-            let mut text = Vec::new();
-            batch.markdown(&mut text)?;
-            summary.append_text(text)?;
-        }
-        write(json, Batch::json)?;
-        if !self.quiet && !self.to_stdout() {
+        let to_stdout = reports.to_stdout;
+        publish(&batch, reports)?;
+        if !self.report.quiet && !to_stdout {
             show::print(|out| batch.text(out))?;
         }
-        if self.github {
+        if self.report.github {
             show::print(|out| batch.github(out))?;
         }
         match batch.verdict {
-            CaseVerdict::Identical => Ok(Ending::Done),
+            CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),
             CaseVerdict::Different => Ok(Ending::Different),
             CaseVerdict::Unjudged => {
                 let (n, all) = (batch.totals.unjudged, batch.totals.cases);
@@ -102,45 +80,26 @@ impl BatchArgs {
             }
         }
     }
-
-    fn destinations(&self) -> [Option<&Path>; 3] {
-        [&self.json, &self.junit, &self.markdown].map(Option::as_deref)
-    }
-
-    fn to_stdout(&self) -> bool {
-        self.destinations().contains(&Some(Path::new("-")))
-    }
-
-    /// Opens them before anything is judged.
-    fn outputs(&self, cases: &[Case], own: &[PathBuf]) -> Result<[Option<Output>; 3]> {
-        ensure!(
-            !(self.github && self.to_stdout()),
-            "--github prints to standard output, and so would a report to \"-\""
-        );
-        let written = self.destinations().into_iter().flatten();
-        let written: Vec<_> = written.chain(self.resume.as_deref()).collect();
-        let inputs = cases.iter().flat_map(|case| {
-            let arrays = case.check.sources().filter_map(|(_, source)| source.path());
-            arrays.chain(case.check.documents().map(|(_, path)| path.as_path()))
-        });
-        let inputs = inputs.chain(own.iter().map(PathBuf::as_path));
-        let inputs: Vec<_> = inputs.map(on_disk).collect();
-        for (i, path) in written.iter().enumerate() {
-            let twice = |other: &&&Path| path == *other || same_file(path, other);
-            if let Some(other) = written[..i].iter().find(twice) {
-                bail!("{}: two outputs cannot go to one place", other.display());
-            }
-            if inputs.iter().any(|input| same_file(path, input)) {
-                bail!(
-                    "{}: is an input, which would be overwritten",
-                    path.display()
-                );
-            }
-        }
-        let [json, junit, markdown] = self.destinations();
-        let open = |path: Option<&Path>| path.map(Output::prepare).transpose();
-        Ok([open(json)?, open(junit)?, open(markdown)?])
-    }
 }
 
-type Form = fn(&Batch, &mut dyn std::io::Write) -> std::io::Result<()>;
+/// Writes the report on all cases.
+fn publish(batch: &Batch, reports: Destinations) -> Result<()> {
+    type Form = fn(&Batch, &mut dyn std::io::Write) -> std::io::Result<()>;
+    let forms: [(_, Form); 3] = [
+        (reports.junit, Batch::junit),
+        (reports.markdown, Batch::markdown),
+        (reports.json, Batch::json),
+    ];
+    for (output, form) in forms {
+        if let Some(output) = output {
+            output.commit(|out| form(batch, out))?;
+        }
+    }
+    if let Some(summary) = reports.summary {
+        summary.commit(|out| {
+            batch.markdown(out)?;
+            writeln!(out)
+        })?;
+    }
+    Ok(())
+}

@@ -10,8 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Ending, bench_schedules, show};
-use crate::emu::step::Step;
-use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Plan, Platform, Problem, Replay};
+use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
@@ -233,7 +232,7 @@ impl Bench {
 }
 
 fn has_kernel(arithmetic: &Arithmetic) -> bool {
-    Plan::of(arithmetic).is_some() || matches!(arithmetic.step, Step::IntegerSum(_))
+    arithmetic.plan().is_some()
 }
 
 pub(super) fn timed(work: impl FnOnce()) -> Duration {

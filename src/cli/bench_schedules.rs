@@ -5,20 +5,23 @@ use serde::Serialize;
 
 use super::bench::{Random, timed};
 use super::show;
-use crate::emu::schedule::{Kernel, Per, Schedule, Split, Values, scale_shapes};
+use crate::emu::schedule::{Kernel, Per, Schedule, Values, scale_shapes};
 use crate::emu::{Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
 /// Architecture, operands and schedule; slices where the schedule leaves them open.
-const CASES: [(&str, Format, &str, Option<usize>); 9] = [
+const CASES: [(&str, Format, &str, Option<usize>); 12] = [
     ("hopper", Format::Bf16, "cutlass-sm90", None),
     ("hopper", Format::Bf16, "cublas-workspace", Some(4)),
     ("hopper", Format::Bf16, "cublas-splitk-serial", Some(4)),
     ("hopper", Format::E4m3, "cutlass-fp8-promote", None),
     ("hopper", Format::E4m3, "deepgemm-sm90", None),
     ("hopper", Format::E4m3, "torch-scaled-mm-rowwise", None),
+    ("hopper", Format::E4m3, "cublas-nvjet-fp8-splitk", Some(3)),
+    ("ada", Format::E4m3, "cublas-ada-fp8-serial", Some(3)),
+    ("ada", Format::E4m3, "cublas-ada-fp8-pairwise", Some(5)),
     ("ampere", Format::Bf16, "cublas-sliced", None),
     ("ampere", Format::Bf16, "triton-kwidth8", None),
     ("ampere", Format::Tf32, "cutlass-3xtf32-staged", None),
@@ -89,16 +92,16 @@ fn measure(
     rounds: usize,
 ) -> Result<Row> {
     let arithmetic = &choice.arithmetic;
-    let mut recipe = Schedule::preset(name)?.recipe.clone();
-    if let Split::Serial { slices } | Split::Workspace { slices, .. } = &mut recipe.split {
-        *slices = count;
+    let mut spec = Schedule::preset(name)?.spec.clone();
+    if let Some(open) = spec.split_count() {
+        *open = count;
     }
     let mut random = Random(SplitMix64(n as u64));
     let a = random.matrix(arithmetic.a, n);
     let b = random.matrix(arithmetic.b, n);
     let problem = Problem::new(a.planes(), b.planes(), None)?;
     let mut values = Values::default();
-    if let Some(scaling) = &recipe.scales {
+    if let Some(scaling) = &spec.scales {
         let ones = |shape: [usize; 2]| {
             let codes = vec![0x3f80_0000; shape[0] * shape[1]];
             Tensor::from_codes(Format::Fp32, shape.to_vec(), &codes)
@@ -115,7 +118,7 @@ fn measure(
         kernel: None,
     };
     let scheduled = Replay {
-        kernel: Some(Kernel::new(&recipe, &values, &problem)),
+        kernel: Some(Kernel::new(&spec, &values, &problem)),
         ..plain
     };
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());

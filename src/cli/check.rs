@@ -4,10 +4,11 @@ use anyhow::Result;
 use clap::Args;
 
 use super::args::{CheckArgs, said};
-use super::exports::ReportArgs;
 use super::progress::Bar;
+use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
 use crate::check::CheckError;
+use crate::io::Outputs;
 use crate::report::{Exporter, Text, Verdict};
 
 /// Replay a product and compare every bit with a captured D
@@ -60,14 +61,19 @@ pub struct Check {
 
     #[command(flatten)]
     report: ReportArgs,
+
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 impl Check {
     pub fn run(self) -> Result<Ending> {
         let check = self.check.check()?;
         let prepared = said(check.prepare())?;
-        let reports = self.report.prepare(&prepared)?;
-        let judged = match prepared.judge(reports.want_map(), &Bar::new()) {
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
             Err(error @ CheckError::NotCommitted { .. }) => {
                 show::different(&error.to_string());
@@ -75,7 +81,7 @@ impl Check {
             }
             judged => said(judged)?,
         };
-        let to_stdout = reports.to_stdout();
+        let to_stdout = reports.to_stdout;
         let report = &judged.report;
         reports.publish(&prepared, &judged)?;
         if !self.report.quiet && !to_stdout {
@@ -90,9 +96,11 @@ impl Check {
                 }
             })?;
         }
-        self.report.annotate(report)?;
+        if self.report.github {
+            annotate(report)?;
+        }
         Ok(match report.verdict {
-            Verdict::Identical => Ending::Done,
+            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde::Serialize;
 
@@ -10,8 +10,8 @@ use super::args::{ProductArgs, result_format, said, source};
 use super::proof::{Prove, Verify};
 use super::{Ending, show};
 use crate::check::{Check, Fields};
-use crate::commit::Hash;
-use crate::io::{MappedFile, Output, same_file};
+use crate::commit::{CommitError, Hash};
+use crate::io::{MappedFile, Outputs};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -118,10 +118,9 @@ impl Make {
             ..fields
         }))?;
         let prepared = said(check.prepare())?;
-        for array in prepared.arrays() {
-            keep(&self.output, array.source.path())?;
-        }
-        let output = Output::prepare(&self.output)?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let output = outputs.open("the commitment", &self.output)?;
         let commitment = said(prepared.commitment(self.block_rows))?;
         said(prepared.confirm_unchanged())?;
         let text = pretty(&commitment)?;
@@ -134,7 +133,10 @@ impl Make {
     }
 }
 
-pub fn read_json<T>(path: &Path, parse: fn(&[u8]) -> Result<T>) -> Result<(MappedFile, T)> {
+pub fn read_json<T>(
+    path: &Path,
+    parse: fn(&[u8]) -> Result<T, CommitError>,
+) -> Result<(MappedFile, T)> {
     let name = || path.display().to_string();
     let file = MappedFile::open(path).with_context(name)?;
     let parsed = parse(file.bytes()).with_context(name)?;
@@ -145,15 +147,4 @@ pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(document)?;
     text.push(b'\n');
     Ok(text)
-}
-
-/// An input is not written over.
-pub fn keep(output: &Path, input: &Path) -> Result<()> {
-    if same_file(output, input) {
-        bail!(
-            "{}: is an input, which would be overwritten",
-            output.display()
-        );
-    }
-    Ok(())
 }

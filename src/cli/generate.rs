@@ -10,6 +10,7 @@ use super::{Ending, show};
 use crate::generate::{Role, Spec};
 use crate::io::npy::write_npy;
 use crate::io::{Output, payload_sha256};
+use crate::memory::Memory;
 use crate::num::Format;
 
 /// Write an operand that a seed determines
@@ -71,7 +72,7 @@ impl Generate {
             RoleName::ScaleB => Role::ScaleB,
         };
         let output = Output::prepare(&self.output)?;
-        let tensor = self.spec.tensor(self.dtype, role);
+        let tensor = self.spec.tensor(self.dtype, role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = payload_sha256(&tensor);

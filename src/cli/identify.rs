@@ -17,7 +17,7 @@ use crate::generate::{PREFIX, Role, Spec};
 use crate::identify::{
     Candidate, Conditions, Given, Name, Outcome, Sample, Tested, candidates, search, separate,
 };
-use crate::io::{Output, Source};
+use crate::io::{Output, Outputs, Source};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
@@ -127,7 +127,7 @@ impl Readings {
                 let text = path.to_str().expect("it has the prefix");
                 let spec = Spec::parse(text).expect("it has the prefix");
                 let spec = spec.map_err(anyhow::Error::msg)?;
-                Source::made(path, &spec.tensor(format, role))?
+                crate::io::Files::default().generated(path, &spec, format, role)?
             }
             (false, _) => Source::open(path)?,
         };
@@ -150,7 +150,7 @@ impl Readings {
             }
         }
         match reason {
-            Some(error) if tensors.is_empty() => Err(error),
+            Some(error) if tensors.is_empty() => Err(error.into()),
             None if tensors.is_empty() => {
                 let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
                 bail!("{}: has none of the formats asked for{own}", path.display())
@@ -235,10 +235,14 @@ impl Identify {
             shape_text(have),
             shape_text(&want)
         );
-        let output = match &self.json {
-            Some(path) => Some(Output::prepare(path)?),
-            None => None,
-        };
+        let mut outputs = Outputs::new();
+        for (role, path) in self.inputs() {
+            outputs.protect(role, path);
+        }
+        let json = self.json.as_deref();
+        let output = json
+            .map(|path| outputs.open("the JSON report", path))
+            .transpose()?;
 
         let scale = |scale: Option<Scale>| match (&files.scales, scale) {
             (None, None) => true,
@@ -320,6 +324,20 @@ impl Identify {
         } else {
             Ending::Done
         })
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let args = &self.operands;
+        let all = [
+            ("A", Some(&args.a)),
+            ("B", Some(&args.b)),
+            ("C", args.c.as_ref()),
+            ("the scales of A", args.scale_a.as_ref()),
+            ("the scales of B", args.scale_b.as_ref()),
+            ("D", Some(&self.d)),
+        ];
+        all.into_iter()
+            .filter_map(|(role, path)| Some((role, path?.as_path())))
     }
 
     fn read(&self) -> Result<Files> {
@@ -479,9 +497,9 @@ impl Identify {
                 title: guess.preset.title.clone(),
                 evidence: guess.preset.evidence,
                 options: guess.options.clone(),
-                summary: guess.recipe.summary(),
-                sha256: guess.recipe.sha256(),
-                recipe: guess.recipe.clone(),
+                summary: guess.spec.summary(),
+                sha256: guess.spec.sha256(),
+                spec: guess.spec.clone(),
             }),
         }
     }

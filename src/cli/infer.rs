@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Serialize;
 
 use super::{Ending, show};
 use crate::emu::Architecture;
 use crate::io::npy::NpyFile;
-use crate::io::{Output, file_sha256, same_file};
+use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
     Contradicted, Describe, Explained, Known, Verdict, architecture, infer, known, text,
@@ -72,12 +72,19 @@ impl Infer {
         let suite = folder::read(&self.folder)?;
         let answers = folder::read_answers(&suite, &self.answers)?;
         let digest = file_sha256(NpyFile::open(&self.answers)?.file());
-        let model = self.prepare(self.output.as_ref())?;
-        let json = self.prepare(self.json.as_ref())?;
-        let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
-        if dash(&self.output) && dash(&self.json) {
-            bail!("--output and --json cannot both be standard output");
+        // Opened before the search, so that an unwritable place does not cost one.
+        let mut outputs = Outputs::new();
+        for name in ["a.npy", "b.npy", "c.npy", "manifest.json"] {
+            outputs.protect("a probe", &self.folder.join(name));
         }
+        outputs.protect("the answers", &self.answers);
+        let mut open = |role: &str, path: &Option<PathBuf>| {
+            let path = path.as_deref();
+            path.map(|path| outputs.open(role, path)).transpose()
+        };
+        let model = open("the model", &self.output)?;
+        let json = open("the JSON report", &self.json)?;
+        let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
         let silent = self.quiet || dash(&self.output) || dash(&self.json);
 
         let verdict = infer(&suite, &answers).map_err(anyhow::Error::msg);
@@ -126,21 +133,6 @@ impl Infer {
                 Ok(Ending::Different)
             }
         }
-    }
-
-    /// Opened before the search, so that an unwritable place does not cost one.
-    fn prepare(&self, path: Option<&PathBuf>) -> Result<Option<Output>> {
-        let Some(path) = path else { return Ok(None) };
-        let names = ["a.npy", "b.npy", "c.npy", "manifest.json"];
-        let inputs = names.iter().map(|name| self.folder.join(name));
-        for input in inputs.chain([self.answers.clone()]) {
-            ensure!(
-                !same_file(path, &input),
-                "{}: is an input, which would be overwritten",
-                path.display()
-            );
-        }
-        Output::prepare(path).map(Some)
     }
 }
 

@@ -11,7 +11,7 @@ use super::args::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::inspect::Census;
-use crate::io::{Container, Source, file_sha256, payload_sha256};
+use crate::io::{Container, FileError, Source, file_sha256, payload_sha256};
 use crate::num::{Format, decimal};
 use crate::report::Tool;
 
@@ -133,10 +133,7 @@ impl Inspect {
                 Ok(read) => Found::Read(Box::new(read)),
                 // The line begins with the array's name already.
                 Err(error) => Found::NotRead {
-                    error: error.chain().skip(1).fold(String::new(), |text, cause| {
-                        let colon = if text.is_empty() { "" } else { ": " };
-                        text + colon + &cause.to_string()
-                    }),
+                    error: format!("{:#}", error.fault),
                 },
             };
             Array { name, found }
@@ -163,7 +160,7 @@ impl Inspect {
         })
     }
 
-    fn read(&self, source: &Source) -> Result<Read> {
+    fn read(&self, source: &Source) -> Result<Read, FileError> {
         let header = source.header();
         let format = self.dtype.or(header.descr.number_format());
         let tensor = source.tensor(format.unwrap_or(header.descr.as_stored()))?;

@@ -10,17 +10,18 @@ mod commit;
 mod completions;
 mod digest;
 mod explain;
-mod exports;
 mod features;
 mod generate;
 mod identify;
 mod infer;
 mod inspect;
+mod kernels;
 mod man;
 mod probe;
 mod progress;
 mod proof;
 mod replay;
+mod reports;
 mod schedule_search;
 mod schedules;
 mod shard;
@@ -75,6 +76,7 @@ enum Command {
     Commit(commit::Commit),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
+    Kernels(kernels::Kernels),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -88,15 +90,6 @@ enum Command {
 enum Ending {
     Done,
     Different,
-}
-
-/// How many cases a manifest has, for the fuzz target.
-///
-/// # Errors
-/// As `batch` says them.
-pub(crate) fn cases_of(manifest: &str) -> Result<usize> {
-    let cases = crate::batch::parsed(manifest, std::path::Path::new("manifest.json"))?;
-    Ok(cases.len())
 }
 
 /// Runs the command line of this process.
@@ -133,6 +126,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Commit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
+        Command::Kernels(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),

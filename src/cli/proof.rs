@@ -1,16 +1,16 @@
 //! `tcverify commit prove` and `verify`: blocks of a committed D, shown and checked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::commit::{keep, pretty, read_json};
+use super::commit::{pretty, read_json};
 use super::{Ending, show};
 use crate::check::read_commitment;
 use crate::commit::Proof;
 use crate::io::npy::write_npy;
-use crate::io::{Output, Source, same_file};
+use crate::io::{Outputs, Source};
 
 /// Prove that some blocks of rows are those of the committed D
 #[derive(Args)]
@@ -71,21 +71,15 @@ impl Prove {
         }
         let source = Source::open(&self.d)?;
         let name = self.d.display();
-        for to in [Some(&self.output), self.rows.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            keep(to, source.path())?;
-            keep(to, &self.commitment)?;
-        }
-        let dash = |path: &Path| path.as_os_str() == "-";
-        if self.rows.as_ref().is_some_and(|rows| {
-            *rows == self.output
-                || same_file(rows, &self.output)
-                || dash(rows) && dash(&self.output)
-        }) {
-            bail!("--output and --rows must be two files");
-        }
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("D", source.path())
+            .protect("the commitment", &self.commitment);
+        let output = outputs.open("the proof", &self.output)?;
+        let beside = self.rows.as_deref();
+        let beside = beside
+            .map(|path| outputs.open("the rows", path))
+            .transpose()?;
         let have = &source.header().shape;
         if *have != rows.shape {
             show::different(&format!(
@@ -94,8 +88,6 @@ impl Prove {
             ));
             return Ok(Ending::Different);
         }
-        let output = Output::prepare(&self.output)?;
-        let beside = self.rows.as_deref().map(Output::prepare).transpose()?;
         let tensor = source.tensor(rows.format)?;
         let tree = rows.tree(&tensor);
         let root = rows.root(tree.root());
@@ -109,7 +101,7 @@ impl Prove {
         }
         let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
         if let Some(beside) = beside {
-            let gathered = rows.gather(&tensor, &self.blocks);
+            let gathered = rows.gather(&tensor, &self.blocks)?;
             source.file().confirm_unchanged()?;
             beside.commit(|out| write_npy(&gathered, out))?;
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
@@ -11,7 +11,7 @@ use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::{Check, Fields, Progress};
 use crate::io::npy::write_header;
-use crate::io::{Output, hex, same_file};
+use crate::io::{Outputs, hex};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it
@@ -50,15 +50,9 @@ impl Replay {
             ..fields
         }))?;
         let prepared = said(check.prepare())?;
-        for array in prepared.arrays() {
-            if same_file(&self.output, array.source.path()) {
-                bail!(
-                    "{}: is an input; D would overwrite it",
-                    self.output.display()
-                );
-            }
-        }
-        let output = Output::prepare(&self.output)?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let output = outputs.open("D", &self.output)?;
         let replay = prepared.replay();
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {

@@ -73,7 +73,7 @@ impl ScheduleSearch<'_> {
                 {
                     let list = guesses(&candidate.arithmetic, self.problem, result, scales);
                     let readable = |guess: &crate::identify::Guess| {
-                        let late = guess.recipe.addend == Addend::Epilogue;
+                        let late = guess.spec.addend == Addend::Epilogue;
                         self.c_format(candidate, late).is_some() || self.files.c.is_none()
                     };
                     let list = list.into_iter().filter(readable);

@@ -69,7 +69,7 @@ impl Schedules {
                         "{:<25} {:<11} {}",
                         schedule.name, schedule.evidence, schedule.title
                     )?;
-                    writeln!(out, "{:<25} {:<11} {}", "", "", schedule.recipe.summary())?;
+                    writeln!(out, "{:<25} {:<11} {}", "", "", schedule.spec.summary())?;
                 }
             }
             Ok(())
@@ -80,9 +80,9 @@ impl Schedules {
 
 fn describe(schedule: &Schedule, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     writeln!(out, "{}: {}\n", schedule.name, schedule.title)?;
-    writeln!(out, "  {}", schedule.recipe.summary())?;
-    writeln!(out, "  sha256 {}\n", schedule.recipe.sha256())?;
-    for constant in schedule.recipe.constants() {
+    writeln!(out, "  {}", schedule.spec.summary())?;
+    writeln!(out, "  sha256 {}\n", schedule.spec.sha256())?;
+    for constant in schedule.spec.constants() {
         let known = schedule
             .known_by(&constant.name)
             .expect("checked when it was read");

@@ -6,11 +6,10 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::args::{CheckArgs, said};
-use super::commit::keep;
 use super::progress::Bar;
 use super::{Ending, show};
-use crate::check::{Check, Prepared};
-use crate::io::Output;
+use crate::check::Check;
+use crate::io::Outputs;
 use crate::report::{Exporter, Json, Text, Verdict};
 use crate::shard::{Part, Plan, merge};
 
@@ -98,17 +97,6 @@ impl Shard {
     }
 }
 
-/// Opens an output that must be no input.
-fn output(path: &Path, prepared: &Prepared) -> Result<Output> {
-    for array in prepared.arrays() {
-        keep(path, array.source.path())?;
-    }
-    for (_, document) in prepared.check().documents() {
-        keep(path, document)?;
-    }
-    Output::prepare(path)
-}
-
 impl MakePlan {
     fn run(self) -> Result<Ending> {
         let mut fields = said(self.check.fields())?;
@@ -116,7 +104,9 @@ impl MakePlan {
         fields.tree = Some(true);
         let check = said(Check::try_from(fields))?;
         let prepared = said(check.prepare())?;
-        let output = output(&self.output, &prepared)?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let output = outputs.open("the plan", &self.output)?;
         let plan = Plan::make(&prepared, self.shards, &Bar::new())?;
         let text = plan.text()?;
         output.commit(|out| out.write_all(&text))?;
@@ -127,9 +117,11 @@ impl MakePlan {
 impl RunPart {
     fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
-        keep(&self.output, &self.plan)?;
+        let mut outputs = Outputs::new();
+        plan.check.protect(&mut outputs);
+        outputs.protect("the plan", &self.plan);
+        let output = outputs.open("the part", &self.output)?;
         let prepared = plan.prepare_part(self.shard)?;
-        let output = output(&self.output, &prepared)?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
         let text = part.text()?;
         output.commit(|out| out.write_all(&text))?;
@@ -144,16 +136,17 @@ impl Merge {
         let parts = self.parts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let paths = self.parts.iter().map(PathBuf::as_path);
         let parts = plan.collect(parts.into_iter().zip(paths).collect())?;
+        let mut outputs = Outputs::new();
+        plan.check.protect(&mut outputs);
+        outputs.protect("the plan", &self.plan);
+        for part in &self.parts {
+            outputs.protect("a part", part);
+        }
+        let output = self.output.as_deref();
+        let output = output
+            .map(|path| outputs.open("the report", path))
+            .transpose()?;
         let prepared = plan.prepare_merge(&parts)?;
-        let output = match &self.output {
-            Some(path) => {
-                for input in self.parts.iter().chain([&self.plan]) {
-                    keep(path, input)?;
-                }
-                Some(output(path, &prepared)?)
-            }
-            None => None,
-        };
         let report = merge(&plan, &prepared, parts)?;
         if let Some(output) = output {
             output.commit(|out| Json.export(&report, out))?;
@@ -163,7 +156,7 @@ impl Merge {
             show::print(|out| Text.export(&report, out))?;
         }
         Ok(match report.verdict {
-            Verdict::Identical => Ending::Done,
+            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,
         })
     }

@@ -1,9 +1,8 @@
 //! `tcverify.commitment/1` as data.
 
-use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Hash, Rows};
+use super::{CommitError, Hash, Rows};
 use crate::io::printable;
 use crate::num::Format;
 use crate::report::Product;
@@ -34,7 +33,7 @@ pub struct Commitment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommittedSchedule {
-    /// Of the recipe, as `schedule.sha256` of a report.
+    /// Of the spec, as `schedule.sha256` of a report.
     pub sha256: Hash,
     /// Codes of f32, as in a report.
     pub alpha: String,
@@ -99,7 +98,7 @@ impl CommittedD {
     ///
     /// # Errors
     /// If no D can be of that shape.
-    pub fn rows(&self) -> Result<Rows> {
+    pub fn rows(&self) -> Result<Rows, CommitError> {
         Rows::new(self.format, self.shape.clone(), self.block_rows)
     }
 }
@@ -109,22 +108,24 @@ impl Commitment {
     ///
     /// # Errors
     /// What is wrong with it, to be read after the file's name.
-    pub fn parse(text: &[u8]) -> Result<Commitment> {
-        let commitment: Commitment = serde_json::from_slice(text)
-            .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
-            .context("is not a commitment")?;
-        ensure!(
-            commitment.schema == COMMITMENT,
-            "is not a commitment: its schema is not {COMMITMENT:?}"
-        );
+    pub fn parse(text: &[u8]) -> Result<Commitment, CommitError> {
+        let not = |why| CommitError::NotACommitment(Box::new(why));
+        let commitment: Commitment =
+            serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
+        if commitment.schema != COMMITMENT {
+            return Err(not(CommitError::Schema {
+                expected: COMMITMENT,
+            }));
+        }
         let Product { batch, m, n, .. } = &commitment.product;
         let shape = [&batch[..], &[*m, *n]].concat();
-        ensure!(
-            shape == commitment.d.shape,
-            "is not a commitment: its D is {:?}, but its product is {shape:?}",
-            commitment.d.shape
-        );
-        commitment.d.rows().context("is not a commitment")?;
+        if shape != commitment.d.shape {
+            return Err(not(CommitError::OtherProduct {
+                product: shape,
+                d: commitment.d.shape,
+            }));
+        }
+        commitment.d.rows().map_err(not)?;
         Ok(commitment)
     }
 

@@ -5,6 +5,7 @@
 //! the rest. `docs/commitment-format.md` specifies both.
 
 mod document;
+mod error;
 mod growing;
 mod hash;
 mod proof;
@@ -14,6 +15,7 @@ mod tree;
 pub use document::{
     COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
 };
+pub use error::CommitError;
 pub use growing::Growing;
 pub use hash::Hash;
 pub use proof::{BlockProof, PROOF, Proof};

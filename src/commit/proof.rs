@@ -1,10 +1,8 @@
 //! `tcverify.proof/1`: that some blocks are those of a committed D.
 
-use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{CommittedD, Hash, Tree, leaves, root_of};
-use crate::io::printable;
+use super::{CommitError, CommittedD, Hash, Tree, leaves, root_of};
 use crate::tensor::Tensor;
 
 /// Value of the `schema` field.
@@ -54,14 +52,13 @@ impl Proof {
     ///
     /// # Errors
     /// If it is none; nothing is said yet of whether it proves anything.
-    pub fn parse(text: &[u8]) -> Result<Proof> {
-        let proof: Proof = serde_json::from_slice(text)
-            .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
-            .context("is not a proof")?;
-        ensure!(
-            proof.schema == PROOF,
-            "is not a proof: its schema is not {PROOF:?}"
-        );
+    pub fn parse(text: &[u8]) -> Result<Proof, CommitError> {
+        let not = |why| CommitError::NotAProof(Box::new(why));
+        let proof: Proof =
+            serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
+        if proof.schema != PROOF {
+            return Err(not(CommitError::Schema { expected: PROOF }));
+        }
         Ok(proof)
     }
 
@@ -69,33 +66,34 @@ impl Proof {
     ///
     /// # Errors
     /// Why it proves nothing.
-    pub fn check(&self, d: &CommittedD, rows: Option<&Tensor>) -> Result<()> {
+    pub fn check(&self, d: &CommittedD, rows: Option<&Tensor>) -> Result<(), CommitError> {
         let cut = d.rows()?;
-        ensure!(
-            self.root == d.root,
-            "it is for the root {}, the commitment has {}",
-            self.root,
-            d.root
-        );
-        ensure!(!self.blocks.is_empty(), "it has no blocks");
-        let ascending = self.blocks.windows(2).all(|p| p[0].block < p[1].block);
-        ensure!(ascending, "its blocks are not in ascending order");
+        if self.root != d.root {
+            return Err(CommitError::OtherRoot {
+                proof: self.root,
+                commitment: d.root,
+            });
+        }
+        if self.blocks.is_empty() {
+            return Err(CommitError::NoBlocks);
+        }
+        if !self.blocks.windows(2).all(|p| p[0].block < p[1].block) {
+            return Err(CommitError::NotAscending);
+        }
         for BlockProof { block, leaf, path } in &self.blocks {
-            ensure!(
-                *block < cut.blocks(),
-                "there is no block {block}; the commitment has 0 to {}",
-                cut.blocks() - 1
-            );
-            let tree = root_of(*leaf, *block, cut.blocks(), path).with_context(|| {
-                format!(
-                    "the path of block {block} has {} hashes, which is not its length",
-                    path.len()
-                )
+            let block = *block;
+            if block >= cut.blocks() {
+                let last = cut.blocks() - 1;
+                return Err(CommitError::NoSuchBlock { block, last });
+            }
+            let tree = root_of(*leaf, block, cut.blocks(), path);
+            let tree = tree.ok_or(CommitError::PathLength {
+                block,
+                hashes: path.len(),
             })?;
-            ensure!(
-                cut.root(tree) == d.root,
-                "block {block} does not lead to the committed root"
-            );
+            if cut.root(tree) != d.root {
+                return Err(CommitError::LeadsElsewhere { block });
+            }
         }
         let Some(rows) = rows else {
             return Ok(());
@@ -108,21 +106,21 @@ impl Proof {
             start..next
         });
         let ranges: Vec<_> = ranges.collect();
-        ensure!(
-            rows.format() == cut.format && rows.shape() == [next as usize, cut.columns()],
-            "the rows are {} {:?}; of these blocks they are {} {:?}",
-            rows.format(),
-            rows.shape(),
-            cut.format,
-            [next as usize, cut.columns()]
-        );
+        let expected = (cut.format, vec![next as usize, cut.columns()]);
+        if (rows.format(), rows.shape()) != (expected.0, &expected.1) {
+            return Err(CommitError::OtherLayout {
+                found: (rows.format(), rows.shape().to_vec()),
+                expected,
+            });
+        }
         for (proven, found) in self.blocks.iter().zip(leaves(rows, &ranges)) {
-            ensure!(
-                proven.leaf == found,
-                "the rows of block {} are others: their hash is {found}, the proof has {}",
-                proven.block,
-                proven.leaf
-            );
+            if proven.leaf != found {
+                return Err(CommitError::OtherRows {
+                    block: proven.block,
+                    found,
+                    proven: proven.leaf,
+                });
+            }
         }
         Ok(())
     }

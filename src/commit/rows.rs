@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 
-use super::{Hash, Tree, leaf};
+use super::{CommitError, Hash, Tree, leaf};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -24,17 +23,20 @@ impl Rows {
     ///
     /// # Errors
     /// If it is no stack of matrices with elements, or larger than any memory.
-    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows> {
-        ensure!(
-            shape.len() >= 2 && !shape.contains(&0),
-            "{shape:?} is no shape of a D"
-        );
-        ensure!(block_rows > 0, "a block must have a row");
+    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
+        if shape.len() < 2 || shape.contains(&0) {
+            return Err(CommitError::NoShapeOfD { shape });
+        }
+        if block_rows == 0 {
+            return Err(CommitError::EmptyBlocks);
+        }
         let bytes = shape
             .iter()
             .try_fold(format.bytes() as u64, |n, &axis| n.checked_mul(axis as u64));
         let bytes = bytes.filter(|&n| i64::try_from(n).is_ok());
-        bytes.with_context(|| format!("{shape:?} is the shape of no D that a memory can hold"))?;
+        if bytes.is_none() {
+            return Err(CommitError::TooLarge { shape });
+        }
         let rows = shape[..shape.len() - 1].iter().map(|&axis| axis as u64);
         Ok(Rows {
             rows: rows.product(),
@@ -94,14 +96,21 @@ impl Rows {
     }
 
     /// The payloads of some blocks as one matrix.
-    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Tensor {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, CommitError> {
         let ranges = blocks.iter().map(|&block| self.of_block(block));
         let rows: Vec<u64> = ranges.flatten().collect();
-        let mut payload = Vec::with_capacity(rows.len() * self.columns() * self.format.bytes());
+        let bytes = rows.len() * self.columns() * self.format.bytes();
+        let mut payload = Vec::new();
+        let room = payload.try_reserve_exact(bytes);
+        room.map_err(|source| CommitError::Memory { bytes, source })?;
         for &row in &rows {
             payload.extend(row_payload(d, row));
         }
-        Tensor::from_payload(self.format, vec![rows.len(), self.columns()], payload)
+        let shape = vec![rows.len(), self.columns()];
+        Ok(Tensor::from_payload(self.format, shape, payload))
     }
 }
 

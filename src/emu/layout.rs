@@ -29,11 +29,11 @@ pub enum LayoutKind {
 }
 
 /// Mismatches by the unit that holds them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
     pub layout: LayoutKind,
     /// What is counted: lanes, warps, octets.
-    pub unit: &'static str,
+    pub unit: std::borrow::Cow<'static, str>,
     /// By number of the unit.
     pub counts: Vec<u64>,
 }

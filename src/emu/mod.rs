@@ -6,9 +6,11 @@
 mod catalogue;
 mod exact;
 mod fast;
+mod formats;
+mod gathered;
 pub mod layout;
 pub mod model;
-mod picked;
+
 mod problem;
 mod replay;
 pub mod schedule;
@@ -18,7 +20,7 @@ pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, Want
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 use fast::Wide;
 pub use fast::{Plan, Platform};
+use gathered::GatheredRows;
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
-use picked::Picked;
 pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
-pub use replay::{Band, Element, Engine, Handed, Progress, Replay};
+pub use replay::{Band, Element, Engine, ExactShare, Progress, Replay};

@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::fast::Plan;
+pub use super::formats::{Formats, Scale};
 use super::layout::Layout;
-use super::step::{Constant, Formats, Step};
+use super::step::{Constant, Step, StepKind};
 use crate::io::printable_ends;
 use crate::num::{Format, Kind};
 
@@ -25,6 +27,8 @@ pub const SCHEMA: &str = "tcverify.architecture/1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
+    /// A file that is not the catalogue's says so; nobody has looked.
+    Claimed,
     /// Concluded from other facts; nobody has published or measured it.
     Inferred,
     /// Published; no captured result that we replay would fail if it were otherwise.
@@ -36,6 +40,7 @@ pub enum Evidence {
 impl std::fmt::Display for Evidence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
+            Evidence::Claimed => "claimed",
             Evidence::Inferred => "inferred",
             Evidence::Literature => "literature",
             Evidence::Hardware => "hardware",
@@ -109,21 +114,6 @@ pub struct Rule {
     pub step: Step,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known_by: BTreeMap<String, KnownBy>,
-}
-
-/// Scales of the operands: one for every so many consecutive k of a row of A and of a column of B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scale {
-    pub format: Format,
-    /// Operands that share one.
-    pub block: usize,
-}
-
-impl std::fmt::Display for Scale {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} per {}", self.format, self.block)
-    }
 }
 
 impl Architecture {
@@ -292,6 +282,11 @@ impl Arithmetic {
         }
     }
 
+    /// The vector kernel that computes it, if there is one.
+    pub fn plan(&self) -> Option<Plan> {
+        self.step.plan(self.formats())
+    }
+
     /// The most k of a product: one step's where C and D differ in format, so that D is no C.
     pub fn longest_k(&self) -> Option<usize> {
         (self.addend() != self.accumulator).then(|| self.step.span())
@@ -310,7 +305,7 @@ impl Arithmetic {
         if self.addend == Some(self.accumulator) {
             return Err("addend is the accumulator's format; leave it out".into());
         }
-        self.step.check(formats)
+        Step::check(&self.step, formats)
     }
 
     /// The JSON that [`Arithmetic::sha256`] hashes: keys sorted, no spaces.

@@ -57,6 +57,27 @@ impl<'a> Problem<'a> {
         b: Planes<'a>,
         c: Option<Planes<'a>>,
     ) -> Result<Problem<'a>, ShapeError> {
+        Problem::of(a, b, c, 1)
+    }
+
+    /// As [`Problem::new`], but K may be 0.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_any_k(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+    ) -> Result<Problem<'a>, ShapeError> {
+        Problem::of(a, b, c, 0)
+    }
+
+    fn of(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+        smallest_k: usize,
+    ) -> Result<Problem<'a>, ShapeError> {
         let fail = |text: String| Err(ShapeError(text));
         for (name, matrix) in [("A", Some(a)), ("B", Some(b)), ("C", c)] {
             let Some(matrix) = matrix else { continue };
@@ -68,7 +89,12 @@ impl<'a> Problem<'a> {
                     if shape.len() == 1 { "" } else { "s" }
                 ));
             }
-            if shape.contains(&0) {
+            let outer = match name {
+                "A" => [matrix.batches(), matrix.rows()],
+                "B" => [matrix.batches(), matrix.columns()],
+                _ => [matrix.rows(), matrix.columns()],
+            };
+            if outer.contains(&0) || smallest_k > 0 && shape.contains(&0) {
                 return fail(format!(
                     "{name} is {}: it has no elements, and a product needs M, N and K of at least 1",
                     shape_text(shape)
@@ -86,10 +112,10 @@ impl<'a> Problem<'a> {
         if k != b.rows() {
             let hint = match (a.rows() == b.rows(), k == b.columns()) {
                 (true, true) => {
-                    "; A or B would fit the other way round (see --transpose-a, --transpose-b)"
+                    "; A or B would fit the other way round (see `transpose_a`, `transpose_b`)"
                 }
-                (true, false) => "; A would fit the other way round (see --transpose-a)",
-                (false, true) => "; B would fit the other way round (see --transpose-b)",
+                (true, false) => "; A would fit the other way round (see `transpose_a`)",
+                (false, true) => "; B would fit the other way round (see `transpose_b`)",
                 (false, false) => "",
             };
             return fail(format!(

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::fast::{Fast, Plan, Platform, integers};
+use super::fast::{self, Plan, Platform};
 use super::schedule::{self, Kernel, Run};
-use super::step::{IntegerSum, Step};
-use super::{Arithmetic, Picked, Problem, exact};
+use super::{Arithmetic, GatheredRows, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
 
@@ -30,9 +29,8 @@ pub enum Engine {
 }
 
 /// How a product is computed.
-enum Way<'a> {
+enum Way {
     Exact,
-    Integers(&'a IntegerSum, Platform),
     Kernel(Plan, Platform),
 }
 
@@ -64,9 +62,9 @@ pub struct Element {
     pub column: usize,
 }
 
-/// Who computed a product, in multiply-adds.
+/// How much of a product the exact engine computed, in multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handed {
+pub struct ExactShare {
     pub total: u64,
     /// Those that the exact engine computed.
     pub exact: u64,
@@ -85,9 +83,9 @@ impl<'a> Replay<'a> {
     /// Multiply-adds of the whole product, those of zeros that fill tiles up included.
     pub fn work(&self) -> u64 {
         let k = self.problem.k;
-        let products = self.kernel.map_or(k, |kernel| kernel.products(k));
-        // K cannot be 0.
-        self.problem.work() / k as u64 * products as u64
+        let span = self.arithmetic.step.span();
+        let products = self.kernel.map_or(k, |kernel| kernel.products(k, span));
+        self.problem.work() / k.max(1) as u64 * products as u64
     }
 
     /// Computes D and hands it to `sink` from the first row to the last. Memory stays bounded by
@@ -105,7 +103,7 @@ impl<'a> Replay<'a> {
 
     /// Computes D, throws it away and says who computed it: for tests and for people who wonder
     /// why a product takes long.
-    pub fn handed(&self) -> Handed {
+    pub fn exact_share(&self) -> ExactShare {
         let mut exact = 0;
         let done = self.bands(&|_| {}, |_, more| {
             exact += more;
@@ -113,7 +111,7 @@ impl<'a> Replay<'a> {
         });
         let Ok(()) = done;
         let total = self.work();
-        Handed { total, exact }
+        ExactShare { total, exact }
     }
 
     /// Computes some rows of D, which count on from matrix to matrix, as [`Replay::run`] computes all.
@@ -282,7 +280,7 @@ impl<'a> Replay<'a> {
         let mut rows: Vec<usize> = elements.iter().map(|element| element.row).collect();
         rows.dedup();
         // Rows and columns that lie far apart are brought together once.
-        let gathered = Picked::of(&part, &rows);
+        let gathered = GatheredRows::of(&part, &rows);
         let problem = gathered.problem();
         let position = |element: &Element| {
             let row = rows.binary_search(&element.row).expect("gathered");
@@ -317,9 +315,10 @@ impl<'a> Replay<'a> {
         };
         if let Some(kernel) = kernel {
             let kernel = kernel.picked(rows);
-            let walk = kernel.walk(problem.k, rows[0], kernel.place.column);
+            let span = self.arithmetic.step.span();
+            let traversal = kernel.traversal(problem.k, span, rows[0], kernel.place.column);
             let mut run = Run::new(&part, kernel, &|_| {});
-            return run.block(&kernel, &problem, &walk);
+            return run.block(&kernel, &problem, &traversal);
         }
         let mut codes = vec![0; problem.m * problem.n];
         part.codes(0, &mut codes, &|_| {});
@@ -373,17 +372,14 @@ impl<'a> Replay<'a> {
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
         match self.way() {
-            Way::Integers(step, platform) => {
-                integers::fill(
-                    problem, arithmetic, step, platform, first_row, codes, progress,
-                );
-                0
-            }
-            Way::Kernel(plan, platform) => {
-                let fast = Fast::new(problem, arithmetic, plan, platform);
-                fast.fill(first_row, codes, progress);
-                fast.handed()
-            }
+            Way::Kernel(plan, platform) => fast::fill(
+                problem,
+                arithmetic,
+                (plan, platform),
+                first_row,
+                codes,
+                progress,
+            ),
             Way::Exact => {
                 exact::fill(problem, arithmetic, first_row, codes, progress);
                 (codes.len() * problem.k) as u64
@@ -391,20 +387,18 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn way(&self) -> Way<'_> {
+    fn way(&self) -> Way {
         let Engine::Fast(platform) = self.engine else {
             return Way::Exact;
         };
-        if let Step::IntegerSum(step) = &self.arithmetic.step {
-            return Way::Integers(step, platform);
-        }
-        match Plan::of(self.arithmetic) {
+        match self.arithmetic.plan() {
             Some(plan) => Way::Kernel(plan, platform),
             None => Way::Exact,
         }
     }
 
-    fn convert(&self, code: u64) -> u64 {
+    /// A code of the accumulator's format as D has it, without a kernel.
+    pub(crate) fn convert(&self, code: u64) -> u64 {
         let from = self.arithmetic.accumulator;
         match self.convert_to {
             Some(to) if to != from => match (self.engine, to) {

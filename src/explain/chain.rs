@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::element::Element;
+use super::Element;
 use super::trace::{Events, Step};
 use super::{Dyadic, Number};
 

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use super::Element;
 use super::chain::{Entry, Wish, chain};
-use super::element::Element;
 use super::kernel::{self, Event};
-use super::search::{Case, Search};
 use super::{Number, Value};
+use crate::diagnose::{self, Search, Single};
 use crate::emu::schedule::Kernel;
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::num::{Format, Rounding, Target, round_code, ulp_distance};
@@ -74,6 +74,8 @@ pub struct KernelTrace {
 /// What is to be explained.
 pub struct Question<'a> {
     pub choice: &'a Choice<'a>,
+    /// The file that describes the model, if it is not the catalogue's, and its SHA-256.
+    pub file: Option<(String, String)>,
     pub problem: &'a Problem<'a>,
     pub product: Product,
     /// In D's shape, inside it.
@@ -94,12 +96,13 @@ impl Question<'_> {
             return self.element().steps();
         };
         let (_, row, column) = position(self.problem, &self.index);
-        let walk = kernel.walk(self.problem.k, row, column);
         let element = self.element();
-        let chains = walk.partials.iter().flat_map(|partial| &partial.chains);
+        let span = self.choice.arithmetic.step.span();
+        let traversal = kernel.traversal(self.problem.k, span, row, column);
+        let chains = traversal.root.chains().into_iter();
         let steps = chains.map(|chain| match element.unrounded() {
-            true => usize::from(!chain.slots.is_empty()),
-            false => chain.slots.len().div_ceil(element.span()),
+            true => usize::from(!chain.indices.is_empty()),
+            false => chain.indices.len().div_ceil(element.span()),
         });
         steps.sum()
     }
@@ -126,7 +129,7 @@ impl Question<'_> {
         }
     }
 
-    /// With a schedule: nothing is supposed about a D that differs, because `identify` searches better.
+    /// With a schedule.
     fn answer_scheduled(self) -> Explanation {
         let steps = self.steps();
         let element = self.element();
@@ -143,11 +146,22 @@ impl Question<'_> {
         let at = crate::emu::Element { batch, row, column };
         let (events, code) = kernel::trace(&replay, at, &self.wish);
         let computed = Number::new(self.format, code);
+        let given = self.given.map(|code| given(self.format, code, computed));
+        let search = given.as_ref().filter(|given| !given.same).map(|given| {
+            let single = Single {
+                replay: &replay,
+                at,
+                chain: None,
+                reproduced: computed,
+                given: given.number,
+            };
+            single.search()
+        });
         let c = match self.problem.c {
             Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
             None => Number::new(arithmetic.addend(), 0),
         };
-        let bare = kernel.values.is_neutral() && schedule.recipe.scales.is_none();
+        let bare = kernel.values.is_neutral() && schedule.spec.scales.is_none();
         let exact = bare.then(|| {
             // C may have another format than the instruction's.
             let products = (0..element.k()).map(|k| element.product(k));
@@ -163,19 +177,19 @@ impl Question<'_> {
         Explanation {
             schema: SCHEMA,
             tool: Tool::default(),
-            model: Model::of(self.choice),
+            model: Model::of(self.choice, self.file.clone()),
             product: self.product,
             place: None,
             index: self.index,
             c,
             computed,
             converted: None,
-            given: self.given.map(|code| given(self.format, code, computed)),
+            given,
             ieee_chain: None,
             exact,
             steps,
             chain: Vec::new(),
-            search: None,
+            search,
             kernel: Some(KernelTrace { schedule, events }),
         }
     }
@@ -200,15 +214,24 @@ impl Question<'_> {
         let reproduced = converted.unwrap_or(computed);
         let given = self.given.map(|code| given(self.format, code, reproduced));
         let search = given.as_ref().filter(|given| !given.same).map(|given| {
-            let case = Case {
-                problem: self.problem,
-                position,
-                element: &element,
-                accumulators: &accumulators,
+            let (batch, row, column) = position;
+            let single = Single {
+                replay: &Replay {
+                    problem: *self.problem,
+                    arithmetic,
+                    convert_to: (self.format != accumulator).then_some(self.format),
+                    engine: Engine::Exact,
+                    kernel: None,
+                },
+                at: crate::emu::Element { batch, row, column },
+                chain: Some(diagnose::Chain {
+                    element: &element,
+                    accumulators: &accumulators,
+                }),
                 reproduced,
                 given: given.number,
             };
-            case.search()
+            single.search()
         });
         let value = element.exact();
         let target = Target::full(accumulator, Rounding::NearestEven);
@@ -216,7 +239,7 @@ impl Question<'_> {
         Explanation {
             schema: SCHEMA,
             tool: Tool::default(),
-            model: Model::of(self.choice),
+            model: Model::of(self.choice, self.file.clone()),
             product: self.product,
             place: self.choice.layout().map(|layout| {
                 let [.., row, column] = self.index[..] else {

@@ -6,10 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::Element;
 use super::chain::{Entry, Wish, chain};
-use super::element::Element;
 use super::{Dyadic, Number, Value};
-use crate::emu::schedule::{Exactly, Ops, Pieces, Recipe, Slots, Told, element_with};
+use crate::emu::schedule::{
+    Exactly, GatheredOperands, KIndices, Ops, ScheduleSpec, Told, element_with,
+};
 use crate::emu::{self, Replay};
 use crate::num::Format;
 
@@ -66,10 +68,10 @@ const FEW_CHAINS: usize = 3;
 
 /// Everything that happens to the element at `at`, and its code in D's format.
 pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64) {
-    let recipe = replay.kernel.expect("a schedule").recipe;
+    let spec = replay.kernel.expect("a schedule").spec;
     let recorder = Recorder {
         exactly: Exactly {
-            nan: recipe.nan.0 as u32,
+            nan: spec.nan.0 as u32,
         },
         seen: &Mutex::new(Seen {
             events: Vec::new(),
@@ -77,7 +79,7 @@ pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64
             steps: 0,
         }),
         replay,
-        recipe,
+        spec,
         wish,
     };
     let code = element_with(replay, at, recorder);
@@ -103,7 +105,7 @@ struct Recorder<'r, 'a> {
     exactly: Exactly,
     seen: &'r Mutex<Seen>,
     replay: &'r Replay<'a>,
-    recipe: &'r Recipe,
+    spec: &'r ScheduleSpec,
     wish: &'r Wish,
 }
 
@@ -145,13 +147,14 @@ impl Recorder<'_, '_> {
         let mut seen = self.lock();
         let mut entries = Vec::new();
         let mut steps = None;
-        if !told.slots.is_empty() {
-            let pieces;
-            let (part, first) = match &told.slots {
-                Slots::Range(k) => (problem.part_k(k.clone()), k.start),
-                Slots::List(slots) => {
-                    pieces = Pieces::gather(problem, slots, self.recipe.passes.as_ref());
-                    (pieces.problem(problem.c), 0)
+        if !told.indices.is_empty() {
+            let gathered;
+            let (part, first) = match &told.indices {
+                KIndices::Range(k) => (problem.part_k(k.clone()), k.start),
+                KIndices::List(indices) => {
+                    gathered =
+                        GatheredOperands::gather(problem, indices, self.spec.split_terms.as_ref());
+                    (gathered.problem(problem.c), 0)
                 }
             };
             let element = Element::new(&part, arithmetic, (0, 0, 0));
@@ -168,10 +171,10 @@ impl Recorder<'_, '_> {
             steps = Some([before + 1, seen.steps]);
         }
         seen.events.push(Event::Chain(Box::new(Chain {
-            products: told.slots.describe(),
-            first_k: match &told.slots {
-                Slots::Range(k) => Some(k.start),
-                Slots::List(_) => None,
+            products: told.indices.describe(),
+            first_k: match &told.indices {
+                KIndices::Range(k) => Some(k.start),
+                KIndices::List(_) => None,
             },
             steps,
             start: Number::new(arithmetic.accumulator, start),

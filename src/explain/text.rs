@@ -7,10 +7,10 @@ use anstyle::{AnsiColor, Style};
 use super::chain::{Entry, Folded};
 use super::document::Explanation;
 use super::kernel_text::events;
-use super::search::{Search, runs};
 use super::table::Table;
 use super::trace::{Of, Product, Stage, Step};
 use super::{Dyadic, Number};
+use crate::diagnose::{Search, runs};
 use crate::emu::shape_text;
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -175,7 +175,8 @@ fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {CAUTION}*{CAUTION:#} {}", found.text)?;
     }
     if search.found.is_empty() {
-        writeln!(out, "  nothing that was tried")?;
+        let tried = search.tried.join(", ");
+        writeln!(out, "  nothing that was tried: {tried}")?;
     }
     for skipped in &search.skipped {
         writeln!(out, "  {QUIET}not tried: {skipped}{QUIET:#}")?;

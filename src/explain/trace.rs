@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::element::Element;
+use super::Element;
 use super::{Dyadic, Number, Value};
-use crate::emu::step::{Seen, Source, Watch};
+use crate::emu::step::{Source, TermTrace, TraceObserver};
 use crate::num::Format;
 
 /// A step.
@@ -271,7 +271,7 @@ struct Watcher {
 struct Heard {
     name: Option<&'static str>,
     k: Vec<usize>,
-    terms: Vec<Seen>,
+    terms: Vec<TermTrace>,
     aligned: Option<(i32, i32)>,
     sum: Option<(i128, i32, bool)>,
     results: Vec<(Format, u64)>,
@@ -292,7 +292,7 @@ impl Watcher {
     }
 }
 
-impl Watch for Watcher {
+impl TraceObserver for Watcher {
     fn stage(&mut self, name: &'static str, k: impl FnOnce() -> Vec<usize>) {
         self.stages.push(Heard {
             name: Some(name),
@@ -301,7 +301,7 @@ impl Watch for Watcher {
         });
     }
 
-    fn term(&mut self, seen: impl FnOnce() -> Seen) {
+    fn term(&mut self, seen: impl FnOnce() -> TermTrace) {
         self.last().terms.push(seen());
     }
 

@@ -4,6 +4,7 @@ use crate::commit::{Commitment, Proof, Rows};
 use crate::emu::schedule::Schedule;
 use crate::emu::{Architecture, Arithmetic};
 use crate::generate::{Role, Spec};
+use crate::memory::Memory;
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -47,7 +48,7 @@ pub fn schedule(data: &[u8]) {
         ("a100", Format::Tf32),
         ("h100", Format::E4m3),
     ] {
-        super::engines::run_schedule(arch, format, &schedule.recipe);
+        super::engines::run_schedule(arch, format, &schedule.spec);
     }
 }
 
@@ -56,9 +57,10 @@ pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match crate::cli::cases_of(text) {
-        Ok(count) => assert_eq!(crate::cli::cases_of(text).ok(), Some(count)),
-        Err(error) => sentence(&format!("{error:#}")),
+    let cases = || crate::batch::parsed(text, "manifest.json".as_ref());
+    match cases() {
+        Ok(found) => assert_eq!(cases().map(|again| again.len()).ok(), Some(found.len())),
+        Err(error) => sentence(&error.to_string()),
     }
 }
 
@@ -126,9 +128,10 @@ pub fn generate(data: &[u8]) {
     }
     for format in Format::ALL {
         for role in [Role::A, Role::B, Role::C] {
-            let tensor = spec.tensor(format, role);
+            let made = || spec.tensor(format, role, &Memory::default());
+            let tensor = made().expect("256 elements fit");
             assert_eq!(tensor.shape(), spec.shape);
-            let again = spec.tensor(format, role);
+            let again = made().expect("256 elements fit");
             assert_eq!(tensor.as_payload(), again.as_payload());
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use crate::emu::schedule::{Kernel, Recipe, Scaling, Split, Values, presets, scale_shapes};
+use crate::emu::schedule::{Kernel, Scaling, ScheduleSpec, Values, presets, scale_shapes};
 use crate::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Problem, Replay};
 use crate::num::{Format, Kind as FormatKind};
 use crate::random::SplitMix64;
@@ -26,7 +26,7 @@ pub fn engines(data: &[u8]) {
     let batch = 1 + input.byte() % 2;
     let kinds = [(); 3].map(|()| input.byte());
     let preset = input.byte();
-    let recipe = recipe(preset, &mut input);
+    let spec = spec(preset, &mut input);
     let result = input.byte();
     let seed = input.code();
     let mut product = Product::new(arithmetic, [batch, m, n, k], kinds, seed);
@@ -42,26 +42,27 @@ pub fn engines(data: &[u8]) {
         replay.convert_to = rounded[result % 3];
     }
     agree(&replay);
-    if let Some(recipe) = recipe {
-        with_kernel(&recipe, replay, seed, |replay| agree(&replay));
+    if let Some(spec) = spec {
+        with_kernel(&spec, replay, seed, |replay| agree(&replay));
     }
 }
 
 /// A preset, its open constants said, or none.
-fn recipe(which: usize, input: &mut Input) -> Option<Recipe> {
+fn spec(which: usize, input: &mut Input) -> Option<ScheduleSpec> {
     let preset = presets().get(which.checked_sub(1)?)?;
-    let mut recipe = preset.recipe.clone();
+    let mut spec = preset.spec.clone();
     let number = 1 + input.byte() % 8;
-    match &mut recipe.split {
-        Split::Serial { slices } | Split::Workspace { slices, .. } => *slices = Some(number),
-        Split::Stream { workers, .. } => *workers = Some(number),
-        _ => {}
+    if let Some(count) = spec.split_count() {
+        *count = Some(number);
+    }
+    if let Some(workers) = spec.workers() {
+        *workers = Some(number);
     }
     let tile = input.byte() % 4;
-    if tile != 0 && recipe.tile_k.is_some() {
-        recipe.tile_k = Some(32 << (tile - 1));
+    if tile != 0 && spec.tile_k.is_some() {
+        spec.tile_k = Some(32 << (tile - 1));
     }
-    recipe.check().is_ok().then_some(recipe)
+    spec.validate().is_ok().then_some(spec)
 }
 
 /// Every rule of the catalogue with every pair of formats, once.
@@ -188,7 +189,7 @@ fn code(format: Format, kind: usize, position: usize, random: &mut SplitMix64) -
 }
 
 /// A schedule on a small product of an instruction.
-pub fn run_schedule(arch: &str, format: Format, recipe: &Recipe) {
+pub fn run_schedule(arch: &str, format: Format, spec: &ScheduleSpec) {
     let architecture = Catalogue::builtin().find(arch).expect("of the catalogue");
     let choice = architecture.select(None, [format; 2], None);
     let choice = choice.expect("of the catalogue");
@@ -196,15 +197,15 @@ pub fn run_schedule(arch: &str, format: Format, recipe: &Recipe) {
         let product = Product::draw(&choice.arithmetic, [3, 2, k], seed as u64);
         let problem = product.problem();
         let replay = product.replay(&problem, &choice.arithmetic);
-        with_kernel(recipe, replay, seed as u64, |replay| agree(&replay));
+        with_kernel(spec, replay, seed as u64, |replay| agree(&replay));
     }
 }
 
 /// The replay through a schedule, if that can be about it.
-fn with_kernel(recipe: &Recipe, replay: Replay, seed: u64, run: impl FnOnce(Replay)) {
+fn with_kernel(spec: &ScheduleSpec, replay: Replay, seed: u64, run: impl FnOnce(Replay)) {
     let problem = &replay.problem;
     let mut values = Values::default();
-    if let Some(Scaling { per, .. }) = recipe.scales {
+    if let Some(Scaling { per, .. }) = spec.scales {
         let Some(scales) = scales(scale_shapes(per, problem.m, problem.n, problem.k), seed) else {
             return;
         };
@@ -215,11 +216,10 @@ fn with_kernel(recipe: &Recipe, replay: Replay, seed: u64, run: impl FnOnce(Repl
         };
         values = with;
     }
-    if let Err(reason) = Kernel::check(recipe, &values, replay.arithmetic, problem, replay.format())
-    {
+    if let Err(reason) = Kernel::check(spec, &values, replay.arithmetic, problem, replay.format()) {
         return super::sentence(&reason);
     }
-    let kernel = Some(Kernel::new(recipe, &values, problem));
+    let kernel = Some(Kernel::new(spec, &values, problem));
     run(Replay { kernel, ..replay });
 }
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::Candidate;
 use crate::emu::schedule::{
-    Addend, Kernel, Partial, Partials, Per, Promote, Recipe, Residue, Schedule, Split, Walk,
+    Addend, Grain, KTraversal, Kernel, Merge, Node, Partials, Parts, Per, Residue, Role, Schedule,
+    ScheduleSpec, Start, TileOfD,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
@@ -14,7 +15,7 @@ use crate::num::Format;
 pub struct Guess {
     /// The preset it comes from.
     pub preset: &'static Schedule,
-    pub recipe: Recipe,
+    pub spec: ScheduleSpec,
     /// The options that name it to `tcverify check`.
     pub options: String,
 }
@@ -45,9 +46,9 @@ pub fn guesses(
     };
     // The bare chain has been tried.
     if scales.is_none()
-        && let Ok(walk) = Walk::new(&Recipe::plain(), problem.k, ([0, 0], [1, 1]))
+        && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
-        list.seen.insert((walk, String::new()));
+        list.seen.insert((plain, String::new()));
     }
     match scales {
         None => list.unscaled(),
@@ -60,8 +61,8 @@ struct List<'a> {
     arithmetic: &'a Arithmetic,
     problem: &'a Problem<'a>,
     result: Format,
-    /// Walks, and what they do not say.
-    seen: HashSet<(Walk, String)>,
+    /// Traversals, and what they do not say.
+    seen: HashSet<(KTraversal, String)>,
     guesses: Vec<Guess>,
 }
 
@@ -78,31 +79,33 @@ impl List<'_> {
         for name in ["cutlass-sm80", "cutlass-sm90", "cute-sm80"] {
             for tile in TILES {
                 let options = format!(" --tile-k {tile}");
-                self.preset(name, &options, |recipe| recipe.tile_k = Some(tile));
+                self.preset(name, &options, |spec| spec.tile_k = Some(tile));
             }
         }
         for every in PROMOTIONS {
             let options = format!(" --promote {every}");
-            self.preset("cutlass-fp8-promote", &options, |recipe| {
-                recipe.promote = Some(Promote { every, first: None });
+            self.preset("cutlass-fp8-promote", &options, |spec| {
+                spec.set_promotion(Some(every));
             });
         }
         for warps in WARPS {
             let tile = warps * STRIPE;
             let options = format!(" --split-k {warps} --tile-k {tile}");
-            self.preset("cublas-sliced", &options, |recipe| {
-                recipe.tile_k = Some(tile);
-                recipe.split = Split::Sliced {
-                    warps,
-                    stripe: STRIPE,
-                };
+            self.preset("cublas-sliced", &options, |spec| {
+                spec.tile_k = Some(tile);
+                for level in &mut spec.inner {
+                    if let Parts::Interleaved { count, grain, .. } = &mut level.parts {
+                        *count = Some(warps);
+                        *grain = Some(Grain::K(STRIPE));
+                    }
+                }
             });
         }
         for slices in SLICES {
-            for (name, kept) in [
-                ("cutlass-splitk-parallel", Some(Partials::F32)),
-                ("cublas-workspace", Some(Partials::Result)),
-                ("cublas-splitk-serial", None),
+            for name in [
+                "cutlass-splitk-parallel",
+                "cublas-workspace",
+                "cublas-splitk-serial",
             ] {
                 for tile in TILES {
                     for (residue, option) in [
@@ -111,14 +114,12 @@ impl List<'_> {
                         (Residue::FirstAligned, " --residue first-aligned"),
                     ] {
                         let options = format!(" --split-k {slices} --tile-k {tile}{option}");
-                        self.preset(name, &options, |recipe| {
-                            recipe.tile_k = Some(tile);
-                            recipe.residue = residue;
-                            let slices = Some(slices);
-                            recipe.split = match kept {
-                                Some(partials) => Split::Workspace { slices, partials },
-                                None => Split::Serial { slices },
-                            };
+                        self.preset(name, &options, |spec| {
+                            spec.tile_k = Some(tile);
+                            spec.residue = residue;
+                            if let Some(count) = spec.split_count() {
+                                *count = Some(slices);
+                            }
                         });
                     }
                 }
@@ -136,8 +137,8 @@ impl List<'_> {
             Per::Row => {
                 for promote in [Some(128), None] {
                     let options = promote.map_or(" --promote never", |_| "");
-                    self.preset("torch-scaled-mm-rowwise", options, |recipe| {
-                        recipe.promote = promote.map(|every| Promote { every, first: None });
+                    self.preset("torch-scaled-mm-rowwise", options, |spec| {
+                        spec.set_promotion(promote);
                     });
                 }
             }
@@ -146,43 +147,43 @@ impl List<'_> {
     }
 
     /// Adds a preset as the options change it, unless another one of the list computes the same.
-    fn preset(&mut self, name: &str, options: &str, change: impl Fn(&mut Recipe)) {
+    fn preset(&mut self, name: &str, options: &str, change: impl Fn(&mut ScheduleSpec)) {
         let preset = Schedule::preset(name).expect("a preset");
-        let mut recipe = preset.recipe.clone();
-        change(&mut recipe);
+        let mut spec = preset.spec.clone();
+        change(&mut spec);
         // What the preset has needs no option.
         let own = preset
-            .recipe
+            .spec
             .tile_k
-            .filter(|_| recipe.tile_k == preset.recipe.tile_k);
+            .filter(|_| spec.tile_k == preset.spec.tile_k);
         let own = own.map(|tile| format!(" --tile-k {tile}"));
         let mut options = own.map_or(options.to_owned(), |own| options.replace(&own, ""));
-        if recipe == preset.recipe {
+        if spec == preset.spec {
             options.clear();
         }
         let product = Problem {
-            c: self.problem.c.filter(|_| recipe.addend == Addend::Epilogue),
+            c: self.problem.c.filter(|_| spec.addend == Addend::Epilogue),
             ..*self.problem
         };
-        let possible = recipe.check().is_ok()
-            && Kernel::suits(&recipe, self.arithmetic, &product, self.result).is_ok();
+        let possible = spec.validate().is_ok()
+            && Kernel::check_compatible(&spec, self.arithmetic, &product, self.result).is_ok();
         if !possible {
             return;
         }
-        let Ok(walk) = Walk::new(&recipe, self.problem.k, ([0, 0], [1, 1])) else {
+        let Ok(traversal) = self.traversal(&spec) else {
             return;
         };
         // An epilogue without C, bias and factors leaves the sum as it is.
-        let c = self.problem.c.map(|_| recipe.addend);
-        let (walk, split) = self.canonical(&recipe.split, walk);
-        let rest = match (&split, c, &recipe.scales, &recipe.passes) {
-            (split, None, None, None) => split.clone(),
-            (split, c, scales, passes) => format!("{split} {c:?} {scales:?} {passes:?}"),
+        let c = self.problem.c.map(|_| spec.addend);
+        let traversal = self.canonical(traversal);
+        let rest = match (c, &spec.scales, &spec.split_terms) {
+            (None, None, None) => String::new(),
+            (c, scales, terms) => format!("{c:?} {scales:?} {terms:?}"),
         };
-        if self.seen.insert((walk, rest)) {
+        if self.seen.insert((traversal, rest)) {
             self.guesses.push(Guess {
                 preset,
-                recipe,
+                spec,
                 options: format!("--schedule {name}{options}"),
             });
         }
@@ -190,37 +191,52 @@ impl List<'_> {
 }
 
 impl List<'_> {
-    /// A walk that computes the same, in the form that all such have; and what it does not say.
-    fn canonical(&self, split: &Split, mut walk: Walk) -> (Walk, String) {
-        let empty = |partial: &Partial| partial.chains.iter().all(|chain| chain.slots.is_empty());
-        let Split::Workspace { partials, .. } = split else {
-            // +0 changes a sum once at the most.
-            let mut empties = 0;
-            walk.partials.retain(|partial| {
-                empties += usize::from(empty(partial));
-                !empty(partial) || empties == 1
-            });
-            let kind = match split {
-                _ if walk.partials.len() == 1 => "",
-                Split::Serial { .. } if self.result != Format::Fp32 => "serial",
-                _ => "added up",
-            };
-            return (walk, kind.into());
+    fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
+        let span = self.arithmetic.step.span();
+        KTraversal::new(spec, self.problem.k, span, TileOfD::ONLY)
+    }
+
+    /// A traversal that computes the same, in the form that all such have.
+    fn canonical(&self, mut traversal: KTraversal) -> KTraversal {
+        let empty = |part: &Node| part.chains().iter().all(|chain| chain.indices.is_empty());
+        let Node::Sum(sum) = &mut traversal.root else {
+            return traversal;
         };
-        // +0 more changes no sum that starts from +0.
-        walk.partials.retain(|partial| !empty(partial));
-        let kept = *partials == Partials::F32 || self.result == Format::Fp32;
-        if kept && walk.partials.iter().all(|partial| !partial.promoted) {
-            // The sum in the workspace is a main accumulator.
-            let chains = walk.partials.into_iter().flat_map(|partial| partial.chains);
-            let partial = Partial {
-                chains: chains.collect(),
-                promoted: true,
-            };
-            let partials = vec![partial];
-            return (Walk { partials }, String::new());
+        if sum.role != Role::Split {
+            // A level inside of a part that all of K is in computes what a split does.
+            if !matches!(sum.role, Role::Promotion { scaled: true }) {
+                sum.role = Role::Split;
+            }
+            return traversal;
         }
-        (walk, format!("workspace {kept}"))
+        match &mut sum.merge {
+            Merge::Sum {
+                start: Start::Zero,
+                partials,
+                ..
+            } => {
+                // +0 more changes no sum that starts from +0.
+                sum.parts.retain(|part| !empty(part));
+                if self.result == Format::Fp32 {
+                    *partials = Partials::F32;
+                }
+            }
+            merge => {
+                // +0 changes a sum once at the most.
+                let mut empties = 0;
+                sum.parts.retain(|part| {
+                    empties += usize::from(empty(part));
+                    !empty(part) || empties == 1
+                });
+                if *merge == (Merge::InPlace {}) && self.result == Format::Fp32 {
+                    *merge = Merge::serial(Start::First);
+                }
+            }
+        }
+        if sum.parts.len() == 1 && sum.merge == Merge::serial(Start::First) {
+            traversal.root = sum.parts.remove(0);
+        }
+        traversal
     }
 }
 

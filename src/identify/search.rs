@@ -129,7 +129,7 @@ fn test(
         kernel: candidate
             .schedule
             .as_ref()
-            .map(|guess| Kernel::new(&guess.recipe, &given.values, &given.problem)),
+            .map(|guess| Kernel::new(&guess.spec, &given.values, &given.problem)),
     };
     let planes = given.d.planes();
     let count = |elements: &[Element]| {

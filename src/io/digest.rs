@@ -10,9 +10,9 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of a file's bytes, header and all: what `sha256sum` prints.
+/// The digest of a file's bytes, header and all: what `sha256sum` prints. Computed once an open file.
 pub fn file_sha256(file: &MappedFile) -> String {
-    hex(&Sha256::digest(file.bytes()))
+    file.sha256().to_owned()
 }
 
 /// The digest of a tensor's canonical payload: its codes in C order, little-endian, at the

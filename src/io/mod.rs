@@ -2,19 +2,33 @@
 
 mod container;
 mod digest;
+pub(crate) mod error;
+mod files;
+mod folders;
 mod guard;
 mod mapped;
 pub mod npy;
 mod output;
+mod outputs;
 mod printable;
 mod source;
+mod stream;
 mod temporary;
 
 pub use container::{Container, on_disk};
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
+pub use error::{Fault, FaultKind, FileError};
+pub use files::Files;
+pub use folders::subfolders;
 pub(crate) use guard::Fleeting;
 pub use guard::guard_process;
-pub use mapped::MappedFile;
+pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
 pub use output::{Output, same_file};
-pub(crate) use printable::{escaped, printable, printable_ends};
+pub use outputs::Outputs;
+pub use printable::{
+    escaped, escaped_for_log, escaped_lines, escaped_path, printable, printable_ends,
+};
 pub use source::Source;
+
+/// The path that stands for standard input.
+pub const STDIN: &str = "-";

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::temporary::Temporary;
-use anyhow::{Context, Result, ensure};
+use super::{Fault, FaultKind, FileError, escaped_path};
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
 #[derive(Debug)]
 pub struct Output {
     /// What messages call it.
-    name: String,
+    name: PathBuf,
     destination: Destination,
 }
 
@@ -23,6 +23,8 @@ enum Destination {
     Beside(Temporary, PathBuf),
     /// An existing device or pipe, written in place: renaming would replace it by a file.
     InPlace(fs::File),
+    /// The end of a file, open already if it is there already.
+    End(Option<fs::File>, PathBuf),
 }
 
 impl Output {
@@ -30,43 +32,64 @@ impl Output {
     ///
     /// # Errors
     /// If nothing can be written there.
-    pub fn prepare(path: &Path) -> Result<Output> {
-        let name = if path == Path::new("-") {
-            "standard output".to_owned()
-        } else {
-            path.display().to_string()
-        };
-        let fail = || format!("{name}: cannot be written");
-        let special = |p: &Path| fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
-        let destination = if path == Path::new("-") {
-            Destination::Stdout
-        } else if special(path) {
-            let file = fs::OpenOptions::new().write(true).open(path);
-            Destination::InPlace(file.with_context(fail)?)
-        } else if path.is_dir() {
-            return Err(anyhow::anyhow!("is a directory")).with_context(fail);
-        } else {
-            let target = target(path).with_context(fail)?;
-            let folder = match target.parent() {
-                Some(folder) if folder != Path::new("") => folder,
-                _ => Path::new("."),
+    pub fn prepare(path: &Path) -> Result<Output, FileError> {
+        let destination = Output::open(path).map_err(|fault| fault.of(&shown(path)))?;
+        Ok(Output {
+            name: shown(path),
+            destination,
+        })
+    }
+
+    /// Prepares to write at the end of `path`, in one piece.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn append(path: &Path) -> Result<Output, FileError> {
+        let open = || -> Result<Destination, Fault> {
+            let file = match fs::OpenOptions::new().append(true).open(path) {
+                Ok(file) => Some(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    folder_of(path)?;
+                    None
+                }
+                Err(error) => return Err(unwritable(error)),
             };
-            ensure!(
-                folder.is_dir(),
-                "{}: there is no directory {}",
-                fail(),
-                folder.display()
-            );
-            Destination::Beside(Temporary::make(folder).with_context(fail)?, target)
+            Ok(Destination::End(file, path.to_owned()))
         };
-        Ok(Output { name, destination })
+        Ok(Output {
+            name: path.to_owned(),
+            destination: open().map_err(|fault| fault.of(path))?,
+        })
+    }
+
+    fn open(path: &Path) -> Result<Destination, Fault> {
+        let special = |p: &Path| fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        if path == Path::new("-") {
+            return Ok(Destination::Stdout);
+        }
+        if special(path) {
+            let file = fs::OpenOptions::new().write(true).open(path);
+            return Ok(Destination::InPlace(file.map_err(unwritable)?));
+        }
+        if path.is_dir() {
+            return Err(unwritable("is a directory"));
+        }
+        let target = target(path).map_err(unwritable)?;
+        let mut beside = Temporary::make(folder_of(&target)?).map_err(unwritable)?;
+        if let Ok(old) = fs::metadata(&target) {
+            keep_access(beside.file(), &old).map_err(unwritable)?;
+        }
+        Ok(Destination::Beside(beside, target))
     }
 
     /// Lets `write` produce the content, then makes it visible.
     ///
     /// # Errors
     /// If writing fails; then a file of that name is as it was before.
-    pub fn commit(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    pub fn commit(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
         let done = match self.destination {
             Destination::Stdout => {
                 let mut out = io::BufWriter::new(io::stdout().lock());
@@ -81,9 +104,74 @@ impl Output {
                 write(&mut out).and_then(|()| out.flush())
             }
             Destination::Beside(file, path) => fill(file, &path, write),
+            Destination::End(file, path) => at_end(file, &path, write),
         };
-        done.with_context(|| format!("{}: cannot be written", self.name))
+        done.map_err(|error| unwritable(error).of(&self.name))
     }
+}
+
+fn shown(path: &Path) -> PathBuf {
+    match path == Path::new("-") {
+        true => PathBuf::from("standard output"),
+        false => path.to_owned(),
+    }
+}
+
+fn unwritable(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Fault {
+    Fault::caused(FaultKind::Unwritable, "cannot be written", why)
+}
+
+/// The folder of a file to be, which must be there.
+fn folder_of(path: &Path) -> Result<&Path, Fault> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err(unwritable(format!(
+            "there is no directory {}",
+            escaped_path(folder)
+        ))),
+    }
+}
+
+/// Whoever may read and write the old file, and nobody else, may the new one.
+#[cfg(unix)]
+fn keep_access(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    // Not for everybody to give away; then the old owner is one of the others.
+    let _ = old.uid() == new.uid() || fchown(file, Some(old.uid()), None).is_ok();
+    let grouped = old.gid() == new.gid() || fchown(file, None, Some(old.gid())).is_ok();
+    if !grouped {
+        // Another group gets no more than everybody.
+        mode &= !0o070 | (mode & 0o007) << 3;
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_access(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+fn at_end(
+    file: Option<fs::File>,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    let mut file = match file {
+        Some(file) => file,
+        None => fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)?,
+    };
+    file.write_all(&text)
 }
 
 fn fill(

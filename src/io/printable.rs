@@ -1,6 +1,58 @@
-//! Messages that quote files.
+//! Text that comes from files, names of files and other people, fit to be shown.
+//!
+//! Whatever is not written by this program passes one of these functions before it reaches a terminal, a
+//! log or a report: it may hold what moves a cursor, turns the order of letters around, is not seen at
+//! all, or is a command to whoever reads the log.
 
-/// A message that may quote a file: without control characters, and not endless.
+use std::fmt::Write;
+use std::path::Path;
+
+/// What is not seen as it is written out: controls as `\n` or `\u{1b}`, and the same for characters that
+/// turn the direction of text, end lines, or have no width.
+pub fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    push_escaped(text, &mut shown);
+    shown
+}
+
+/// The same of a path; bytes that are no UTF-8 as `\xff`.
+pub fn escaped_path(path: &Path) -> String {
+    let mut shown = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        push_escaped(chunk.valid(), &mut shown);
+        for byte in chunk.invalid() {
+            write!(shown, "\\x{byte:02x}").expect("a string takes everything");
+        }
+    }
+    shown
+}
+
+/// The same of a message that may have several lines, which it keeps.
+pub fn escaped_lines(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(escaped).collect();
+    lines.join("\n")
+}
+
+/// The same for the log of a CI server, wherever in a line it will stand: no `::command::` (GitHub,
+/// which looks at the beginning of a line) and no `##[command]` or `##vso[` (GitHub and Azure, which
+/// look everywhere), not even together with what stands before and after it.
+pub fn escaped_for_log(text: &str) -> String {
+    let shown = escaped(text);
+    let mut neutral = String::with_capacity(shown.len());
+    let mut before = None;
+    let mut rest = shown.chars().peekable();
+    while let Some(c) = rest.next() {
+        let edge = before.is_none() || rest.peek().is_none();
+        match c {
+            ':' | '#' if edge || before == Some(c) => neutral.extend(c.escape_unicode()),
+            _ => neutral.push(c),
+        }
+        before = Some(c);
+    }
+    neutral
+}
+
+/// A message that may quote a file: as [`escaped`], and not endless.
 pub fn printable(text: &str) -> String {
     let plain = escaped(text);
     if plain.chars().count() <= 200 {
@@ -25,14 +77,39 @@ pub fn printable_ends(text: &str) -> String {
         .collect()
 }
 
-/// What would move a cursor or colour a terminal, written out.
-pub fn escaped(text: &str) -> String {
-    let plain = text.chars().flat_map(|c| {
-        let escaped = c.is_control().then(|| c.escape_default());
-        let kept = (!c.is_control()).then_some(c);
-        escaped.into_iter().flatten().chain(kept)
-    });
-    plain.collect()
+fn push_escaped(text: &str, shown: &mut String) {
+    for c in text.chars() {
+        match deceives(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+}
+
+/// Whether a reader sees something else than what is there. The list is this program's own, so that a
+/// message does not depend on the Unicode version of a compiler: Cc, Cf, Zl, Zp, and letters and marks
+/// that are shown as nothing.
+fn deceives(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            // Soft hyphen, joiners, fillers, vowel separators, variation selectors.
+            '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+            // Marks of direction and of numbers in Arabic and Syriac.
+            | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+            // Zero width, marks, embeddings and overrides of direction.
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            // Ends of lines and paragraphs.
+            | '\u{2028}'..='\u{2029}'
+            // Word joiner, invisible operators, isolates, and forms of old.
+            | '\u{2060}'..='\u{206f}'
+            // Byte order mark, annotations.
+            | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+            // Formats of scripts, shorthand and music.
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            // Tags and more variation selectors.
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -42,9 +119,84 @@ mod tests {
     #[test]
     fn nothing_reaches_a_terminal() {
         assert_eq!(escaped("a\u{1b}[31m\u{7f}\n"), "a\\u{1b}[31m\\u{7f}\\n");
+        assert_eq!(
+            escaped("\u{9b}2J\r\u{85}\t"),
+            "\\u{9b}2J\\r\\u{85}\\t",
+            "C1, too"
+        );
         let long = format!("start {} line 7", "x".repeat(5000));
         let short = printable_ends(&long);
         assert!(short.len() < 1600 && short.starts_with("start x") && short.ends_with("x line 7"));
         assert_eq!(printable_ends("as it is"), "as it is");
+        let hostile = "\u{202e}".repeat(5000);
+        assert!(printable(&hostile).is_ascii() && printable(&hostile).len() <= 200);
+    }
+
+    #[test]
+    fn what_is_not_seen_is_written_out() {
+        let unseen = "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\
+            \u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{2060}\u{feff}\u{ad}\u{61c}\
+            \u{e0041}\u{fe0f}\u{3164}";
+        for c in unseen.chars() {
+            let shown = escaped(&format!("a{c}b"));
+            assert_eq!(shown, format!("a\\u{{{:x}}}b", u32::from(c)));
+        }
+        let seen = "größe 行列 e\u{301} \\ \" ' 𝛼 ✓ x.npz#a: [1, 2]";
+        assert_eq!(escaped(seen), seen);
+        assert_eq!(escaped_lines("a\nb\u{1b}\n"), "a\nb\\u{1b}\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bytes_that_are_no_text_are_told_apart() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let path = |bytes| escaped_path(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(path(b"a\xff\xfe.npy"), "a\\xff\\xfe.npy");
+        assert_eq!(path(b"a\xed\xa0\x80b"), "a\\xed\\xa0\\x80b", "a surrogate");
+        assert_eq!(path(b"a\x1b[2J"), "a\\u{1b}[2J");
+        assert_eq!(path("größe.npy".as_bytes()), "größe.npy");
+    }
+
+    /// Whether a runner would find a command in this line.
+    fn commands(line: &str) -> bool {
+        let early = line.trim_start().starts_with("::") && line.trim_start()[2..].contains("::");
+        early || line.contains("##[") || line.contains("##vso[") || line.contains("##teamcity[")
+    }
+
+    #[test]
+    fn no_command_reaches_a_log() {
+        for text in [
+            "::error::x",
+            " ::stop-commands::pwn",
+            "\n::error::x",
+            "a ##[error]x",
+            "##vso[task.complete]",
+            "x\r\n##teamcity[x]",
+            "::::::",
+            "###[group]",
+            ":",
+            "#",
+            ":error::",
+            "#[error]",
+        ] {
+            let shown = escaped_for_log(text);
+            // Names stand between colons and after a number sign.
+            let lines = [
+                shown.clone(),
+                format!("{shown}: {shown}"),
+                format!(":{shown}: x::"),
+                format!("x.npz#{shown}"),
+                format!("#{shown}"),
+                format!("{shown}{shown}"),
+                format!("{shown}:error::"),
+            ];
+            for line in lines {
+                assert!(!line.contains('\n') && !commands(&line), "{text:?}: {line}");
+            }
+        }
+        for text in ["x.npz#a", "1:2", "C:\\x", "layers.0#w: 3", ""] {
+            assert_eq!(escaped_for_log(text), text);
+        }
     }
 }

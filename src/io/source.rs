@@ -4,11 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-
-use super::container::{self, Container};
-use super::npy::Header;
-use super::{MappedFile, escaped};
+use super::npy::{Header, write_header, write_npy};
+use super::{FileError, Files, MappedFile};
+use crate::generate::{Role, Spec};
+use crate::memory::{Memory, MemoryError};
 use crate::num::Format;
 use crate::tensor::{Bytes, Tensor};
 
@@ -41,18 +40,46 @@ impl Source {
     ///
     /// # Errors
     /// One sentence naming the file and the cause.
-    pub fn open(path: &Path) -> Result<Source> {
-        let mut source = Container::open(path)?.only()?;
-        path.clone_into(&mut source.label);
-        Ok(source)
+    pub fn open(path: &Path) -> Result<Source, FileError> {
+        Files::default().source(path)
+    }
+
+    /// The array that a specification stands for, as a file of that name.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn generated(
+        name: &Path,
+        spec: &Spec,
+        format: Format,
+        role: Role,
+        memory: &Memory,
+    ) -> Result<Source, MemoryError> {
+        let mut start = Vec::new();
+        write_header(format, &spec.shape, &mut start).expect("memory takes everything");
+        // At most 2^35 bytes, see there.
+        let mut block = memory.zeroed(start.len() + spec.elements() * format.bytes())?;
+        let (head, payload) = block.as_mut().split_at_mut(start.len());
+        head.copy_from_slice(&start);
+        spec.fill(format, role, payload);
+        let header = Header::parse(block.as_ref()).expect("what was written is read");
+        let file = Arc::new(MappedFile::of_block(name, block));
+        Ok(Source::new(name.to_owned(), file.clone(), file, header))
     }
 
     /// A tensor that stands for a file of this name.
-    ///
-    /// # Errors
-    /// None of an array that can be written.
-    pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
-        container::made(name, tensor)
+    pub fn made(name: &Path, tensor: &Tensor) -> Source {
+        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
+        write_npy(tensor, &mut bytes).expect("memory takes everything");
+        let header = Header::parse(&bytes).expect("what was written is read");
+        let file = Arc::new(MappedFile::made(name, bytes));
+        Source::new(name.to_owned(), file.clone(), file, header)
+    }
+
+    /// Under the path as it was typed.
+    pub(super) fn called(mut self, label: &Path) -> Source {
+        label.clone_into(&mut self.label);
+        self
     }
 
     /// What to call it: the path as typed, with the array's name.
@@ -78,7 +105,7 @@ impl Source {
     /// # Errors
     /// If the stored elements cannot be codes or values of that format, naming the first that is
     /// not.
-    pub fn tensor(&self, format: Format) -> Result<Tensor> {
+    pub fn tensor(&self, format: Format) -> Result<Tensor, FileError> {
         self.rows(format, None)
     }
 
@@ -86,10 +113,10 @@ impl Source {
     ///
     /// # Errors
     /// As for [`Source::tensor`], of those rows.
-    pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor> {
+    pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor, FileError> {
         self.header
             .rows(format, self.bytes.clone(), rows)
-            .with_context(|| escaped(&self.label.display().to_string()))
+            .map_err(|fault| fault.of(&self.label))
     }
 }
 

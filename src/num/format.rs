@@ -55,8 +55,12 @@ pub enum Specials {
     Fnuz,
 }
 
+/// All that is to be known of a format. A new one is a row here, a variant and a place in
+/// [`Format::ALL`].
 struct Row {
     name: &'static str,
+    /// Other names: of ml_dtypes, PyTorch, CUTLASS and people.
+    aliases: &'static [&'static str],
     kind: Kind,
     exponent_bits: u32,
     fraction_bits: u32,
@@ -65,35 +69,79 @@ struct Row {
     bytes: usize,
     /// Low bits of the stored code that the format does not have.
     ignored_bits: u32,
+    /// The `descr` under which `.npy` files are written.
+    npy: &'static str,
+    /// The element type of `.safetensors` files that is this format and no other.
+    safetensors: Option<&'static str>,
 }
 
 const fn row(
     name: &'static str,
+    aliases: &'static [&'static str],
     exponent_bits: u32,
     fraction_bits: u32,
     specials: Specials,
-    bytes: usize,
 ) -> Row {
+    let bytes = (1 + exponent_bits + fraction_bits).div_ceil(8) as usize;
     Row {
         name,
+        aliases,
         kind: Kind::Float,
         exponent_bits,
         fraction_bits,
         specials,
         bytes,
         ignored_bits: 0,
+        // One code a byte.
+        npy: "|u1",
+        safetensors: None,
+    }
+}
+
+/// As files name it.
+const fn stored(npy: &'static str, safetensors: Option<&'static str>, row: Row) -> Row {
+    Row {
+        npy,
+        safetensors,
+        ..row
     }
 }
 
 /// An integer: all but a sign are fraction bits, as of a number without exponent.
-const fn integer(name: &'static str, kind: Kind, bits: u32, bytes: usize) -> Row {
+const fn integer(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: Kind,
+    bits: u32,
+    npy: &'static str,
+) -> Row {
     let fraction_bits = match kind {
         Kind::Signed => bits - 1,
         _ => bits,
     };
     Row {
         kind,
-        ..row(name, 0, fraction_bits, Specials::None, bytes)
+        bytes: bits.div_ceil(8) as usize,
+        npy,
+        ..row(name, aliases, 0, fraction_bits, Specials::None)
+    }
+}
+
+/// The register of a unit that ignores its low 13 bits.
+const fn register(name: &'static str) -> Row {
+    Row {
+        bytes: 4,
+        ignored_bits: 13,
+        npy: "<f4",
+        ..row(name, &[], 8, 10, Specials::Ieee)
+    }
+}
+
+const fn scale(row: Row) -> Row {
+    Row {
+        kind: Kind::Scale,
+        bytes: 1,
+        ..row
     }
 }
 
@@ -144,40 +192,41 @@ impl Format {
     // binary32 register whose low 13 bits the unit ignores; FNUZ as in Noune et al.,
     // arXiv:2206.02915, AMD's FP8 and BF8. Scales: UE8M0 is E8M0 of OCP Microscaling Formats 1.0;
     // UE4M3 is E4M3 without its sign (PTX ISA).
+    #[rustfmt::skip]
     const fn row(self) -> Row {
+        use Specials::{Fnuz, Ieee, NanOnly, None as Finite};
         match self {
-            Format::Fp16 => row("fp16", 5, 10, Specials::Ieee, 2),
-            Format::Bf16 => row("bf16", 8, 7, Specials::Ieee, 2),
-            Format::Tf32 => Row {
-                ignored_bits: 13,
-                ..row("tf32", 8, 10, Specials::Ieee, 4)
-            },
-            Format::Xf32 => Row {
-                name: "xf32",
-                ..Format::Tf32.row()
-            },
-            Format::E4m3 => row("e4m3", 4, 3, Specials::NanOnly, 1),
-            Format::E5m2 => row("e5m2", 5, 2, Specials::Ieee, 1),
-            Format::E4m3fnuz => row("e4m3fnuz", 4, 3, Specials::Fnuz, 1),
-            Format::E5m2fnuz => row("e5m2fnuz", 5, 2, Specials::Fnuz, 1),
-            Format::E3m2 => row("e3m2", 3, 2, Specials::None, 1),
-            Format::E2m3 => row("e2m3", 2, 3, Specials::None, 1),
-            Format::E2m1 => row("e2m1", 2, 1, Specials::None, 1),
-            Format::Fp32 => row("fp32", 8, 23, Specials::Ieee, 4),
-            Format::Fp64 => row("fp64", 11, 52, Specials::Ieee, 8),
-            Format::Int8 => integer("int8", Kind::Signed, 8, 1),
-            Format::Uint8 => integer("uint8", Kind::Unsigned, 8, 1),
-            Format::Int4 => integer("int4", Kind::Signed, 4, 1),
-            Format::Uint4 => integer("uint4", Kind::Unsigned, 4, 1),
-            Format::Int32 => integer("int32", Kind::Signed, 32, 4),
-            Format::Ue8m0 => Row {
-                kind: Kind::Scale,
-                ..row("ue8m0", 8, 0, Specials::NanOnly, 1)
-            },
-            Format::Ue4m3 => Row {
-                kind: Kind::Scale,
-                ..row("ue4m3", 4, 3, Specials::NanOnly, 1)
-            },
+            Format::Fp16 => stored("<f2", Some("F16"),
+                row("fp16", &["f16", "float16", "half"], 5, 10, Ieee)),
+            // What ml_dtypes writes for bfloat16.
+            Format::Bf16 => stored("<V2", Some("BF16"),
+                row("bf16", &["bfloat16"], 8, 7, Ieee)),
+            Format::Tf32 => register("tf32"),
+            Format::Xf32 => register("xf32"),
+            Format::E4m3 => stored("|u1", Some("F8_E4M3"),
+                row("e4m3", &["float8_e4m3fn", "fp8_e4m3", "f8_e4m3", "e4m3fn"], 4, 3, NanOnly)),
+            Format::E5m2 => stored("|u1", Some("F8_E5M2"),
+                row("e5m2", &["float8_e5m2", "fp8_e5m2", "f8_e5m2"], 5, 2, Ieee)),
+            Format::E4m3fnuz => stored("|u1", Some("F8_E4M3FNUZ"),
+                row("e4m3fnuz", &["float8_e4m3fnuz", "fp8_e4m3fnuz", "f8_e4m3fnuz"], 4, 3, Fnuz)),
+            Format::E5m2fnuz => stored("|u1", Some("F8_E5M2FNUZ"),
+                row("e5m2fnuz", &["float8_e5m2fnuz", "fp8_e5m2fnuz", "f8_e5m2fnuz"], 5, 2, Fnuz)),
+            Format::E3m2 => row("e3m2", &["float6_e3m2fn", "fp6_e3m2", "f6_e3m2", "e3m2fn"], 3, 2, Finite),
+            Format::E2m3 => row("e2m3", &["float6_e2m3fn", "fp6_e2m3", "f6_e2m3", "e2m3fn"], 2, 3, Finite),
+            Format::E2m1 => row("e2m1", &["float4_e2m1fn", "fp4_e2m1", "fp4", "f4_e2m1", "e2m1fn"], 2, 1, Finite),
+            Format::Fp32 => stored("<f4", Some("F32"),
+                row("fp32", &["f32", "float32", "float"], 8, 23, Ieee)),
+            Format::Fp64 => stored("<f8", Some("F64"),
+                row("fp64", &["f64", "float64", "double"], 11, 52, Ieee)),
+            Format::Int8 => integer("int8", &["s8", "i8"], Kind::Signed, 8, "|i1"),
+            Format::Uint8 => integer("uint8", &["u8"], Kind::Unsigned, 8, "|u1"),
+            // What ml_dtypes writes: codes, where an integer type would promise values.
+            Format::Int4 => integer("int4", &["s4", "i4"], Kind::Signed, 4, "|V1"),
+            Format::Uint4 => integer("uint4", &["u4"], Kind::Unsigned, 4, "|V1"),
+            Format::Int32 => integer("int32", &["s32", "i32"], Kind::Signed, 32, "<i4"),
+            Format::Ue8m0 => scale(stored("|u1", Some("F8_E8M0"),
+                row("ue8m0", &["e8m0", "e8m0fnu", "float8_e8m0fnu"], 8, 0, NanOnly))),
+            Format::Ue4m3 => scale(row("ue4m3", &[], 4, 3, NanOnly)),
         }
     }
 
@@ -185,30 +234,30 @@ impl Format {
         self.row().name
     }
 
+    /// Other names of the format.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        self.row().aliases
+    }
+
     /// The format of this name; case does not matter and the common synonyms are known
     /// (`f16`, `float16`, `half`, `bfloat16`, `float8_e4m3fn`, ...).
     pub fn from_name(name: &str) -> Option<Format> {
         let lower = name.trim().to_ascii_lowercase();
-        Some(match lower.as_str() {
-            "f16" | "float16" | "half" => Format::Fp16,
-            "bfloat16" => Format::Bf16,
-            "f32" | "float32" | "float" => Format::Fp32,
-            "f64" | "float64" | "double" => Format::Fp64,
-            "fp8_e4m3" | "f8_e4m3" | "float8_e4m3fn" | "e4m3fn" => Format::E4m3,
-            "fp8_e5m2" | "f8_e5m2" | "float8_e5m2" => Format::E5m2,
-            "fp8_e4m3fnuz" | "float8_e4m3fnuz" => Format::E4m3fnuz,
-            "fp8_e5m2fnuz" | "float8_e5m2fnuz" => Format::E5m2fnuz,
-            "fp6_e3m2" | "f6_e3m2" | "float6_e3m2fn" | "e3m2fn" => Format::E3m2,
-            "fp6_e2m3" | "f6_e2m3" | "float6_e2m3fn" | "e2m3fn" => Format::E2m3,
-            "fp4" | "fp4_e2m1" | "float4_e2m1fn" | "e2m1fn" => Format::E2m1,
-            "s8" | "i8" => Format::Int8,
-            "u8" => Format::Uint8,
-            "s4" | "i4" => Format::Int4,
-            "u4" => Format::Uint4,
-            "s32" | "i32" => Format::Int32,
-            "e8m0" | "e8m0fnu" | "float8_e8m0fnu" => Format::Ue8m0,
-            _ => return Format::ALL.into_iter().find(|f| f.name() == lower),
-        })
+        let named = |f: &Format| f.name() == lower || f.aliases().contains(&lower.as_str());
+        Format::ALL.into_iter().find(named)
+    }
+
+    /// The `descr` under which `.npy` files of this format are written: NumPy's own type where there
+    /// is one.
+    pub const fn npy_descr(self) -> &'static str {
+        self.row().npy
+    }
+
+    /// The format of this element type of a `.safetensors` file, if that names one.
+    pub fn from_safetensors(name: &str) -> Option<Format> {
+        Format::ALL
+            .into_iter()
+            .find(|f| f.row().safetensors == Some(name))
     }
 
     pub const fn kind(self) -> Kind {
@@ -322,5 +371,27 @@ impl Format {
 impl std::fmt::Display for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_means_two_formats() {
+        let mut names: Vec<&str> = Vec::new();
+        for format in Format::ALL {
+            names.push(format.name());
+            names.extend(format.aliases());
+            for name in format.aliases().iter().chain([&format.name()]) {
+                assert_eq!(Format::from_name(name), Some(format));
+                assert_eq!(Format::from_name(&name.to_uppercase()), Some(format));
+            }
+        }
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
     }
 }

@@ -6,19 +6,27 @@
 //! as a significand below one at the format's smallest exponent, and so do we.
 
 mod convert;
+mod dyadic;
 mod exact;
+mod f32code;
 mod fma;
 mod format;
+mod number;
 mod order;
 mod round;
 mod show;
 mod unpack;
+mod value;
 
 pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
+pub use dyadic::Dyadic;
 pub use exact::ExactSum;
+pub use f32code::F32;
 pub use fma::fma;
 pub use format::{Format, Kind, Specials};
+pub use number::Number;
 pub use order::{Fields, position, ulp_distance};
 pub use round::{Overflow, Rounding, Target, shift_right};
 pub use show::decimal;
 pub use unpack::{Class, Unpacked};
+pub use value::{Value, quiet_nan};

@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::Suite;
 use super::suite::K;
 use crate::emu::shape_text;
-use crate::io::Fleeting;
+use crate::io::error::ensure;
 use crate::io::npy::{NpyFile, write_npy};
+use crate::io::{Fault, FaultKind, FileError, Fleeting, printable};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -87,32 +87,32 @@ const NAMES: [&str; 3] = ["a.npy", "b.npy", "c.npy"];
 ///
 /// # Errors
 /// If there is something at that place already, or nothing can be written there.
-pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
-    let name = || folder.display().to_string();
+pub fn write(suite: &Suite, folder: &Path) -> Result<(), FileError> {
+    make(suite, folder).map_err(|fault| fault.of(folder))
+}
+
+fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
+    let occupied = |phrase| Err(Fault::new(FaultKind::Unwritable, phrase));
+    let unwritable = |error| Fault::caused(FaultKind::Unwritable, "cannot be written", error);
     match fs::symlink_metadata(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error).with_context(name),
-        Ok(there) if !there.is_dir() => bail!("{}: exists and is no directory", name()),
+        Err(error) => return Err(unwritable(error)),
+        Ok(there) if !there.is_dir() => return occupied("exists and is no directory"),
         Ok(_) => {
-            let mut entries = fs::read_dir(folder).with_context(name)?;
-            ensure!(
-                entries.next().is_none(),
-                "{}: is not empty; name a new directory, nothing is overwritten",
-                name()
-            );
+            let mut entries = fs::read_dir(folder).map_err(unwritable)?;
+            if entries.next().is_some() {
+                return occupied("is not empty; name a new directory, nothing is overwritten");
+            }
         }
     }
     let parent = match folder.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    ensure!(
-        parent.is_dir(),
-        "{}: cannot be written: there is no directory {}",
-        name(),
-        parent.display()
-    );
-    let failed = || format!("{}: cannot be written", name());
+    if !parent.is_dir() {
+        let none = format!("there is no directory {}", parent.display());
+        return Err(unwritable(io::Error::other(none)));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tcverify-");
     #[cfg(unix)]
@@ -125,10 +125,10 @@ pub fn write(suite: &Suite, folder: &Path) -> Result<()> {
     let beside = builder
         .tempdir_in(parent)
         .map_err(|e| io::Error::from(e.kind()));
-    let beside = beside.with_context(failed)?;
+    let beside = beside.map_err(unwritable)?;
     let _guard = Fleeting::new(beside.path());
-    fill(suite, beside.path()).with_context(failed)?;
-    fs::rename(beside.path(), folder).with_context(failed)?;
+    fill(suite, beside.path()).map_err(unwritable)?;
+    fs::rename(beside.path(), folder).map_err(unwritable)?;
     // What it would remove has moved.
     let _ = beside.keep();
     Ok(())
@@ -159,48 +159,51 @@ fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
 /// # Errors
 /// If the directory holds anything else: the operands must be this version's for their formats, for
 /// what is concluded from an answer depends on the question.
-pub fn read(folder: &Path) -> Result<Suite> {
+pub fn read(folder: &Path) -> Result<Suite, FileError> {
+    let path = folder.join("manifest.json");
+    let suite = promised(&path).map_err(|fault| fault.of(&path))?;
+    for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
+        let path = folder.join(file);
+        if codes(&path, expected.format(), expected.shape())? != all_codes(&expected) {
+            let other = format!("does not hold the operands that the manifest promises; {AGAIN}");
+            return Err(Fault::from(other).of(&path));
+        }
+    }
+    Ok(suite)
+}
+
+const AGAIN: &str = "write the probes again with this version, and have them answered again";
+
+/// The suite that a manifest describes.
+fn promised(path: &Path) -> Result<Suite, Fault> {
     /// Larger than any manifest.
     const LARGEST: u64 = 16 << 20;
-    let path = folder.join("manifest.json");
-    let name = || path.display().to_string();
-    let length = fs::metadata(&path).with_context(name)?.len();
+    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
+    let length = fs::metadata(path).map_err(failed)?.len();
     ensure!(
         length <= LARGEST,
-        "{}: has {length} bytes; no manifest of probes is that large",
-        name()
+        "has {length} bytes; no manifest of probes is that large"
     );
-    let text = fs::read_to_string(&path).with_context(name)?;
-    let manifest: Manifest = serde_json::from_str(&text)
-        .with_context(|| format!("{}: is not a manifest of probes", name()))?;
+    let text = fs::read_to_string(path).map_err(failed)?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
+        Fault::from(printable(&error.to_string())).within("is not a manifest of probes")
+    })?;
     ensure!(
         manifest.schema == SCHEMA,
-        "{}: its schema is {:?}, not {SCHEMA:?}",
-        name(),
+        "its schema is {:?}, not {SCHEMA:?}",
         manifest.schema
     );
     let suite = Suite::new(manifest.a, manifest.b, manifest.accumulator);
-    let suite = suite.map_err(anyhow::Error::msg).with_context(name)?;
-    let again = "write the probes again with this version, and have them answered again";
+    let suite = suite.map_err(Fault::from)?;
     ensure!(
         Manifest::of(&suite).cases == manifest.cases && manifest.k == K,
-        "{}: lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {again}",
-        name(),
+        "lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {AGAIN}",
         env!("CARGO_PKG_VERSION"),
         suite.a,
         suite.b,
         suite.accumulator,
         manifest.version
     );
-    for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
-        let path = folder.join(file);
-        let found = codes(&path, expected.format(), expected.shape())?;
-        ensure!(
-            found == all_codes(&expected),
-            "{}: does not hold the operands that the manifest promises; {again}",
-            path.display()
-        );
-    }
     Ok(suite)
 }
 
@@ -208,19 +211,18 @@ pub fn read(folder: &Path) -> Result<Suite> {
 ///
 /// # Errors
 /// If the file does not hold one number of the accumulator's format for each case.
-pub fn read_answers(suite: &Suite, path: &Path) -> Result<Vec<u64>> {
+pub fn read_answers(suite: &Suite, path: &Path) -> Result<Vec<u64>, FileError> {
     codes(path, suite.accumulator, &[suite.cases.len(), 1, 1])
 }
 
-fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>> {
+fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>, FileError> {
     let file = NpyFile::open(path)?;
-    ensure!(
-        file.header().shape == shape,
-        "{}: is {}; {} is expected, in the order of the manifest",
-        path.display(),
-        shape_text(&file.header().shape),
-        shape_text(shape)
-    );
+    let found = &file.header().shape;
+    if found != shape {
+        let (found, expected) = (shape_text(found), shape_text(shape));
+        let other = format!("is {found}; {expected} is expected, in the order of the manifest");
+        return Err(Fault::new(FaultKind::Elements, other).of(path));
+    }
     let tensor = file.tensor(format)?;
     let codes = all_codes(&tensor);
     file.file().confirm_unchanged()?;

@@ -8,11 +8,12 @@ use serde_json::value::RawValue;
 
 use super::junit::escaped;
 use super::plain::{line, lines};
-use super::words::{grouped, model_line, product_line, sentence};
-use super::{Exporter, Json, Report, Text, Tool, Verdict, github, markdown};
+use super::words::{evidence, grouped, model_line, product_line, sentence, title};
+use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
+use crate::emu::Evidence;
 
 /// Value of the `schema` field.
-pub const BATCH: &str = "tcverify.batch/1";
+pub const BATCH: &str = "tcverify.batch/2";
 
 /// Many checks. Holds nothing that differs between two runs on the same inputs.
 #[derive(Debug, Serialize)]
@@ -30,23 +31,36 @@ pub struct Batch {
 pub struct Totals {
     pub cases: u64,
     pub identical: u64,
+    /// Those of which a part was compared, and that part was identical.
+    pub identical_in_part: u64,
     pub different: u64,
     pub unjudged: u64,
 }
 
 /// From the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum CaseVerdict {
     Identical,
+    IdenticalInPart,
     Different,
     Unjudged,
 }
 
 impl CaseVerdict {
+    fn title(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => Verdict::Identical.title(),
+            CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
+            CaseVerdict::Different => Verdict::Different.title(),
+            CaseVerdict::Unjudged => "Unjudged",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             CaseVerdict::Identical => "identical",
+            CaseVerdict::IdenticalInPart => "identical_in_part",
             CaseVerdict::Different => "different",
             CaseVerdict::Unjudged => "unjudged",
         }
@@ -73,6 +87,8 @@ pub struct BatchCase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
+    /// The verdict, how much of D it is about, and what it lets pass.
+    pub title: String,
     pub sentence: String,
     pub model: String,
     pub product: String,
@@ -93,23 +109,25 @@ impl BatchCase {
         // The place it has in the whole; no string of JSON has a line end.
         let json = json.trim_end().replace('\n', "\n      ");
         let different = report.verdict == Verdict::Different;
-        let text = || -> io::Result<String> {
-            let mut text = anstream::StripStream::new(Vec::new());
-            Text.export(report, &mut text)?;
-            String::from_utf8(text.into_inner()).map_err(io::Error::other)
-        };
         Ok(BatchCase {
             name: name.to_owned(),
             verdict: match report.verdict {
                 Verdict::Identical => CaseVerdict::Identical,
+                Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
                 Verdict::Different => CaseVerdict::Different,
             },
             error: None,
             summary: Some(Summary {
+                title: title(report),
                 sentence: sentence(report),
-                model: model_line(report),
+                model: match report.model.evidence {
+                    Evidence::Claimed => {
+                        format!("{} ({})", model_line(report), evidence(&report.model))
+                    }
+                    _ => model_line(report),
+                },
                 product: product_line(report),
-                text: different.then(text).transpose()?,
+                text: different.then(|| report.text()),
             }),
             report: Some(RawValue::from_string(json).map_err(io::Error::other)?),
         })
@@ -133,6 +151,17 @@ impl BatchCase {
         self.error.as_deref().or(summary).unwrap_or_default()
     }
 
+    /// The verdict, how much of D it is about, and what it lets pass.
+    fn title(&self) -> &str {
+        let summary = self.summary.as_ref();
+        summary.map_or(self.verdict.title(), |summary| summary.title.as_str())
+    }
+
+    /// Whether there is more to say than that D is identical.
+    fn is_qualified(&self) -> bool {
+        self.verdict <= CaseVerdict::IdenticalInPart && self.title() != Verdict::Identical.title()
+    }
+
     fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
     }
@@ -153,6 +182,7 @@ impl Batch {
             totals: Totals {
                 cases: cases.len() as u64,
                 identical: count(CaseVerdict::Identical),
+                identical_in_part: count(CaseVerdict::IdenticalInPart),
                 different: count(CaseVerdict::Different),
                 unjudged: count(CaseVerdict::Unjudged),
             },
@@ -165,11 +195,16 @@ impl Batch {
         let Totals {
             cases,
             identical,
+            identical_in_part,
             different,
             unjudged,
         } = self.totals;
+        let part = match identical_in_part {
+            0 => String::new(),
+            n => format!("{} identical in part, ", grouped(n)),
+        };
         format!(
-            "{} cases: {} identical, {} different, {} could not be judged",
+            "{} cases: {} identical, {part}{} different, {} could not be judged",
             grouped(cases),
             grouped(identical),
             grouped(different),
@@ -179,7 +214,7 @@ impl Batch {
 
     fn bad(&self) -> impl Iterator<Item = &BatchCase> {
         let cases = self.cases.iter();
-        cases.filter(|case| case.verdict != CaseVerdict::Identical)
+        cases.filter(|case| case.verdict > CaseVerdict::IdenticalInPart)
     }
 
     /// The text for people.
@@ -207,6 +242,9 @@ impl Batch {
             let model = line(case.model());
             let row = format!("{style}{word:9}{style:#}  {name:width$}  {model}");
             writeln!(out, "  {}", row.trim_end())?;
+            if case.is_qualified() {
+                writeln!(out, "  {:9}  {}", "", line(case.title()))?;
+            }
         }
         Ok(())
     }
@@ -249,7 +287,17 @@ impl Batch {
             let name = attribute(&case.name);
             write!(out, "    <testcase classname=\"{class}\" name=\"{name}\"")?;
             let element = match case.verdict {
-                CaseVerdict::Identical => {
+                // A part that agrees passes, and says that it is a part.
+                CaseVerdict::Identical | CaseVerdict::IdenticalInPart if case.is_qualified() => {
+                    let title = escaped(&line(case.title()));
+                    let said = attribute(case.said());
+                    writeln!(
+                        out,
+                        ">\n      <system-out>{title}: {said}</system-out>\n    </testcase>"
+                    )?;
+                    continue;
+                }
+                CaseVerdict::Identical | CaseVerdict::IdenticalInPart => {
                     writeln!(out, "/>")?;
                     continue;
                 }
@@ -275,6 +323,7 @@ impl Batch {
     pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         let word = match self.verdict {
             CaseVerdict::Identical => "\u{2705} Identical",
+            CaseVerdict::IdenticalInPart => "\u{1f7e1} Identical in part",
             CaseVerdict::Different => "\u{274c} Different",
             CaseVerdict::Unjudged => "\u{26a0}\u{fe0f} Not all could be judged",
         };
@@ -285,7 +334,7 @@ impl Batch {
                 out,
                 "| {} | {} | {} | {} |",
                 markdown::escaped(&case.name),
-                case.verdict.name(),
+                markdown::escaped(case.title()),
                 markdown::escaped(case.said()),
                 markdown::escaped(case.model())
             )?;
@@ -301,12 +350,25 @@ impl Batch {
     pub fn github(&self, out: &mut dyn Write) -> io::Result<()> {
         let level = match self.verdict {
             CaseVerdict::Identical => "notice",
+            CaseVerdict::IdenticalInPart => "warning",
             _ => "error",
         };
-        let title = format!("tcverify: {}", self.verdict.name());
+        let title = format!("tcverify: {}", self.verdict.title().to_lowercase());
         github::annotation(level, &title, &self.sentence(), out)?;
+        for case in self.cases.iter().filter(|case| case.is_qualified()) {
+            let title = format!(
+                "tcverify: {}: {}",
+                line(&case.name),
+                case.title().to_lowercase()
+            );
+            github::annotation("warning", &title, &line(case.said()), out)?;
+        }
         for case in self.bad() {
-            let title = format!("tcverify: {}: {}", line(&case.name), case.verdict.name());
+            let title = format!(
+                "tcverify: {}: {}",
+                line(&case.name),
+                case.verdict.title().to_lowercase()
+            );
             github::annotation("error", &title, &line(case.said()), out)?;
         }
         Ok(())
@@ -317,6 +379,7 @@ fn mark(verdict: CaseVerdict) -> (Style, &'static str) {
     let bold = |colour: AnsiColor| colour.on_default().bold();
     match verdict {
         CaseVerdict::Identical => (bold(AnsiColor::Green), "IDENTICAL"),
+        CaseVerdict::IdenticalInPart => (bold(AnsiColor::Yellow), "IN PART"),
         CaseVerdict::Different => (bold(AnsiColor::Red), "DIFFERENT"),
         CaseVerdict::Unjudged => (bold(AnsiColor::Yellow), "UNJUDGED"),
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::num::{Class, Fields, Format};
 
 /// How an element differs; every differing element is of exactly one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     ZeroSign,

@@ -24,8 +24,20 @@ pub struct Policy {
     pub any_zero: bool,
 }
 
+impl Policy {
+    /// Whether two codes count as equal.
+    pub fn accepts(self, format: Format, one: u64, other: u64) -> bool {
+        one == other
+            || match kind(format, one, other) {
+                Kind::NanPayload => self.any_nan,
+                Kind::ZeroSign => self.any_zero,
+                _ => false,
+            }
+    }
+}
+
 /// One differing element.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     pub index: Vec<usize>,
     /// Code in hexadecimal, as wide as the format.
@@ -40,14 +52,14 @@ pub struct Mismatch {
 }
 
 /// The largest distance and the first element that has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Largest {
     pub ulp: i128,
     pub index: Vec<usize>,
 }
 
 /// How many elements lie `from` to `to` representable numbers apart, in either direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     pub from: u128,
     pub to: u128,
@@ -55,7 +67,7 @@ pub struct Bucket {
 }
 
 /// The outcome of comparing D with its replay.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Those that were compared.
     pub elements: u64,
@@ -234,9 +246,7 @@ impl<'a> Differ<'a> {
     fn record(&self, found: &mut Found, position: usize, reproduced: u64, given: u64) -> bool {
         let format = self.format();
         let kind = kind(format, reproduced, given);
-        if (kind == Kind::NanPayload && self.policy.any_nan)
-            || (kind == Kind::ZeroSign && self.policy.any_zero)
-        {
+        if self.policy.accepts(format, reproduced, given) {
             found.accepted += 1;
             return false;
         }
@@ -301,7 +311,7 @@ impl<'a> Differ<'a> {
             columns_touched: self.columns_touched.iter().filter(touched).count() as u64,
             units: self.units.map(|(layout, counts)| Units {
                 layout,
-                unit: layout.unit(),
+                unit: layout.unit().into(),
                 counts: counts.into_iter().map(AtomicU64::into_inner).collect(),
             }),
             classes: found.classes,

@@ -1,6 +1,7 @@
 //! The report as data. `docs/report-format.md` is its contract: field names and meanings here must
 //! not change without a new schema number.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,68 +12,110 @@ use crate::num::{Format, Rounding};
 use crate::sample::{Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
-pub const SCHEMA: &str = "tcverify.report/1";
+pub const SCHEMA: &str = "tcverify.report/2";
 
 /// Everything a check has to say. Holds no time, no host and nothing else that differs between two
 /// runs on the same inputs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Report {
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     pub tool: Tool,
     pub verdict: Verdict,
+    /// What was asked, as the fields of a case; null if a path in it is not UTF-8.
+    pub request: Option<serde_json::Value>,
+    /// The command that asks for it; null if an array was in a program's memory.
+    pub command: Option<String>,
     pub model: Model,
     /// Of the kernel around the instruction; absent if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Scheduled>,
     pub product: Product,
     /// Of `--against` alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<Committed>,
     pub inputs: Inputs,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
+    /// What was tried, in words, where nothing gives it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Cow<'static, str>>,
 }
 
 /// What would give this D: tested bit for bit on the elements that the sentence states.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    pub kind: &'static str,
+    pub kind: String,
     pub sentence: String,
+    /// Numbers of the sentence, as the kind says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<usize>,
+    /// The mismatches it explains.
+    pub mismatches: u64,
+    /// Where they lie, if there are others.
+    pub area: Option<CauseArea>,
     /// The command that tests it on all of D, where there is one.
     pub command: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+/// The smallest rectangle around some mismatches: first, and one past the last; rows count on from matrix
+/// to matrix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseArea {
+    pub shape: Cow<'static, str>,
+    pub rows: [usize; 2],
+    pub columns: [usize; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// All of D has the bits that were reproduced.
     Identical,
+    /// The part of D that was compared has.
+    IdenticalInPart,
     Different,
 }
 
-#[derive(Clone, Debug, Serialize)]
+impl Verdict {
+    /// As a heading has it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Verdict::Identical => "Identical",
+            Verdict::IdenticalInPart => "Identical in part",
+            Verdict::Different => "Different",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tool {
-    pub name: &'static str,
-    pub version: &'static str,
+    pub name: Cow<'static, str>,
+    pub version: Cow<'static, str>,
 }
 
 impl Default for Tool {
     fn default() -> Tool {
         Tool {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
+            name: Cow::Borrowed(env!("CARGO_PKG_NAME")),
+            version: Cow::Borrowed(env!("CARGO_PKG_VERSION")),
         }
     }
 }
 
 /// The arithmetic that judged, and how it is known.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Model {
     pub architecture: String,
     pub title: String,
     pub instruction: String,
+    /// How it is known; `claimed` if it is not the catalogue's.
     pub evidence: Evidence,
+    /// The file that describes it, if it is not the catalogue's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ModelFile>,
     pub note: Option<String>,
     pub summary: String,
     /// All that decides a bit; `sha256` is the digest of this object as canonical JSON.
@@ -83,7 +126,7 @@ pub struct Model {
     pub sources: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Constant {
     pub name: String,
     pub value: serde_json::Value,
@@ -92,8 +135,19 @@ pub struct Constant {
     pub note: Option<String>,
 }
 
+/// An architecture file of somebody's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    pub path: String,
+    pub sha256: String,
+    /// How it says itself that it is known.
+    pub says: Evidence,
+}
+
 impl Model {
-    pub fn of(choice: &Choice) -> Model {
+    /// A rule of the catalogue's, or of a file's, by path and SHA-256.
+    pub fn of(choice: &Choice, file: Option<(String, String)>) -> Model {
         let (architecture, rule) = (choice.architecture, choice.rule);
         let constants: Vec<_> = choice
             .arithmetic
@@ -118,7 +172,15 @@ impl Model {
             architecture: architecture.name.clone(),
             title: architecture.title.clone(),
             instruction: choice.instruction.name.clone(),
-            evidence: rule.evidence,
+            evidence: match file {
+                Some(_) => Evidence::Claimed,
+                None => rule.evidence,
+            },
+            file: file.map(|(path, sha256)| ModelFile {
+                path,
+                sha256,
+                says: rule.evidence,
+            }),
             note: rule.note.clone(),
             summary: choice.arithmetic.step.summary(),
             arithmetic: choice.arithmetic.clone(),
@@ -130,7 +192,7 @@ impl Model {
 }
 
 /// The commitment that operands, model and D were found to be those of.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Committed {
     pub path: String,
     pub file_sha256: String,
@@ -155,11 +217,11 @@ pub struct Inputs {
     pub a: Input,
     pub b: Input,
     pub c: Option<Input>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_a: Option<Input>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_b: Option<Input>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bias: Option<Input>,
     pub d: Option<Input>,
 }
@@ -205,29 +267,29 @@ pub struct LowBits {
 }
 
 /// The D that the model computes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reproduced {
     pub format: Format,
     pub shape: Vec<usize>,
     /// Absent if only a sample was reproduced, or a tree stands in for it.
     pub payload_sha256: Option<String>,
     /// Of `--tree` alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<ReproducedTree>,
     pub conversion: Option<Conversion>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sampled>,
 }
 
 /// The reproduced D by its Merkle tree, as a commitment has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReproducedTree {
     pub block_rows: u64,
     pub root: String,
 }
 
 /// Which elements were reproduced, where it was not all of them, and what their agreement proves.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampled {
     /// First and one past the last, in every matrix of the batch.
     pub rows: [usize; 2],
@@ -240,13 +302,15 @@ pub struct Sampled {
     pub seed: Option<u64>,
     /// SHA-256 of the reproduced elements' codes in index order, little-endian.
     pub sha256: String,
-    /// How likely the sample misses a tampering of so many elements of the population.
+    /// How likely the draw misses a tampering of so many elements of the population; nothing of a part
+    /// that was chosen.
     pub missed: Vec<Missed>,
-    /// The smallest tampering that it misses with a probability of at most 1 %.
-    pub caught_99_percent: u64,
+    /// The smallest tampering that it misses with a probability of at most 1 %; null of a part that was
+    /// chosen.
+    pub caught_99_percent: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Missed {
     pub tampered: u64,
     pub probability: f64,
@@ -268,14 +332,18 @@ impl Sampled {
             elements,
             seed,
             sha256,
-            missed: missed.filter(|m| m.tampered <= population).collect(),
-            caught_99_percent: smallest_caught(population, elements, 0.01),
+            // Whoever chose the part knew what lies in it.
+            missed: match seed {
+                Some(_) => missed.filter(|m| m.tampered <= population).collect(),
+                None => Vec::new(),
+            },
+            caught_99_percent: seed.map(|_| smallest_caught(population, elements, 0.01)),
         }
     }
 }
 
 /// A rounding of the finished product from the accumulator's format to D's.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conversion {
     pub from: Format,
     pub to: Format,
@@ -283,13 +351,13 @@ pub struct Conversion {
 }
 
 /// What D was compared with, and the result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "judged_by", rename_all = "snake_case")]
 pub enum Outcome {
     /// Every element, bit for bit, but for what the policies accept.
     Elements {
-        nan: &'static str,
-        zero: &'static str,
+        nan: Cow<'static, str>,
+        zero: Cow<'static, str>,
         comparison: Box<Comparison>,
     },
     /// The digest of D's canonical payload alone.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::plain::line;
-use super::words::{model_line, product_line, sentence};
+use super::words::{evidence, model_line, product_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
 
 /// One annotation for the verdict, one for each likely cause.
@@ -14,11 +14,18 @@ const LISTED: usize = 5;
 
 impl Exporter for GitHub {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        let (level, title) = match report.verdict {
-            Verdict::Identical => ("notice", "tcverify: identical"),
-            Verdict::Different => ("error", "tcverify: different"),
+        let level = match report.verdict {
+            Verdict::Identical => "notice",
+            Verdict::IdenticalInPart => "warning",
+            Verdict::Different => "error",
         };
-        let mut said = vec![sentence(report), model_line(report), product_line(report)];
+        let title = format!("tcverify: {}", title(report).to_lowercase());
+        let mut said = vec![
+            sentence(report),
+            model_line(report),
+            evidence(&report.model),
+            product_line(report),
+        ];
         for (name, input) in report.inputs.named() {
             said.push(format!("{name}: {}", line(&input.path)));
         }
@@ -31,7 +38,7 @@ impl Exporter for GitHub {
                 ));
             }
         }
-        annotation(level, title, &said.join("\n"), out)?;
+        annotation(level, &title, &said.join("\n"), out)?;
         for cause in &report.causes {
             let command = cause.command.as_ref();
             let command = command.map_or(String::new(), |command| format!("\n{}", line(command)));

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::Tool;
-use crate::emu::schedule::Recipe;
+use crate::emu::schedule::ScheduleSpec;
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::{Format, decimal};
 
@@ -63,7 +63,7 @@ pub struct IdentifiedSchedule {
     pub options: String,
     pub summary: String,
     pub sha256: String,
-    pub recipe: Recipe,
+    pub spec: ScheduleSpec,
 }
 
 #[derive(Clone, Debug, Serialize)]

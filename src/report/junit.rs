@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::plain::{line, lines};
-use super::words::{model_line, schedule_line, sentence};
-use super::{Exporter, Outcome, Report, Text, Verdict};
+use super::words::{evidence, model_line, schedule_line, sentence, title};
+use super::{Exporter, Outcome, Report, Verdict};
 
 /// JUnit XML, as CI servers read it. Without times: the same inputs give the same file.
 pub struct Junit;
@@ -22,7 +22,8 @@ impl Exporter for Junit {
         )?;
         let mut properties = vec![
             ("model".to_owned(), model_line(report)),
-            ("model.evidence".to_owned(), model.evidence.to_string()),
+            ("verdict".to_owned(), title(report)),
+            ("model.evidence".to_owned(), evidence(model)),
             ("model.sha256".to_owned(), model.sha256.clone()),
         ];
         if let (Some(line), Some(schedule)) = (schedule_line(report), &report.schedule) {
@@ -66,12 +67,19 @@ impl Exporter for Junit {
             escaped(&line(&model.instruction)),
             escaped(&line(&format!("{d} = {a} * {b}{addend}")))
         )?;
-        if failures == 0 {
+        let title = title(report);
+        if failures == 0 && title != Verdict::Identical.title() {
+            // A part that agrees passes, and says that it is a part.
+            let said = format!("{title}: {}", sentence(report));
+            writeln!(
+                out,
+                ">\n      <system-out>{}</system-out>\n    </testcase>",
+                escaped(&line(&said))
+            )?;
+        } else if failures == 0 {
             out.write_all(b"/>\n")?;
         } else {
-            let mut text = anstream::StripStream::new(Vec::new());
-            Text.export(report, &mut text)?;
-            let text = String::from_utf8_lossy(&text.into_inner()).into_owned();
+            let text = report.text();
             writeln!(
                 out,
                 ">\n      <failure type=\"different\" message=\"{}\">{}</failure>\n    </testcase>",

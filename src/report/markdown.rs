@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use super::plain::{line, lines};
-use super::words::{classes, grouped, model_line, product_line, schedule_line, sentence};
+use super::words::{
+    classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence, title,
+};
 use super::{Comparison, Exporter, Outcome, Report, Verdict};
 
 /// GitHub's Markdown.
@@ -11,16 +13,22 @@ pub struct Markdown;
 
 impl Exporter for Markdown {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        let word = match report.verdict {
-            Verdict::Identical => "\u{2705} Identical",
-            Verdict::Different => "\u{274c} Different",
+        let mark = match report.verdict {
+            Verdict::Identical => "\u{2705}",
+            Verdict::IdenticalInPart => "\u{1f7e1}",
+            Verdict::Different => "\u{274c}",
         };
-        writeln!(out, "## {word}\n\n{}.\n", capital(&sentence(report)))?;
+        let title = escaped(&title(report));
+        writeln!(
+            out,
+            "## {mark} {title}\n\n{}.\n",
+            capital(&sentence(report))
+        )?;
         writeln!(out, "| | |\n|---|---|")?;
         let mut row = |name: &str, text: &str| writeln!(out, "| {name} | {} |", escaped(text));
         row("model", &model_line(report))?;
         row("arithmetic", &report.model.summary)?;
-        row("evidence", &report.model.evidence.to_string())?;
+        row("evidence", &evidence(&report.model))?;
         if let Some(schedule) = schedule_line(report) {
             row("schedule", &schedule)?;
         }
@@ -46,12 +54,15 @@ impl Exporter for Markdown {
             }
         }
         if let Some(sample) = &report.reproduced.sample {
-            let text = format!(
-                "{} of {} elements were compared; {} or more tampered ones are caught with 99 % at least",
+            let mut text = format!(
+                "{} of {} elements were compared",
                 grouped(sample.elements),
-                grouped(sample.population),
-                grouped(sample.caught_99_percent)
+                grouped(sample.population)
             );
+            if let Some(caught) = sample.caught_99_percent {
+                let caught = grouped(caught);
+                text += &format!("; {caught} or more tampered ones are caught with 99 % at least");
+            }
             row("sample", &text)?;
         }
         for cause in &report.causes {
@@ -124,11 +135,11 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(sample) = &report.reproduced.sample {
         row("reproduced elements", &sample.sha256)?;
     }
-    writeln!(
-        out,
-        "\n</details>\n\n{} {}",
-        report.tool.name, report.tool.version
-    )
+    writeln!(out, "\n</details>\n\n{}", proves(report))?;
+    if let Some(command) = &report.command {
+        block("sh", command, out)?;
+    }
+    writeln!(out, "\n{} {}", report.tool.name, report.tool.version)
 }
 
 /// A block of code that nothing in the text can end.

@@ -15,6 +15,7 @@ mod piece;
 mod plain;
 mod scheduled;
 mod spread;
+mod stacks;
 mod text;
 mod words;
 
@@ -24,8 +25,8 @@ pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Cause, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model, Outcome,
-    Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
+    Cause, CauseArea, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model,
+    Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::Html;
@@ -40,6 +41,7 @@ pub use markdown::Markdown;
 pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
+pub use stacks::{STACKS, Stack};
 pub use text::Text;
 pub use words::grouped;
 

@@ -100,7 +100,7 @@ impl Found {
             .map(|(position, _, _)| position)
             .chain(largest);
         positions.all(|position| elements.contains(position))
-            && self.reach.is_of(rows, n)
+            && self.reach.is_of(rows, n, self.mismatches)
             && self.mismatches <= elements.len() as u64
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::emu::Evidence;
-use crate::emu::schedule::{Recipe, Schedule, Values};
+use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
 use crate::num::{Format, decimal};
 
 /// How the kernel chained the instruction, and how that is known.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scheduled {
     pub name: String,
     pub title: String,
@@ -18,39 +18,44 @@ pub struct Scheduled {
     pub summary: String,
     /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
     /// digest of this object as canonical JSON.
-    pub recipe: Recipe,
+    pub spec: ScheduleSpec,
     pub sha256: String,
+    /// k whose products are missing from D, as pairs of the first and the one behind the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted_k: Vec<[usize; 2]>,
     pub constants: Vec<ScheduledConstant>,
     /// Citations by the keys used in `constants`.
     pub sources: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
 }
 
-/// A constant of the recipe.
-#[derive(Clone, Debug, Serialize)]
+/// A constant of the spec.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScheduledConstant {
     pub name: String,
     pub value: serde_json::Value,
     /// The option that gave it. Otherwise the schedule's file did, which says how it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 /// Numbers of one product, as f32.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Factors {
     pub alpha: Factor,
     pub beta: Factor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_result: Option<Factor>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Factor {
     pub code: String,
     pub value: String,
@@ -72,9 +77,15 @@ impl Scheduled {
             factors: Some(Factors {
                 alpha: Factor::of(values.alpha),
                 beta: Factor::of(values.beta),
+                scale_result: values.scale_result.map(Factor::of),
             }),
             ..Scheduled::describe(schedule, given)
         }
+    }
+
+    /// The same where these k are missing from D.
+    pub fn omitting(self, omitted_k: Vec<[usize; 2]>) -> Scheduled {
+        Scheduled { omitted_k, ..self }
     }
 
     /// A schedule by itself.
@@ -83,7 +94,7 @@ impl Scheduled {
     }
 
     fn describe(schedule: &Schedule, given: &BTreeMap<String, String>) -> Scheduled {
-        let constants = schedule.recipe.constants().into_iter().map(|constant| {
+        let constants = schedule.spec.constants().into_iter().map(|constant| {
             let option = given.iter().find(|(name, _)| {
                 let rest = constant.name.strip_prefix(name.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -110,12 +121,13 @@ impl Scheduled {
             title: schedule.title.clone(),
             evidence: schedule.evidence,
             notes: schedule.notes.clone(),
-            summary: schedule.recipe.summary(),
-            recipe: schedule.recipe.clone(),
-            sha256: schedule.recipe.sha256(),
+            summary: schedule.spec.summary(),
+            spec: schedule.spec.clone(),
+            sha256: schedule.spec.sha256(),
             sources: sources
                 .map(|(key, text)| (key.clone(), text.clone()))
                 .collect(),
+            omitted_k: Vec::new(),
             constants,
             factors: None,
         }

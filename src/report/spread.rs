@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stacks::{Stack, Stacks};
 use crate::random::mix;
 
 /// Elements of a kind that are kept, and touched rows and columns that are listed.
@@ -61,13 +62,14 @@ pub(super) struct Reach {
     rows: Option<[usize; 2]>,
     columns: Option<[usize; 2]>,
     touched: Vec<usize>,
+    pub stacks: Stacks,
     pub different: Sketch,
     pub equal: Sketch,
 }
 
 impl Reach {
     /// Whether all places it names are in these rows of `n` columns.
-    pub fn is_of(&self, rows: &std::ops::Range<usize>, n: usize) -> bool {
+    pub fn is_of(&self, rows: &std::ops::Range<usize>, n: usize, mismatches: u64) -> bool {
         let within = |[from, to]: &[usize; 2], all: &std::ops::Range<usize>| {
             all.start <= *from && from < to && *to <= all.end
         };
@@ -86,6 +88,7 @@ impl Reach {
             && self.touched.len() <= KEPT
             && self.touched.is_sorted_by(|x, y| x < y)
             && self.touched.iter().all(|row| rows.contains(row))
+            && self.stacks.is_of(rows, n, mismatches)
             && sketch(&self.different)
             && sketch(&self.equal)
     }
@@ -97,6 +100,7 @@ impl Reach {
         };
         wider(&mut self.rows, row);
         wider(&mut self.columns, column);
+        self.stacks.mark(row, column);
         if self.touched.len() < KEPT && self.touched.last() != Some(&row) {
             self.touched.push(row);
         }
@@ -114,6 +118,7 @@ impl Reach {
                 self.touched.push(row);
             }
         }
+        self.stacks.join(right.stacks);
         self.different.join(right.different);
         self.equal.join(right.equal);
     }
@@ -124,6 +129,7 @@ impl Reach {
             columns: self.columns.unwrap_or_default(),
             rows_touched: self.touched,
             columns_touched,
+            stacks: self.stacks.finish(),
             different: self.different.0,
             equal: self.equal.0,
         }
@@ -142,6 +148,8 @@ pub struct Spread {
     pub rows_touched: Vec<usize>,
     /// The first [`KEPT`] columns, counted on from matrix to matrix.
     pub columns_touched: Vec<usize>,
+    /// All mismatches, if they are not too scattered: not of a part of D's elements.
+    pub stacks: Option<Vec<Stack>>,
     /// At most [`KEPT`] mismatches, and at most so many elements of equal codes.
     pub different: Vec<Seen>,
     pub equal: Vec<Seen>,

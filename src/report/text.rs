@@ -4,17 +4,33 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::words::{classes, grouped, model_line, product_line, range, sentence, touched};
-use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
+use super::plain::line;
+use super::words::{
+    classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence, title,
+    touched,
+};
+use super::{Comparison, Exporter, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
 
 /// Text with colours; whoever owns the stream strips them where they are not wanted.
 pub struct Text;
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// Good as far as it goes.
+const PART: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
+
+impl Report {
+    /// The report for people, without colours.
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        let written = Text.export(self, &mut text);
+        written.expect("memory takes everything");
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
+    }
+}
 
 impl Exporter for Text {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -27,33 +43,44 @@ impl Exporter for Text {
         {
             differences(report, comparison, out)?;
         }
-        digests(report, out)
+        digests(report, out)?;
+        again(report, out)
     }
 }
 
+/// How to repeat it, and what it proves.
+fn again(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Tool { name, version } = &report.tool;
+    writeln!(out)?;
+    if let Some(command) = &report.command {
+        row(out, "repeat", &line(command))?;
+    }
+    row(out, "by", &format!("{name} {version}"))?;
+    writeln!(out, "\n  {QUIET}{}{QUIET:#}", proves(report))
+}
+
 fn headline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let (style, word) = match report.verdict {
-        Verdict::Identical => (GOOD, "IDENTICAL"),
-        Verdict::Different => (BAD, "DIFFERENT"),
+    let style = match report.verdict {
+        Verdict::Identical => GOOD,
+        Verdict::IdenticalInPart => PART,
+        Verdict::Different => BAD,
     };
-    let sentence = sentence(report);
-    writeln!(out, "{style}{word}{style:#}  {sentence}\n")
+    let title = title(report);
+    let (word, rest) = title.split_at(report.verdict.title().len());
+    let (word, sentence) = (word.to_uppercase(), sentence(report));
+    writeln!(out, "{style}{word}{rest}{style:#}  {sentence}\n")
 }
 
 fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let model = &report.model;
     row(out, "model", &model_line(report))?;
     row(out, "", &model.summary)?;
-    let evidence = match model.evidence {
-        Evidence::Hardware => "hardware: reproduces results captured on real GPUs".to_owned(),
-        Evidence::Literature => {
-            format!("{CAUTION}literature: published, but no captured result proves it{CAUTION:#}")
-        }
-        Evidence::Inferred => {
-            format!("{CAUTION}inferred: neither published nor captured{CAUTION:#}")
-        }
+    let style = match model.evidence {
+        Evidence::Hardware => Style::new(),
+        _ => CAUTION,
     };
-    row(out, "evidence", &evidence)?;
+    let evidence = line(&evidence(model));
+    row(out, "evidence", &format!("{style}{evidence}{style:#}"))?;
     if let Some(note) = &model.note {
         row(out, "", note)?;
     }
@@ -70,6 +97,13 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         &format!("{}: {}", schedule.name, schedule.title),
     )?;
     row(out, "", &schedule.summary)?;
+    for [first, end] in &schedule.omitted_k {
+        let last = end - 1;
+        let text = format!(
+            "{CAUTION}leaves out k {first} to {last}: D is no product of all of A and B{CAUTION:#}"
+        );
+        row(out, "", &text)?;
+    }
     if let Some(factors) = &schedule.factors
         && [&factors.alpha, &factors.beta]
             .iter()
@@ -156,6 +190,9 @@ fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Resu
             row(out, "", command)?;
         }
     }
+    if !report.tried.is_empty() {
+        row(out, "no cause", &nothing(&report.tried))?;
+    }
     if c.first.is_empty() {
         return Ok(());
     }
@@ -208,7 +245,7 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
     row(out, "  model", &report.model.sha256)?;
     if let Some(schedule) = &report.schedule {
-        row(out, "  recipe", &schedule.sha256)?;
+        row(out, "  spec", &schedule.sha256)?;
     }
     if let Some(commitment) = &report.commitment {
         let about = format!("{}  {}", commitment.file_sha256, commitment.path);
@@ -222,11 +259,8 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             shape_text(&input.shape),
             input.descr
         );
-        row(
-            out,
-            &format!("  {name} file"),
-            &format!("{}  {about}", input.file_sha256),
-        )?;
+        let file = format!("{}  {about}", input.file_sha256);
+        row(out, &format!("  {name} file"), &file)?;
         row(out, &format!("  {name} data"), &input.payload_sha256)?;
     }
     if let Outcome::Digest {
@@ -270,7 +304,11 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
         .map_or(String::new(), |seed| format!(", seed {seed}"));
     row(
         out,
-        "sample",
+        if sample.seed.is_some() {
+            "sample"
+        } else {
+            "part"
+        },
         &format!(
             "{CAUTION}{} of {} elements (rows {} to {}, columns {} to {}){seed}{CAUTION:#}",
             grouped(sample.elements),
@@ -290,13 +328,17 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
         let text = format!("misses tampered elements: {}", missed.join(", "));
         row(out, "", &text)?;
     }
-    let caught = format!(
-        "catches {} or more tampered elements with 99 % at least",
-        grouped(sample.caught_99_percent)
-    );
-    row(out, "", &caught)
+    match sample.caught_99_percent {
+        Some(caught) => {
+            let caught = grouped(caught);
+            let text = format!("catches {caught} or more tampered elements with 99 % at least");
+            row(out, "", &text)
+        }
+        None => Ok(()),
+    }
 }
 
 fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "  {QUIET}{label:<10}{QUIET:#}{text}")
+    // A label that fills its column still ends before the text.
+    writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {text}")
 }

@@ -1,15 +1,61 @@
 //! Sentences that several forms of a report share.
 
-use super::{Bucket, Comparison, Outcome, Report, Verdict};
+use super::{Bucket, Comparison, Model, Outcome, Report, Verdict};
 use crate::emu::layout::Units;
-use crate::emu::shape_text;
+use crate::emu::{Evidence, shape_text};
+
+/// The verdict, how much of D it is about, and what it lets pass.
+pub fn title(report: &Report) -> String {
+    let mut title = report.verdict.title().to_owned();
+    let Outcome::Elements { comparison, .. } = &report.outcome else {
+        return title;
+    };
+    if report.reproduced.sample.is_some() {
+        let all = report.reproduced.shape.iter().map(|&n| n as u64).product();
+        title += &format!(", {} of D compared", share(comparison.elements, all));
+    }
+    if comparison.accepted > 0 {
+        let elements = if comparison.accepted == 1 {
+            "element"
+        } else {
+            "elements"
+        };
+        let n = grouped(comparison.accepted);
+        title += &format!(", {n} {elements} let pass");
+    }
+    title
+}
+
+/// A part in percent; less than all is never 100, more than nothing never 0.
+fn share(part: u64, all: u64) -> String {
+    if part == all {
+        return "100 %".to_owned();
+    }
+    let percent = 100.0 * part as f64 / all as f64;
+    let decimals = [1, 2, 3, 4, 5, 6].into_iter().find(|&decimals| {
+        let unit = 10f64.powi(-decimals);
+        percent >= 10.0 * unit
+    });
+    let Some(decimals) = decimals else {
+        return "less than 0.00001 %".to_owned();
+    };
+    let unit = 10f64.powi(decimals);
+    format!(
+        "{:.*} %",
+        decimals as usize,
+        (percent * unit).floor() / unit
+    )
+}
 
 /// What came out, without the verdict itself.
 pub fn sentence(report: &Report) -> String {
+    let all: u64 = report.reproduced.shape.iter().map(|&n| n as u64).product();
     let elements = match &report.reproduced.sample {
-        None => "elements",
-        Some(sample) if sample.seed.is_none() => "chosen elements",
-        Some(_) => "sampled elements",
+        None => "elements of D".to_owned(),
+        Some(sample) if sample.seed.is_none() => {
+            format!("chosen elements of {} of D", grouped(all))
+        }
+        Some(_) => format!("sampled elements of {} of D", grouped(all)),
     };
     match &report.outcome {
         Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
@@ -17,12 +63,12 @@ pub fn sentence(report: &Report) -> String {
         }
         Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
         Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
-            "all {} {elements} of D are reproduced{}",
+            "all {} {elements} are reproduced{}",
             grouped(comparison.elements),
             accepted(comparison)
         ),
         Outcome::Elements { comparison, .. } => format!(
-            "{} of {} {elements} of D differ ({} %){}",
+            "{} of {} {elements} differ ({} %){}",
             grouped(comparison.mismatches),
             grouped(comparison.elements),
             percent(comparison),
@@ -50,6 +96,41 @@ fn accepted(comparison: &Comparison) -> String {
             "; {} more differ in ways that --nan or --zero accept",
             grouped(n)
         ),
+    }
+}
+
+/// What the verdict proves, and what it does not.
+pub fn proves(report: &Report) -> &'static str {
+    match report.verdict {
+        Verdict::Identical => {
+            "These bits of D follow from these inputs by the arithmetic named above. That does not prove that a \
+             GPU computed them, nor that no other arithmetic gives the same bits; data that needs no rounding \
+             agrees with every model."
+        }
+        Verdict::IdenticalInPart => {
+            "The elements that were compared follow from these inputs by the arithmetic named above. Of the \
+             others nothing is said but what the odds of a random draw say."
+        }
+        Verdict::Different => {
+            "D was not computed from these inputs by the arithmetic named above, in this order. Another order of \
+             the sum, another unit or a damaged result differ in the same way."
+        }
+    }
+}
+
+/// How the model is known, in words.
+pub fn evidence(model: &Model) -> String {
+    match (model.evidence, &model.file) {
+        (Evidence::Hardware, _) => "hardware: reproduces results captured on real GPUs".to_owned(),
+        (Evidence::Literature, _) => {
+            "literature: published, but no captured result proves it".to_owned()
+        }
+        (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
+        (Evidence::Claimed, Some(file)) => format!(
+            "claimed: from {}, not the catalogue; the file itself says {}",
+            file.path, file.says
+        ),
+        (Evidence::Claimed, None) => "claimed: by a file, not the catalogue".to_owned(),
     }
 }
 
@@ -130,7 +211,7 @@ pub fn touched(units: &Units) -> String {
         .collect();
     let (count, all) = (touched.len(), units.counts.len());
     let [m, n] = units.layout.tile();
-    let unit = units.unit;
+    let unit = &units.unit;
     let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
     if count < all {
         touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
@@ -161,7 +242,17 @@ pub fn grouped(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::{grouped, share};
+
+    #[test]
+    fn less_than_all_is_never_all() {
+        assert_eq!(share(4_096_000, 16_777_216), "24.4 %");
+        assert_eq!(share(16_777_215, 16_777_216), "99.9 %");
+        assert_eq!(share(1, 16_777_216), "less than 0.00001 %");
+        assert_eq!(share(100_000, 1 << 26), "0.14 %");
+        assert_eq!(share(3, 3), "100 %");
+        assert_eq!(share(1, 1_000_000), "0.00010 %");
+    }
 
     #[test]
     fn thousands() {
@@ -170,4 +261,9 @@ mod tests {
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
     }
+}
+
+/// What is said where nothing that was tried gives D.
+pub fn nothing(tried: &[std::borrow::Cow<str>]) -> String {
+    format!("nothing that was tried gives this D: {}", tried.join("; "))
 }

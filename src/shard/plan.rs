@@ -108,7 +108,7 @@ impl Plan {
                 ..check.clone()
             },
             model_sha256: replay.arithmetic.sha256(),
-            schedule_sha256: replay.kernel.map(|kernel| kernel.recipe.sha256()),
+            schedule_sha256: replay.kernel.map(|kernel| kernel.spec.sha256()),
             block_rows: rows.block_rows,
             format: rows.format,
             shape: rows.shape,
@@ -176,7 +176,7 @@ impl Plan {
     /// Makes sure that model, schedule and shapes are the plan's.
     pub(super) fn validate(&self, prepared: &Prepared) -> Result<(), ShardError> {
         let replay = prepared.replay();
-        let schedule = replay.kernel.map(|kernel| kernel.recipe.sha256());
+        let schedule = replay.kernel.map(|kernel| kernel.spec.sha256());
         let changed = if replay.arithmetic.sha256() != self.model_sha256 {
             "the model is not the one that the plan was made for"
         } else if schedule != self.schedule_sha256 {

@@ -7,4 +7,5 @@ mod support;
 mod batch;
 mod hardware;
 mod identify;
+mod kernels;
 mod peers;

@@ -46,7 +46,7 @@ fn schedules() -> String {
     for schedule in presets() {
         let name = &schedule.name;
         write!(text, "\n### `{name}`: {}\n\n", schedule.title).unwrap();
-        let summary = schedule.recipe.summary();
+        let summary = schedule.spec.summary();
         writeln!(text, "{summary}. Evidence: {}.", schedule.evidence).unwrap();
         for note in &schedule.notes {
             write!(text, "\n{note}\n").unwrap();

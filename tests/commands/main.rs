@@ -13,6 +13,7 @@ mod cli;
 mod commit;
 mod containers;
 mod determinism;
+mod diagnose;
 mod docs;
 mod explain;
 mod exports;

@@ -184,7 +184,7 @@ fn hostile_directories_are_refused() {
         .refuses(&["short.npy: is 3x1x1"]);
     folder
         .tcverify("infer probes d.npy -o d.npy")
-        .refuses(&["is an input"]);
+        .refuses(&["would overwrite"]);
     folder
         .tcverify("features --answers probes short.npy")
         .refuses(&["short.npy"]);

@@ -258,7 +258,7 @@ impl Architecture {
                 let [one, other] = scales.map(Option::unwrap_or_default);
                 return Err(NoRule(format!(
                     "{} multiplies {wanted} in more than one way: {one}, or {other}; say which with \
-                     --scale-dtype and --scale-block, or --instruction",
+                     `scale_dtype` and `scale_block`, or `instruction`",
                     self.name
                 )));
             }

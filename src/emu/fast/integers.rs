@@ -1,151 +1,292 @@
-//! Integer products: exact in 32 bits within a group, so that the plain loops of a matrix product do.
+//! Integer products: exact in 32 bits within a group, two products an instruction.
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use super::platform::Platform;
-use crate::emu::step::{IntegerOverflow, IntegerSum};
-use crate::emu::{Arithmetic, Problem, Progress};
+use super::platform::{Platform, Vectorized, Wide};
+use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::vector::{ACROSS, Vector};
+use crate::emu::formats::Formats;
 use crate::num::Format;
-use crate::tensor::Plane;
 
-/// Rows of A and columns of B that a tile has.
-pub const ROWS: usize = 4;
-pub const COLUMNS: usize = 16;
+/// An integer sum in the terms of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntegerPlan {
+    pub a: Format,
+    pub b: Format,
+    /// Products after which a sum is clamped to 32 bits; none where it wraps.
+    pub clamped: Option<usize>,
+}
 
-/// The k of a panel, at least; columns of B that are packed at a time.
-const DEPTH: usize = 4096;
-const BLOCK_COLUMNS: usize = 1024;
+impl IntegerPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(formats: Formats, clamped: Option<usize>) -> Option<IntegerPlan> {
+        let Formats { a, b, .. } = formats;
+        // Two products are added in 32 bits.
+        (a.width() <= 8 && b.width() <= 8).then_some(IntegerPlan { a, b, clamped })
+    }
+}
 
-/// As [`crate::emu::exact::fill`], for integer operands.
-pub fn fill(
-    problem: &Problem,
-    arithmetic: &Arithmetic,
-    step: &IntegerSum,
-    platform: Platform,
-    first_row: usize,
-    out: &mut [u64],
-    progress: Progress,
-) {
-    let Problem { m, n, k, .. } = *problem;
-    // Whole groups, so that a clamped sum is clamped where it should be.
-    let depth = DEPTH.next_multiple_of(step.group);
-    let (mut next, mut rest) = (first_row, out);
-    while !rest.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = (m - row).min(rest.len() / n);
-        let (mine, others) = rest.split_at_mut(count * n);
-        (next, rest) = (next + count, others);
+/// Rows of a strip of A.
+const ROWS: usize = 4;
 
-        let a = problem.a.plane(batch);
-        let b = problem.b.plane(batch);
-        let c = problem.c.map(|c| c.plane(batch));
-        mine.par_chunks_mut(n).enumerate().for_each(|(i, out)| {
-            for (column, out) in out.iter_mut().enumerate() {
-                *out = c.map_or(0, |c| c.code(row + i, column));
+/// The k of a panel, at least.
+const DEPTH: usize = 512;
+
+/// The kernel of a plan, with the vectors of a platform.
+pub struct IntegerKernel {
+    pub plan: IntegerPlan,
+    pub platform: Platform,
+}
+
+/// Neighbouring k as the halves of 32 bits: `[strip][pair][ROWS]`, or `[pair][columns]`.
+#[derive(Default)]
+pub struct Pairs(Vec<i32>);
+
+impl Packed for Pairs {
+    fn special(&self) -> &[bool] {
+        &[]
+    }
+}
+
+/// A panel of k: groups of an odd number of products are filled up to even ones.
+pub struct Panel {
+    k: Range<usize>,
+    group: usize,
+    /// Of a group, and of all.
+    pairs: [usize; 2],
+}
+
+impl Panel {
+    /// The pair that holds the k-th product, and in which half.
+    fn place(&self, k: usize) -> (usize, u32) {
+        let (group, k) = (k / self.group, k % self.group);
+        (group * self.pairs[0] + k / 2, 16 * (k as u32 % 2))
+    }
+}
+
+impl TileKernel for IntegerKernel {
+    type State = i32;
+    type Panel = Panel;
+    type A = Pairs;
+    type B = Pairs;
+
+    fn tile(&self) -> (usize, usize) {
+        (ROWS, ACROSS * self.platform.lanes())
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH.next_multiple_of(self.plan.clamped.unwrap_or(1))
+    }
+
+    fn specials(&self) -> SpecialRule {
+        SpecialRule::Native
+    }
+
+    fn start(&self, code: u64) -> i32 {
+        code as u32 as i32
+    }
+
+    fn finish(&self, state: i32) -> Option<u64> {
+        Some((state as u32).into())
+    }
+
+    fn panel(&self, k: Range<usize>) -> Panel {
+        // Modulo 2^32 all groups are one.
+        let group = self.plan.clamped.unwrap_or(k.len()).min(k.len());
+        let pairs = group.div_ceil(2);
+        Panel {
+            group,
+            pairs: [pairs, k.len().div_ceil(group) * pairs],
+            k,
+        }
+    }
+
+    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Pairs {
+        let [_, pairs] = panel.pairs;
+        let mut packed = vec![0; rows.len().div_ceil(ROWS) * pairs * ROWS];
+        let mut codes = vec![0; panel.k.len()];
+        for (i, row) in rows.enumerate() {
+            operand.codes.read_row(row, panel.k.start, &mut codes);
+            let strip = &mut packed[i / ROWS * pairs * ROWS..][..pairs * ROWS];
+            for (k, &code) in codes.iter().enumerate() {
+                let (pair, shift) = panel.place(k);
+                let value = self.plan.a.integer(code.into()) as u16;
+                strip[pair * ROWS + i % ROWS] |= i32::from(value) << shift;
             }
+        }
+        Pairs(packed)
+    }
+
+    fn room(&self) -> Pairs {
+        Pairs::default()
+    }
+
+    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut Pairs) {
+        let wide = self.tile().1;
+        let mut codes = vec![0; panel.k.len() * columns.len()];
+        let (first, count) = (columns.start, columns.len());
+        let (start, depth) = (panel.k.start, panel.k.len());
+        operand
+            .codes
+            .read_block(start, depth, first, count, &mut codes);
+        b.0.clear();
+        b.0.resize(panel.pairs[1] * wide, 0);
+        self.platform.wide(Pack {
+            format: self.plan.b,
+            panel,
+            codes: &codes,
+            count,
+            wide,
+            out: &mut b.0,
         });
-        for start in (0..k).step_by(depth) {
-            let ks = start..k.min(start + depth);
-            for left in (0..n).step_by(BLOCK_COLUMNS) {
-                let width = BLOCK_COLUMNS.min(n - left);
-                let strips: Vec<_> = (left..left + width)
-                    .into_par_iter()
-                    .step_by(COLUMNS)
-                    .map(|left| pack_b(arithmetic.b, b, &ks, left, COLUMNS.min(n - left)))
-                    .collect();
-                let rows = mine.par_chunks_mut(ROWS * n).enumerate();
-                rows.for_each(|(i, out)| {
-                    let rows = out.len() / n;
-                    let a = pack_a(arithmetic.a, a, &ks, row + i * ROWS, rows);
-                    for (i, b) in strips.iter().enumerate() {
-                        let left = left + i * COLUMNS;
-                        let columns = left..n.min(left + COLUMNS);
-                        let mut d = [[0; COLUMNS]; ROWS];
-                        for (d, out) in d.iter_mut().zip(out.chunks(n)) {
-                            for (d, &out) in d.iter_mut().zip(&out[columns.clone()]) {
-                                *d = out as u32 as i32;
-                            }
-                        }
-                        platform.integers(step, &a, b, &mut d);
-                        for (d, out) in d.into_iter().zip(out.chunks_mut(n)) {
-                            for (d, out) in d.into_iter().zip(&mut out[columns.clone()]) {
-                                *out = u64::from(d as u32);
-                            }
-                        }
-                    }
-                    progress((rows * width * ks.len()) as u64);
-                });
+    }
+
+    fn run(
+        &self,
+        panel: &Panel,
+        a: &Pairs,
+        strip: usize,
+        b: &Pairs,
+        state: &mut [i32],
+        _: &dyn StepFallback,
+    ) -> bool {
+        let size = panel.pairs[1] * ROWS;
+        self.platform.vectorized(RunTile {
+            clamped: self.plan.clamped.is_some(),
+            group: panel.pairs[0],
+            a: &a.0[strip * size..][..size],
+            b: &b.0,
+            state,
+        });
+        true
+    }
+}
+
+/// Rows of codes into pairs.
+struct Pack<'a> {
+    format: Format,
+    panel: &'a Panel,
+    codes: &'a [u32],
+    count: usize,
+    wide: usize,
+    out: &'a mut [i32],
+}
+
+impl Wide for Pack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // A sign bit, where there is one, is moved to the top and back.
+        let unused = 32 - self.format.width();
+        let signed = self.format.kind() == crate::num::Kind::Signed;
+        for (k, codes) in self.codes.chunks(self.count).enumerate() {
+            let (pair, shift) = self.panel.place(k);
+            let out = &mut self.out[pair * self.wide..][..self.count];
+            for (out, &code) in out.iter_mut().zip(codes) {
+                let value = match signed {
+                    true => (code << unused) as i32 >> unused,
+                    false => code as i32,
+                };
+                *out |= (value & 0xffff) << shift;
             }
         }
     }
 }
 
-fn pack_a(
-    format: Format,
-    plane: Plane,
-    ks: &Range<usize>,
-    first: usize,
-    rows: usize,
-) -> Vec<[i32; ROWS]> {
-    let mut packed = vec![[0; ROWS]; ks.len()];
-    let mut codes = vec![0; ks.len()];
-    for r in 0..rows {
-        plane.read_row(first + r, ks.start, &mut codes);
-        for (packed, &code) in packed.iter_mut().zip(&codes) {
-            packed[r] = format.integer(code.into()) as i32;
-        }
-    }
-    packed
+/// A tile: `[pair][ROWS]`, `[pair][columns]` and `[ROWS][columns]`.
+struct RunTile<'a> {
+    clamped: bool,
+    /// Pairs of a group.
+    group: usize,
+    a: &'a [i32],
+    b: &'a [i32],
+    state: &'a mut [i32],
 }
 
-fn pack_b(
-    format: Format,
-    plane: Plane,
-    ks: &Range<usize>,
-    left: usize,
-    columns: usize,
-) -> Vec<[i32; COLUMNS]> {
-    let mut codes = vec![0; ks.len() * columns];
-    plane.read_block(ks.start, ks.len(), left, columns, &mut codes);
-    let mut packed = vec![[0; COLUMNS]; ks.len()];
-    for (packed, codes) in packed.iter_mut().zip(codes.chunks(columns)) {
-        for (packed, &code) in packed.iter_mut().zip(codes) {
-            *packed = format.integer(code.into()) as i32;
-        }
-    }
-    packed
-}
+impl Vectorized for RunTile<'_> {
+    type Output = ();
 
-/// Adds the products to a tile of accumulators. Compiled for several instruction sets.
-#[inline(always)]
-pub fn tile(
-    step: &IntegerSum,
-    a: &[[i32; ROWS]],
-    b: &[[i32; COLUMNS]],
-    d: &mut [[i32; COLUMNS]; ROWS],
-) {
-    // Modulo 2^32 all groups are one.
-    let group = match step.overflow {
-        IntegerOverflow::Wrap => a.len(),
-        IntegerOverflow::Saturate => step.group,
-    };
-    for (a, b) in a.chunks(group).zip(b.chunks(group)) {
-        let mut sum = [[0i32; COLUMNS]; ROWS];
-        for (a, b) in a.iter().zip(b) {
-            for (sum, &a) in sum.iter_mut().zip(a) {
-                for (sum, &b) in sum.iter_mut().zip(b) {
-                    *sum = sum.wrapping_add(a.wrapping_mul(b));
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let columns = ACROSS * V::LANES;
+        let pairs = self.a.len() / ROWS;
+        assert!(self.a.len() == pairs * ROWS && self.b.len() == pairs * columns);
+        assert!(self.state.len() == ROWS * columns && pairs.is_multiple_of(self.group));
+        let state = self.state.as_mut_ptr();
+        let across = if V::REGISTERS >= 32 { 4 } else { 2 };
+        for left in (0..ACROSS).step_by(across) {
+            for first in (0..pairs).step_by(self.group) {
+                let at = left * V::LANES;
+                // SAFETY: features are the caller's promise; `across` registers from `left` on lie
+                // within each row of the lengths just asserted.
+                unsafe {
+                    let a = self.a.as_ptr().add(first * ROWS);
+                    let b = self.b.as_ptr().add(first * columns + at);
+                    let state = state.add(at);
+                    match across {
+                        4 => group::<V, 4>(self.group, self.clamped, a, b, state),
+                        _ => group::<V, 2>(self.group, self.clamped, a, b, state),
+                    }
                 }
             }
         }
-        for (d, sum) in d.iter_mut().flatten().zip(sum.into_iter().flatten()) {
-            *d = match step.overflow {
-                IntegerOverflow::Wrap => d.wrapping_add(sum),
-                // A group's sum stays far inside 32 bits: at most 1024 products of 2^16.
-                IntegerOverflow::Saturate => d.saturating_add(sum),
-            };
+    }
+}
+
+/// One group, some registers across all rows.
+#[inline(always)]
+unsafe fn group<V: Vector, const N: usize>(
+    pairs: usize,
+    clamped: bool,
+    mut a: *const i32,
+    mut b: *const i32,
+    state: *mut i32,
+) {
+    let columns = ACROSS * V::LANES;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = [[V::splat(0); N]; ROWS];
+        for _ in 0..pairs {
+            let mut y = [V::splat(0); N];
+            for (v, y) in y.iter_mut().enumerate() {
+                *y = V::load(b.add(v * V::LANES));
+            }
+            for (row, sum) in sum.iter_mut().enumerate() {
+                let x = V::splat(*a.add(row));
+                for (sum, &y) in sum.iter_mut().zip(&y) {
+                    *sum = V::add(*sum, V::multiply_pairs(x, y));
+                }
+            }
+            a = a.add(ROWS);
+            b = b.add(columns);
         }
+        for (row, sum) in sum.into_iter().enumerate() {
+            for (v, sum) in sum.into_iter().enumerate() {
+                let at = state.add(row * columns + v * V::LANES);
+                let c = V::load(at);
+                let total = V::add(c, sum);
+                // A group's sum stays far inside 32 bits: at most 1024 products of 2^16.
+                let total = if clamped {
+                    saturated::<V>(c, sum, total)
+                } else {
+                    total
+                };
+                V::store(at, total);
+            }
+        }
+    }
+}
+
+/// `total`, the wrapped sum of `x` and `y`, or the end of the range on x's side.
+#[inline(always)]
+unsafe fn saturated<V: Vector>(x: V::I, y: V::I, total: V::I) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let thirty_one = V::splat(31);
+        let overflowed = V::and(V::xor(total, x), V::xor(total, y));
+        let overflowed = V::shift_right(overflowed, thirty_one);
+        let end = V::xor(V::shift_right(x, thirty_one), V::splat(i32::MAX));
+        V::or(V::clear(total, overflowed), V::and(end, overflowed))
     }
 }

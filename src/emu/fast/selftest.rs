@@ -1,162 +1,91 @@
-//! A few tiles of awkward numbers through a kernel and through the portable one, before the first
-//! use: a wrong instruction must not become a wrong verdict.
+//! A few products of awkward numbers by a kernel on two platforms, before the first use: a wrong
+//! instruction must not become a wrong verdict.
 
-use super::kernel::{Tile, WIDEST};
-use super::pack::ROWS;
-use super::plan::{Output, Plan};
-use super::platform::Platform;
+use std::cell::RefCell;
+use std::ops::Range;
+
+use super::tile::{Operand, StepFallback, TileKernel};
 use crate::num::Format;
 use crate::random::SplitMix64;
+use crate::tensor::Tensor;
 
-const GROUPS: usize = 4;
+/// Rows, columns (a multiple of every strip's) and k, which end inside of panels and groups.
+const SIZE: [usize; 3] = [4, 64, 141];
 
-const OUTPUTS: [Output; 5] = [
-    Output::Fp32,
-    Output::Fp32Masked(-1 << 10),
-    Output::Fp32Short(-1 << 10),
-    Output::Fp16,
-    Output::Fp16Short,
-];
+/// The elements that the exact engine was asked for. When it is asked may differ between platforms.
+#[derive(Default)]
+struct Asked(RefCell<Vec<(usize, usize)>>);
 
-/// Whether the platform computes what the portable kernel computes.
-pub fn passes(platform: Platform) -> bool {
-    let portable = Platform::available()[0];
-    let outputs = OUTPUTS;
-    platform == portable
-        || outputs.into_iter().all(|output| {
-            [false, true].into_iter().all(|halves| {
-                [0, 1, 2].into_iter().all(|seed| {
-                    result(platform, output, halves, seed) == result(portable, output, halves, seed)
-                })
-            })
-        })
-}
-
-fn plan(output: Output, halves: bool) -> Plan {
-    let short = matches!(output, Output::Fp32Short(_) | Output::Fp16Short);
-    let half = matches!(output, Output::Fp16 | Output::Fp16Short);
-    Plan {
-        scale: None,
-        a: Format::Fp16,
-        b: Format::Fp16,
-        accumulator: if half { Format::Fp16 } else { Format::Fp32 },
-        group: 16,
-        part: 8,
-        checked: true,
-        fraction_bits: if short { 13 } else { 25 },
-        floor: if half { 106 } else { 26 },
-        output,
-        halves: halves.then(Vec::new),
-        nan: 0,
+impl StepFallback for Asked {
+    fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
+        self.0.borrow_mut().push((row, column));
+        code
     }
 }
 
-/// The states of 64 columns after the tile, and whether the kernel vouched for each strip.
-fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(bool, Vec<i32>)> {
-    let plan = plan(output, halves);
-    let positions = GROUPS * plan.group;
-    let mut numbers = Numbers(SplitMix64(seed + 1));
-    let a: Vec<_> = (0..positions * ROWS)
-        .map(|_| numbers.operand(seed))
-        .collect();
-    let b: Vec<_> = (0..positions * WIDEST)
-        .map(|_| numbers.operand(seed))
-        .collect();
-    let c: Vec<_> = (0..ROWS * WIDEST).map(|_| numbers.operand(0).0).collect();
-
-    let wide = platform.columns();
-    let mut results = Vec::new();
-    for left in (0..WIDEST).step_by(wide) {
-        let strip = |i: usize| i / wide * WIDEST + left + i % wide;
-        let mut state: Vec<_> = (0..ROWS * wide)
-            .map(|i| c[strip(i)].to_bits() as i32)
+/// What a kernel makes of one product: codes, or none where the exact engine is asked.
+pub fn product<K: TileKernel>(
+    kernel: &K,
+    [a, b]: [Format; 2],
+    c: &[u64],
+    seed: u64,
+) -> Vec<Option<u64>> {
+    let [m, n, k] = SIZE;
+    let mut random = SplitMix64(seed);
+    let mut matrix = |format: Format, rows: usize, columns: usize| {
+        let codes: Vec<_> = (0..rows * columns)
+            .map(|_| code(format, random.word(), seed))
             .collect();
-        let column = |i: usize| b[strip(i)];
-        let mut tile = Tile {
-            plan: &plan,
-            checked: true,
-            groups: GROUPS,
-            a: &a.iter().map(|x| x.0).collect::<Vec<_>>(),
-            fields: &a.iter().map(|x| x.1 * 0x0101_0101).collect::<Vec<_>>(),
-            row_shifts: &[0; ROWS],
-            b: &(0..positions * wide)
-                .map(|i| column(i).0)
-                .collect::<Vec<_>>(),
-            gaps: &(0..positions * wide)
-                .map(|i| column(i).2)
-                .collect::<Vec<_>>(),
-            column_shifts: &vec![0; wide],
-            state: &mut state,
-        };
-        let vouched = platform.run(&mut tile);
-        // Which NaN it is makes no difference: the model's takes its place.
-        let nan = |x: &i32| x & i32::MAX > 0x7f80_0000;
-        state
-            .iter_mut()
-            .filter(|x| nan(x))
-            .for_each(|x| *x = i32::MAX);
-        results.push((vouched, state));
-    }
-    regroup(results, wide)
-}
-
-/// By 32 columns, whatever the width of the platform's strips.
-fn regroup(results: Vec<(bool, Vec<i32>)>, wide: usize) -> Vec<(bool, Vec<i32>)> {
-    let all = results.iter().all(|(vouched, _)| *vouched);
-    let mut rows = vec![Vec::new(); ROWS];
-    for (_, state) in results {
-        for (row, state) in rows.iter_mut().zip(state.chunks(wide)) {
-            row.extend_from_slice(state);
+        Tensor::from_codes(format, vec![rows, columns], &codes)
+    };
+    let (a, b) = (matrix(a, m, k), matrix(b, k, n));
+    let (a, b) = (a.planes().plane(0), b.planes().plane(0));
+    let (tall, wide) = kernel.tile();
+    let mut out = vec![None; m * n];
+    for left in (0..n).step_by(wide) {
+        let mut state: Vec<_> = (0..tall * wide)
+            .map(|i| kernel.start(c[(i / wide * n + left + i % wide) % c.len()]))
+            .collect();
+        let mut sound = true;
+        let asked = Asked::default();
+        let mut room = kernel.room();
+        for start in (0..k).step_by(kernel.depth()) {
+            let panel = kernel.panel(start..k.min(start + kernel.depth()));
+            let plain = |codes| Operand {
+                codes,
+                scales: None,
+            };
+            let rows = kernel.pack_a(&panel, plain(a), 0..m);
+            kernel.pack_b(&panel, plain(b), left..left + wide, &mut room);
+            sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &asked);
         }
-    }
-    vec![(all, if all { rows.concat() } else { Vec::new() })]
-}
-
-/// A generator of FP16 operands: value, exponent field of an A, gap of a B.
-struct Numbers(SplitMix64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0.word()
-    }
-
-    fn operand(&mut self, seed: u64) -> (f32, u32, u8) {
-        let random = self.next();
-        // Near one, over the whole range, or all maxima.
-        let exponent = match seed {
-            0 => (random >> 32) % 4,
-            1 => (random >> 32) % 20,
-            _ => 15,
-        } as i32
-            - if seed == 1 { 14 } else { 2 };
-        let fraction = if seed == 2 { 0x3ff } else { random & 0x3ff };
-        let sign = if seed == 2 { 0 } else { (random >> 63) << 31 };
-        let bits = sign | (((exponent + 127) as u64) << 23) | fraction << 13;
-        if random.is_multiple_of(11) {
-            return (0.0, 0, 255);
-        }
-        let value = f32::from_bits(bits as u32);
-        (value, (142 + exponent) as u32, (15 - exponent) as u8)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_platform_passes() {
-        for platform in Platform::available() {
-            for output in OUTPUTS {
-                for halves in [false, true] {
-                    for seed in 0..3 {
-                        let portable = result(Platform::available()[0], output, halves, seed);
-                        let mine = result(platform, output, halves, seed);
-                        let name = platform.name();
-                        assert_eq!(mine, portable, "{name} {output:?} {halves} {seed}");
-                    }
-                }
+        for (row, state) in state.chunks(wide).enumerate() {
+            for (column, &state) in state.iter().enumerate() {
+                let mine = sound && !asked.0.borrow().contains(&(row, column));
+                out[row * n + left + column] = kernel.finish(state).filter(|_| mine);
             }
         }
     }
+    out
+}
+
+/// Near one, over all exponents, or any code.
+fn code(format: Format, random: u64, seed: u64) -> u64 {
+    let any = random & format.max_code();
+    if format.exponent_bits() == 0 || seed % 3 == 2 {
+        return any;
+    }
+    let spread = match seed % 3 {
+        0 => 4,
+        _ => 1 << format.exponent_bits().min(6),
+    };
+    let field = (format.bias() as u64).saturating_sub(spread / 2) + (random >> 40) % spread;
+    let fraction = random & ((1 << format.fraction_bits()) - 1);
+    let sign = if random >> 63 == 1 {
+        format.sign_mask()
+    } else {
+        0
+    };
+    let magnitude = field << format.fraction_bits() | fraction;
+    magnitude.min(format.max_finite(false) >> format.ignored_bits()) << format.ignored_bits() | sign
 }

@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use super::{Fast, Flags};
-use crate::emu::exact::{self, Block};
+use super::context::{Context, Flags};
 use crate::num::{Class, Format, Unpacked};
 use crate::tensor::Plane;
 
@@ -67,46 +66,55 @@ impl Outcome {
 }
 
 /// Corrects the elements of a slab of D whose row, column or C has a special value.
-pub(super) fn settle(
-    fast: &Fast,
+pub fn resolve(
+    context: &Context,
     batch: usize,
     rows: Range<usize>,
     flags: &Flags,
+    nan: u64,
     out: &mut [u64],
 ) {
-    let problem = fast.problem;
+    let problem = context.problem;
     let n = problem.n;
     let a = problem.a.plane(batch);
     let b = problem.b.transposed().plane(batch);
     let scales = problem.scales;
-    let (a_format, b_format) = (fast.arithmetic.a, fast.arithmetic.b);
+    let (a_format, b_format) = (context.arithmetic.a, context.arithmetic.b);
 
     let columns: Vec<(usize, Specials)> = (0..n)
         .into_par_iter()
         .filter(|&column| flags.columns[column].load(Ordering::Relaxed))
         .map(|column| {
             let scales = scales.map(|s| s.b.transposed().plane(batch));
-            (column, Specials::of(b_format, b, scales, column, fast))
+            (column, Specials::of(b_format, b, scales, column, context))
         })
         .collect();
     out.par_chunks_mut(n).enumerate().for_each(|(index, out)| {
         let row = rows.start + index;
         if flags.rows[index].load(Ordering::Relaxed) {
             let scales = scales.map(|s| s.a.plane(batch));
-            let mine = Specials::of(a_format, a, scales, row, fast);
+            let mine = Specials::of(a_format, a, scales, row, context);
             let mut others = columns.iter().peekable();
             for (column, out) in out.iter_mut().enumerate() {
                 let other = others.next_if(|(c, _)| *c == column).map(|(_, s)| s);
-                element(fast, batch, (row, column), Some(&mine), other, out);
+                element(
+                    context,
+                    batch,
+                    (row, column),
+                    [Some(&mine), other],
+                    nan,
+                    out,
+                );
             }
         } else {
             for (column, specials) in &columns {
+                let place = (row, *column);
                 element(
-                    fast,
+                    context,
                     batch,
-                    (row, *column),
-                    None,
-                    Some(specials),
+                    place,
+                    [None, Some(specials)],
+                    nan,
                     &mut out[*column],
                 );
             }
@@ -127,10 +135,14 @@ impl Specials {
         plane: Plane,
         scales: Option<Plane>,
         row: usize,
-        fast: &Fast,
+        context: &Context,
     ) -> Specials {
         let nan = |scales: Plane| {
-            let format = fast.plan.scale.expect("scales have a format").format;
+            let format = context
+                .arithmetic
+                .scale
+                .expect("scales have a format")
+                .format;
             let mut codes = (0..scales.columns).map(|block| scales.code(row, block));
             codes.any(|code| format.unpack(code).is_nan())
         };
@@ -151,51 +163,43 @@ impl Specials {
 }
 
 fn element(
-    fast: &Fast,
+    context: &Context,
     batch: usize,
     (row, column): (usize, usize),
-    of_row: Option<&Specials>,
-    of_column: Option<&Specials>,
+    [of_row, of_column]: [Option<&Specials>; 2],
+    nan: u64,
     out: &mut u64,
 ) {
-    let accumulator = fast.arithmetic.accumulator;
+    let Context { arithmetic, .. } = *context;
+    let accumulator = arithmetic.accumulator;
     let mut outcome = Outcome::default();
-    if let Some(c) = fast.problem.c {
-        outcome.addend(accumulator.unpack(c.plane(batch).code(row, column)));
+    if let Some(c) = context.problem.c {
+        outcome.addend(arithmetic.addend().unpack(c.plane(batch).code(row, column)));
     }
     outcome.nan |= [of_row, of_column].into_iter().flatten().any(|s| s.nan);
 
-    let a = fast.problem.a.plane(batch);
-    let b = fast.problem.b.transposed().plane(batch);
+    let a = context.problem.a.plane(batch);
+    let b = context.problem.b.transposed().plane(batch);
     for (k, x) in of_row.into_iter().flat_map(|s| &s.infinities) {
         if outcome.is_nan() {
             break;
         }
-        outcome.product(*x, fast.arithmetic.b.unpack(b.code(column, *k)));
+        outcome.product(*x, context.arithmetic.b.unpack(b.code(column, *k)));
     }
     for (k, x) in of_column.into_iter().flat_map(|s| &s.infinities) {
         if outcome.is_nan() {
             break;
         }
-        outcome.product(fast.arithmetic.a.unpack(a.code(row, *k)), *x);
+        outcome.product(context.arithmetic.a.unpack(a.code(row, *k)), *x);
     }
 
     let special = outcome.is_nan() || outcome.positive || outcome.negative;
     let overflowed = accumulator.unpack(*out).class != Class::Finite;
     if special && overflowed {
         // The finite terms alone reach infinity as well: now the order matters.
-        let block = Block {
-            batch,
-            rows: row..row + 1,
-            columns: column..column + 1,
-        };
-        let mut codes = exact::initial(fast.problem, &block);
-        let k = 0..fast.problem.k;
-        fast.hand(1, k.len());
-        exact::accumulate(fast.problem, fast.arithmetic, &block, k, &mut codes, |x| x);
-        *out = codes[0];
+        *out = context.element(batch, row, column);
     } else if outcome.is_nan() {
-        *out = fast.plan.nan;
+        *out = nan;
     } else if special {
         let infinity = accumulator.infinity(outcome.negative);
         *out = infinity.expect("checked when the model was read");

@@ -2,7 +2,7 @@
 //! every plan of the catalogue. The awkward operands are in `tests/arithmetic/engines`,
 //! which cannot see the emulation.
 
-use super::{Plan, Platform};
+use super::Platform;
 use crate::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
@@ -23,6 +23,7 @@ const KINDS: [Kind; 4] = [Kind::Near, Kind::Any, Kind::Largest, Kind::Turning];
 
 fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
     match kind {
+        Kind::Near if format.is_integer() => random & format.max_code(),
         Kind::Near => {
             let field = (format.bias() - 1) as u64 - random % 3;
             let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
@@ -33,15 +34,17 @@ fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
             };
             (field << format.fraction_bits() | fraction) << format.ignored_bits() | sign
         }
-        Kind::Any => random >> (64 - (format.max_code() + 1).ilog2()),
+        Kind::Any => random & format.max_code(),
         Kind::Largest => format.max_finite(false),
         Kind::Turning => format.max_finite(second_half),
     }
 }
 
-fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
+fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64) {
     // A rest of rows, of columns in strips of every width, and of k.
-    let (m, n, k) = (6, 70, 2 * plan.span() + 3);
+    let span = arithmetic.step.span();
+    let longest = arithmetic.longest_k().unwrap_or(usize::MAX);
+    let (m, n, k) = (6, 70, (2 * span.max(16) + 3).min(longest));
     let mut random = SplitMix64(seed);
     let mut matrix =
         |format: Format, rows: usize, columns: usize, at_k: fn(usize, usize) -> usize| {
@@ -55,27 +58,61 @@ fn check(arithmetic: &Arithmetic, plan: &Plan, kind: Kind, seed: u64) {
         };
     let a = matrix(arithmetic.a, m, k, |_, column| column);
     let b = matrix(arithmetic.b, k, n, |_, _| 0);
-    let c = matrix(arithmetic.accumulator, m, n, |_, _| 0);
+    let c = matrix(arithmetic.addend(), m, n, |_, _| 0);
+    let scales = arithmetic.scale.map(|scale| {
+        let blocks = k.div_ceil(scale.block);
+        let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
+        let mut scales = |rows: usize, columns: usize| {
+            let code = |_| match (kind, random.word()) {
+                (Kind::Near, word) => one + word % 9 - 4,
+                (Kind::Any, word) => word & scale.format.max_code(),
+                (_, word) => one + word % 64 - 32,
+            };
+            let codes: Vec<_> = (0..rows * columns).map(code).collect();
+            Tensor::from_codes(scale.format, vec![rows, columns], &codes)
+        };
+        (scales(m, blocks), scales(blocks, n), scale.block)
+    });
     for c in [None, Some(c.planes())] {
-        let replay = |engine| Replay {
-            problem: Problem::new(a.planes(), b.planes(), c).expect("the shapes fit"),
-            arithmetic,
-            convert_to: None,
-            engine,
-            kernel: None,
+        let replay = |engine| {
+            let mut problem = Problem::new(a.planes(), b.planes(), c).expect("the shapes fit");
+            if let Some((a, b, block)) = &scales {
+                let scaled = problem.with_scales(a.planes(), b.planes(), *block);
+                problem = scaled.expect("a scale for every block");
+            }
+            Replay {
+                problem,
+                arithmetic,
+                convert_to: None,
+                engine,
+                kernel: None,
+            }
         };
         let expected = replay(Engine::Exact).collect(&|_| {});
         for platform in Platform::available() {
             let fast = replay(Engine::Fast(platform));
             let found = fast.collect(&|_| {});
             let name = platform.name();
+            let differ = |(x, y): (&[u8], &[u8])| x != y;
+            let codes = |d: &'_ Tensor| d.as_payload().expect("canonical").to_vec();
+            let (x, y) = (codes(&expected), codes(&found));
+            let width = expected.format().bytes();
+            let at = x.chunks(width).zip(y.chunks(width)).position(differ);
             assert!(
-                found.as_payload() == expected.as_payload(),
-                "{name} {kind:?} {seed} {}",
-                arithmetic.canonical_json()
+                at.is_none(),
+                "{name} {kind:?} {seed} {} at {at:?}: {:x?} is {:x?}, C {}",
+                arithmetic.canonical_json(),
+                &x[at.unwrap_or(0) * width..][..width],
+                &y[at.unwrap_or(0) * width..][..width],
+                c.is_some(),
             );
+            // Of doubles that lie between two floats, some are too near the middle.
+            let share = fast.exact_share();
             if let (Kind::Near, None) = (kind, c) {
-                assert_eq!(fast.handed().exact, 0, "{name} computed it");
+                assert!(
+                    share.exact <= share.total / 500,
+                    "{name} computed {share:?}"
+                );
             }
         }
     }
@@ -87,13 +124,12 @@ fn kernels_are_the_exact_engine() {
     for architecture in Catalogue::builtin().architectures() {
         for rule in architecture.instructions.iter().flat_map(|i| &i.rules) {
             let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-            // Scales only change what is packed; tests/arithmetic/systems compares that.
-            if known.contains(&arithmetic) || arithmetic.scale.is_some() {
+            if known.contains(&arithmetic) {
                 continue;
             }
-            if let Some(plan) = Plan::of(&arithmetic) {
+            if arithmetic.plan().is_some() {
                 for kind in KINDS {
-                    check(&arithmetic, &plan, kind, known.len() as u64);
+                    check(&arithmetic, kind, known.len() as u64);
                 }
             }
             known.push(arithmetic);

@@ -4,8 +4,8 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic, which IEEE
 //! 754 obliges to the same results.
 
+use super::traversal::Chain;
 use super::values::f32_code;
-use super::walk::Chain;
 use crate::emu::Problem;
 use crate::num::{Format, Rounding, Target, fma, round_code, saturate_code};
 

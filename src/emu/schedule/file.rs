@@ -1,16 +1,16 @@
-//! A recipe with its name and its sources: the presets, and files that users write.
+//! A spec with its name and its sources: the presets, and files that users write.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Recipe;
+use super::ScheduleSpec;
 use crate::emu::{Evidence, KnownBy};
 use crate::io::printable_ends;
 
 /// Value of the `schema` field of a schedule file.
-pub const SCHEMA: &str = "tcverify.schedule/1";
+pub const SCHEMA: &str = "tcverify.schedule/2";
 
 /// A kernel's way over K, and how it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,9 +25,9 @@ pub struct Schedule {
     pub sources: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// By constant, or by the group it is in: `split` stands for `split.slices`.
+    /// By constant, or by the group it is in: `split` stands for `split.merge.kind`.
     pub known_by: BTreeMap<String, KnownBy>,
-    pub recipe: Recipe,
+    pub spec: ScheduleSpec,
 }
 
 macro_rules! presets {
@@ -36,20 +36,35 @@ macro_rules! presets {
     };
 }
 
-const FILES: [&str; 19] = presets![
+const FILES: [&str; 34] = presets![
     "plain",
     "batch-invariant",
     "cutlass-sm80",
     "cute-sm80",
     "cutlass-sm90",
     "cutlass-splitk-serial",
+    "cutlass-splitk-universal",
     "cutlass-splitk-parallel",
     "cutlass-stream-k",
     "cutlass-3xtf32",
     "cutlass-3xtf32-staged",
+    "cublas-sm80",
     "cublas-splitk-serial",
     "cublas-workspace",
+    "cublas-workspace-f32",
     "cublas-sliced",
+    "cublas-nvjet",
+    "cublas-nvjet-splitk",
+    "cublas-nvjet-lost-tail",
+    "cublas-nvjet-fp8",
+    "cublas-nvjet-fp8-splitk",
+    "cublas-ada-fp8",
+    "cublas-ada-fp8-serial",
+    "cublas-ada-fp8-pairwise",
+    "cublas-gemmsn",
+    "cublas-magma",
+    "cublas-gemv",
+    "cublas-dot",
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
@@ -119,8 +134,8 @@ impl Schedule {
         if self.name.is_empty() {
             return Err("it has no name".into());
         }
-        self.recipe.check()?;
-        let constants = self.recipe.constants();
+        self.spec.validate()?;
+        let constants = self.spec.constants();
         for constant in &constants {
             let Some(known) = self.known_by(&constant.name) else {
                 return Err(format!("no known_by entry for {}", constant.name));
@@ -136,7 +151,7 @@ impl Schedule {
                         .is_some_and(|rest| rest.starts_with('.'))
             };
             if !constants.iter().any(|c| used(&c.name)) {
-                return Err(format!("known_by names {name}, which the recipe lacks"));
+                return Err(format!("known_by names {name}, which the spec lacks"));
             }
             if let Some(key) = known
                 .source

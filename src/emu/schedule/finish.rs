@@ -2,7 +2,7 @@
 
 use super::f32ops::{Ops, Told};
 use super::values::{ONE, f32_code};
-use super::{Combine, Kernel, Multiply, ScaledAt};
+use super::{BiasAdded, Combine, Function, Kernel, Multiply, ScaledAt, Scaling, WithoutC};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Planes;
 
@@ -23,10 +23,22 @@ impl Multiply {
     #[inline(always)]
     pub fn apply(self, ops: impl Ops, sum: u32, a: u32, b: u32) -> u32 {
         match self {
-            Multiply::Joint | Multiply::JointFma => ops.mul(sum, ops.mul(a, b)),
+            Multiply::Joint | Multiply::JointFma | Multiply::Alpha => ops.mul(sum, ops.mul(a, b)),
             Multiply::AThenB | Multiply::AThenBFma => ops.mul(ops.mul(sum, a), b),
             Multiply::BThenA => ops.mul(ops.mul(sum, b), a),
         }
+    }
+}
+
+impl Multiply {
+    /// A sum times its scales plus something, the last product and the sum rounded once.
+    fn fused(self, ops: impl Ops, sum: u32, [a, b]: [u32; 2], plus: u32) -> u32 {
+        let (x, last) = match self {
+            Multiply::Joint | Multiply::JointFma | Multiply::Alpha => (sum, ops.mul(a, b)),
+            Multiply::AThenB | Multiply::AThenBFma => (ops.mul(sum, a), b),
+            Multiply::BThenA => (ops.mul(sum, b), a),
+        };
+        ops.fma(x, last, plus)
     }
 }
 
@@ -49,57 +61,102 @@ impl<O: Ops> Finish<'_, O> {
         }
     }
 
+    /// The scales that the finished sum is multiplied with.
+    fn scaling(&self) -> Option<&Scaling> {
+        let scaling = self.kernel.spec.scales.as_ref()?;
+        let late = scaling.at == ScaledAt::Epilogue && scaling.multiply != Multiply::Alpha;
+        late.then_some(scaling)
+    }
+
+    /// What results are multiplied with before their conversion.
+    fn result_scale(&self) -> Option<u32> {
+        let fp8 = matches!(self.result, Format::E4m3 | Format::E5m2);
+        self.kernel.spec.epilogue.result_scale.filter(|_| fp8)?;
+        self.kernel.values.scale_result
+    }
+
+    /// What the sum is multiplied with where C is added.
+    fn alpha(&self) -> u32 {
+        let Kernel {
+            spec,
+            values,
+            place,
+        } = self.kernel;
+        match &spec.scales {
+            Some(scaling) if scaling.multiply == Multiply::Alpha && values.has_scales() => {
+                let a = values.scale_a(scaling.per, place.batch, 0, 0);
+                let b = values.scale_b(scaling.per, place.batch, 0, 0);
+                self.ops.mul(a, b)
+            }
+            _ => values.alpha,
+        }
+    }
+
     /// Whether nothing is left to do but rounding.
     fn is_bare(&self) -> bool {
-        let scaled = self.kernel.recipe.scales.as_ref();
-        let scaled = scaled.is_some_and(|scaling| scaling.at == ScaledAt::Epilogue);
-        let values = self.kernel.values;
+        let Kernel { spec, values, .. } = self.kernel;
         self.accumulator == Format::Fp32
             && self.c.is_none()
-            && !scaled
-            && values.alpha == ONE
+            && self.scaling().is_none()
+            && self.result_scale().is_none()
+            && spec.epilogue.function.is_none()
+            && spec.epilogue.without_c == WithoutC::Multiply
+            && self.alpha() == ONE
             && !values.has_bias()
     }
 
     /// D before its conversion, in f32.
     pub fn before_rounding(&self, row: usize, column: usize, sum: u32) -> u32 {
         let Kernel {
-            recipe,
+            spec,
             values,
             place,
         } = *self.kernel;
+        let at = [place.batch, place.row_of(row), place.column + column];
         let mut x = match self.accumulator {
-            Format::Int32 => round_code(
-                Format::Int32,
-                sum.into(),
-                Format::Fp32,
-                Rounding::NearestEven,
-                0,
-            ) as u32,
+            Format::Int32 => {
+                let off = spec
+                    .zero_point
+                    .map_or(0, |of| values.zero_point(of, place.batch, at[1], at[2]));
+                let sum = u64::from(sum.wrapping_sub(off));
+                let (from, to) = (Format::Int32, Format::Fp32);
+                round_code(from, sum, to, Rounding::NearestEven, 0) as u32
+            }
             _ => sum,
         };
-        let at = [place.batch, place.row_of(row), place.column + column];
-        if let Some(scaling) = recipe
-            .scales
-            .as_ref()
-            .filter(|s| s.at == ScaledAt::Epilogue)
-        {
+        let mut bias = values.bias(at[0], at[2]);
+        if let Some(scaling) = self.scaling() {
             let a = values.scale_a(scaling.per, at[0], at[1], 0);
             let b = values.scale_b(scaling.per, at[0], at[2], 0);
             self.ops.told(Told::Stage("scales"));
-            x = scaling.multiply.apply(self.ops, x, a, b);
+            x = match bias {
+                Some(of) if spec.epilogue.bias == BiasAdded::Fused => {
+                    bias = None;
+                    scaling.multiply.fused(self.ops, x, [a, b], of)
+                }
+                _ => scaling.multiply.apply(self.ops, x, a, b),
+            };
         }
         self.ops.told(Told::Stage("epilogue"));
+        let alpha = self.alpha();
         x = match self.addend(row, column) {
-            // Times one, only a NaN's code would change, and the tensor core's are as canonical.
-            None if values.alpha == ONE => x,
-            None => self.ops.mul(values.alpha, x),
             Some(c) => self.combine(x, c, values.beta),
+            None if spec.epilogue.without_c == WithoutC::AddZero => self.ops.fma(alpha, x, 0),
+            // Times one, only a NaN's code would change, and the tensor core's are as canonical.
+            None if alpha == ONE => x,
+            None => self.ops.mul(alpha, x),
         };
-        match values.bias(at[0], at[2]) {
-            Some(bias) => {
-                self.ops.told(Told::Stage("bias"));
-                self.ops.add(x, bias)
+        if let Some(bias) = bias {
+            self.ops.told(Told::Stage("bias"));
+            x = self.ops.add(x, bias);
+        }
+        if let Some(function) = spec.epilogue.function {
+            x = function.of(x);
+        }
+        match self.result_scale() {
+            Some(scale) => {
+                self.ops.told(Told::Stage("scale of the result"));
+                self.ops.mul(x, scale)
             }
             None => x,
         }
@@ -116,9 +173,9 @@ impl<O: Ops> Finish<'_, O> {
     /// `alpha * sum + beta * c`.
     #[inline(always)]
     fn combine(&self, sum: u32, c: u32, beta: u32) -> u32 {
-        let alpha = self.kernel.values.alpha;
+        let alpha = self.alpha();
         let addend = self.ops.mul(beta, c);
-        match self.kernel.recipe.epilogue.combine {
+        match self.kernel.spec.epilogue.combine {
             Combine::Fma => self.ops.fma(alpha, sum, addend),
             Combine::Separate => self.ops.add(self.ops.mul(alpha, sum), addend),
         }
@@ -148,5 +205,19 @@ impl<O: Ops> Finish<'_, O> {
             });
         }
         rounded
+    }
+}
+
+impl Function {
+    /// On an f32's code. Negative numbers, -0 among them, become +0.
+    fn of(self, x: u32) -> u32 {
+        let nan = x << 1 > 0xff00_0000;
+        match self {
+            Function::ReluNan if nan => x,
+            Function::Relu if nan => 0,
+            Function::Relu | Function::ReluNan if x >> 31 == 1 => 0,
+            Function::Relu | Function::ReluNan => x,
+            Function::Gelu | Function::Silu => unreachable!("no valid schedule has it"),
+        }
     }
 }

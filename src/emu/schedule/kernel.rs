@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::walk::Walk;
-use super::{Recipe, Split, Values};
+use super::traversal::{KTraversal, TileOfD};
+use super::{Parts, ScheduleSpec, Values};
 use crate::emu::Problem;
 
 /// A schedule and the numbers of one product that it works with.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
-    pub recipe: &'a Recipe,
+    pub spec: &'a ScheduleSpec,
     pub values: &'a Values,
     pub place: Place<'a>,
 }
@@ -29,9 +29,9 @@ pub struct Place<'a> {
 
 impl<'a> Kernel<'a> {
     /// For all of a product's D.
-    pub fn new(recipe: &'a Recipe, values: &'a Values, problem: &Problem) -> Kernel<'a> {
+    pub fn new(spec: &'a ScheduleSpec, values: &'a Values, problem: &Problem) -> Kernel<'a> {
         Kernel {
-            recipe,
+            spec,
             values,
             place: Place {
                 batch: 0,
@@ -72,9 +72,10 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// The tile of D that an element is in, where tiles are walked differently.
+    /// The tile of D that an element is in, where tiles differ.
     pub fn tile(&self, row: usize, column: usize) -> Option<([usize; 2], [Range<usize>; 2])> {
-        let Split::Stream { tile, .. } = self.recipe.split else {
+        let Some(Parts::Tiles { tile, .. }) = self.spec.split.as_ref().map(|split| &split.parts)
+        else {
             return None;
         };
         let at = [row / tile[0], column / tile[1]];
@@ -82,24 +83,36 @@ impl<'a> Kernel<'a> {
         Some((at, [range(0), range(1)]))
     }
 
-    /// How the tile of D with this element is computed.
+    /// How the tile of D with this element is computed, by a unit that adds `span` products in a step.
     ///
     /// # Panics
-    /// If the recipe leaves something open; [`Kernel::check`] says so first.
-    pub fn walk(&self, k: usize, row: usize, column: usize) -> Walk {
-        let tile = match (&self.recipe.split, self.tile(row, column)) {
-            (Split::Stream { tile, .. }, Some((at, _))) => {
-                let count = [0, 1].map(|i| self.place.size[i].div_ceil(tile[i]));
-                (at, count)
-            }
-            _ => ([0, 0], [1, 1]),
+    /// If the spec leaves something open; [`Kernel::check`] says so first.
+    pub fn traversal(&self, k: usize, span: usize, row: usize, column: usize) -> KTraversal {
+        if k == 0 {
+            return KTraversal::without_products();
+        }
+        let tile = match (
+            self.spec.split.as_ref().map(|split| &split.parts),
+            self.tile(row, column),
+        ) {
+            (Some(Parts::Tiles { tile, .. }), Some((at, _))) => TileOfD {
+                at,
+                count: [0, 1].map(|i| self.place.size[i].div_ceil(tile[i])),
+            },
+            _ => TileOfD::ONLY,
         };
-        Walk::new(self.recipe, k, tile).expect("checked beforehand")
+        KTraversal::new(self.spec, k, span, tile).expect("checked beforehand")
+    }
+
+    /// The k that the first tile of D leaves out, as ranges: its kernel never adds their products.
+    pub fn omitted(&self, k: usize, span: usize) -> Vec<[usize; 2]> {
+        let omitted = self.traversal(k, span, 0, 0).omitted.into_iter();
+        omitted.map(|k| [k.start, k.end]).collect()
     }
 
     /// Multiply-adds for one element of D, by the first tile's measure.
-    pub fn products(&self, k: usize) -> usize {
-        self.walk(k, 0, 0).products()
+    pub fn products(&self, k: usize, span: usize) -> usize {
+        self.traversal(k, span, 0, 0).products()
     }
 }
 

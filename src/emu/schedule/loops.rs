@@ -45,7 +45,7 @@ impl<O: Ops> Wide for Promoted<'_, O> {
                     *main = ops.fma(ops.mul(sum as u32, a), b, *main);
                 }
             }
-            Multiply::Joint | Multiply::AThenB | Multiply::BThenA => {
+            Multiply::Joint | Multiply::Alpha | Multiply::AThenB | Multiply::BThenA => {
                 for ((main, &sum), &b) in each {
                     *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b));
                 }

@@ -1,38 +1,52 @@
 //! Schedules: how real kernels chain an instruction over K, split it, promote and scale sums, and finish
 //! them.
 //!
-//! * `recipe`: the vocabulary, everything that decides a bit; `sound`: what a kernel can follow.
-//! * `file`: a recipe with its name and its sources, as `presets/` and users write them.
-//! * `walk`: what a recipe makes of one K: chains of instructions.
+//! * `spec`, `level`: the vocabulary, everything that decides a bit; `validate`: what a kernel can follow.
+//! * `file`: a spec with its name and its sources, as `presets/` and users write them.
+//! * `divide`, `order`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
+//!   which their sums are added.
+//! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
-//! * `pieces`: operands in a walk's order.
-//! * `kernel`, `suits`: a schedule at work on one product, and which products it can be about.
+//! * `operands`: operands in a traversal's order.
+//! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
 //! * `f32ops`, `loops`, `finish`, `run`: the arithmetic between and after the chains.
 
+mod compatible;
+mod divide;
 mod f32ops;
 mod file;
 mod finish;
 mod kernel;
+mod level;
 mod loops;
-mod pieces;
-mod recipe;
+mod operands;
+mod order;
+mod overrides;
 mod run;
-mod sound;
-mod suits;
+mod spec;
 mod summary;
+mod traversal;
+mod validate;
 mod values;
-mod walk;
 
 pub(crate) use f32ops::{Exactly, Ops, Told, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use kernel::{Kernel, Place};
-pub(crate) use pieces::Pieces;
-pub use recipe::{
-    Addend, Combine, Epilogue, Multiply, PartRounding, Partials, Passes, Per, Piece, Promote,
-    Raster, Recipe, Residue, ScaledAt, Scaling, Split,
+pub use level::{
+    Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
+    SliceLength, Start,
+};
+pub(crate) use operands::GatheredOperands;
+pub use order::Additions;
+pub use overrides::{
+    OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
+    SplitChoice,
 };
 pub(in crate::emu) use run::Run;
 pub(crate) use run::element_with;
-
+pub use spec::{
+    Addend, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale, ScaledAt,
+    Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts, ZeroPoint,
+};
+pub use traversal::{Chain, KIndex, KIndices, KTraversal, Node, Role, Sum, TileOfD};
 pub use values::{Values, scale_shapes};
-pub use walk::{Chain, Partial, Slot, Slots, Walk};

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use super::f32ops::{Exactly, Natively, Ops, Told};
 use super::finish::Finish;
 use super::loops::{Finished, Promoted, Updated};
-use super::pieces::Pieces;
-use super::walk::{Chain, Partial, Slot, Slots, Walk};
-use super::{Addend, Kernel, Partials, Per, Recipe, ScaledAt, Split};
+use super::operands::GatheredOperands;
+use super::traversal::{Chain, KIndex, KIndices, KTraversal, Node, Role, Sum};
+use super::{Addend, Kernel, Merge, Partials, Per, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay, Wide};
 use crate::tensor::{Planes, Tensor};
 
@@ -16,8 +16,11 @@ use crate::tensor::{Planes, Tensor};
 const ROWS: usize = 1024;
 const COLUMNS: usize = 8192;
 
-/// Columns where sums are promoted: both accumulators of a block then stay in a cache.
-const PROMOTED_COLUMNS: usize = 256;
+/// Columns where sums come together inside of a part: both accumulators of a block then stay in a cache.
+const SUMMED_COLUMNS: usize = 256;
+
+/// Sums of a block that are kept at once, of all parts together.
+const KEPT: usize = 32 << 20;
 const PANEL: usize = 4096;
 
 /// Computes one element by a replay's schedule with other operations, such as ones that take down what
@@ -31,7 +34,8 @@ pub(crate) fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     let kernel = replay.kernel.expect("a schedule");
     let kernel = kernel.part(batch, &rows, &columns);
     let problem = replay.problem.matrix(batch).part(rows, columns);
-    let walk = kernel.walk(problem.k, row, column);
+    let span = replay.arithmetic.step.span();
+    let traversal = kernel.traversal(problem.k, span, row, column);
     let bare = Replay {
         problem,
         engine: Engine::Exact,
@@ -39,7 +43,7 @@ pub(crate) fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
         ..*replay
     };
     let mut run = Run::new(&bare, kernel, &|_| {});
-    run.block_with(ops, &kernel, &problem, &walk)[0]
+    run.block_with(ops, &kernel, &problem, &traversal)[0]
 }
 
 /// What is being computed.
@@ -66,6 +70,11 @@ impl<'a, 'r> Run<'a, 'r> {
     /// has room for, as codes of D's format.
     pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
         let Problem { m, n, k, .. } = self.replay.problem;
+        let span = self.replay.arithmetic.step.span();
+        let uniform = match self.kernel.tile(0, 0) {
+            None => Some(self.kernel.traversal(k, span, 0, 0)),
+            Some(_) => None,
+        };
         let (mut next, mut rest) = (first_row, out);
         while !rest.is_empty() {
             let (batch, row) = (next / m, next % m);
@@ -73,8 +82,14 @@ impl<'a, 'r> Run<'a, 'r> {
                 Some((_, [rows, columns])) => {
                     (rows.end - self.kernel.place.row - row, columns.len())
                 }
-                None if self.kernel.recipe.promote.is_some() => (ROWS, PROMOTED_COLUMNS),
-                None => (ROWS, COLUMNS),
+                None => {
+                    let kept = uniform.as_ref().map_or(1, |uniform| uniform.root.kept());
+                    let columns = match self.kernel.spec.inner.is_empty() {
+                        true => COLUMNS,
+                        false => SUMMED_COLUMNS,
+                    };
+                    ((KEPT / kept / columns.min(n)).clamp(1, ROWS), columns)
+                }
             };
             let count = rows.min(m - row).min(rest.len() / n);
             let (mine, others) = rest.split_at_mut(count * n);
@@ -91,8 +106,14 @@ impl<'a, 'r> Run<'a, 'r> {
                     .problem
                     .matrix(batch)
                     .part(rows, columns.clone());
-                let walk = kernel.walk(k, kernel.place.row, kernel.place.column);
-                let codes = self.block(&kernel, &part, &walk);
+                let codes = match &uniform {
+                    Some(traversal) => self.block(&kernel, &part, traversal),
+                    None => {
+                        let Place { row, column, .. } = kernel.place;
+                        let traversal = kernel.traversal(k, span, row, column);
+                        self.block(&kernel, &part, &traversal)
+                    }
+                };
                 let rows = mine.chunks_mut(n).zip(codes.chunks(columns.len()));
                 rows.for_each(|(out, codes)| out[columns.clone()].copy_from_slice(codes));
                 left = right;
@@ -100,12 +121,17 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// All of a small part that one walk computes.
-    pub fn block(&mut self, kernel: &Kernel, problem: &Problem, walk: &Walk) -> Vec<u64> {
-        let nan = kernel.recipe.nan.0 as u32;
+    /// All of a small part that one traversal computes.
+    pub fn block(
+        &mut self,
+        kernel: &Kernel,
+        problem: &Problem,
+        traversal: &KTraversal,
+    ) -> Vec<u64> {
+        let nan = kernel.spec.nan.0 as u32;
         match self.replay.engine {
-            Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, walk),
-            Engine::Fast(_) => self.block_with(Natively { nan }, kernel, problem, walk),
+            Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
+            Engine::Fast(_) => self.block_with(Natively { nan }, kernel, problem, traversal),
         }
     }
 
@@ -114,65 +140,176 @@ impl<'a, 'r> Run<'a, 'r> {
         ops: impl Ops,
         kernel: &Kernel,
         problem: &Problem,
-        walk: &Walk,
+        traversal: &KTraversal,
     ) -> Vec<u64> {
-        let recipe = kernel.recipe;
+        let spec = kernel.spec;
+        if problem.k == 0 {
+            // All that a schedule can say of it.
+            debug_assert_eq!(spec.without_products, Some(WithoutProducts::Zero));
+            return vec![0; problem.m * problem.n];
+        }
         let finish = Finish {
             ops,
             kernel,
             accumulator: self.replay.arithmetic.accumulator,
             result: self.replay.format(),
-            c: problem.c.filter(|_| recipe.addend == Addend::Epilogue),
+            c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
         };
         let n = problem.n;
-        let mut partials = walk.partials.iter().enumerate();
-        let mut next = |run: &mut Self| {
-            let (i, partial) = partials.next()?;
-            let count = walk.partials.len();
-            ops.told(Told::Partial { index: i, count });
-            let c = problem
-                .c
-                .filter(|_| i == 0 && recipe.addend == Addend::Start);
-            let bare = Problem { c, ..*problem };
-            Some(run.partial(ops, kernel, &bare, partial))
+        let c = problem.c.filter(|_| spec.addend == Addend::Start);
+        let problem = Problem { c, ..*problem };
+        let Node::Sum(
+            sum @ Sum {
+                role: Role::Split,
+                merge,
+                parts,
+            },
+        ) = &traversal.root
+        else {
+            let sums = self.node(ops, &finish, &problem, &traversal.root);
+            return self.finished(&finish, &sums, n);
         };
-        let first = next(self).expect("a walk has a partial sum");
-        match &recipe.split {
-            Split::Serial { .. } => {
-                let mut d = self.finished(&finish, &first, n);
-                while let Some(sums) = next(self) {
-                    self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum));
-                }
-                d
-            }
-            Split::Workspace { partials, .. } => {
-                let kept = |sum: u32| match partials {
-                    Partials::F32 => sum,
-                    Partials::Result => finish.widen(finish.round(sum)),
-                };
-                let added = |total: &u32, sum: u32| {
-                    let kept = kept(sum);
-                    ops.told(Told::Stage("sum of partial sums"));
-                    ops.add(*total, kept)
-                };
-                let mut total = vec![0; first.len()];
-                self.update(&mut total, &first, n, added);
-                while let Some(sums) = next(self) {
-                    self.update(&mut total, &sums, n, added);
-                }
-                self.finished(&finish, &total, n)
-            }
-            _ => {
-                let mut total = first;
-                while let Some(sums) = next(self) {
-                    self.update(&mut total, &sums, n, |total, sum| {
-                        ops.told(Told::Stage("sum of partial sums"));
-                        ops.add(*total, sum)
-                    });
-                }
-                self.finished(&finish, &total, n)
+        let Merge::InPlace {} = merge else {
+            let sums = self.sum(ops, &finish, &problem, sum);
+            return self.finished(&finish, &sums, n);
+        };
+        let mut d = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let count = parts.len();
+            ops.told(Told::Partial { index, count });
+            let c = problem.c.filter(|_| index == 0);
+            let sums = self.node(ops, &finish, &Problem { c, ..problem }, part);
+            match index {
+                0 => d = self.finished(&finish, &sums, n),
+                _ => self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum)),
             }
         }
+        d
+    }
+
+    /// Sums of a block: f32 codes, or s32.
+    fn node(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        node: &Node,
+    ) -> Vec<u32> {
+        match node {
+            Node::Chain(chain) => {
+                let codes = self.chain(ops, finish.kernel.spec, problem, chain);
+                codes.into_iter().map(|code| code as u32).collect()
+            }
+            Node::Sum(sum) => self.sum(ops, finish, problem, sum),
+        }
+    }
+
+    /// The sums of parts, brought together in f32.
+    fn sum(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        sum: &Sum,
+    ) -> Vec<u32> {
+        let Sum { role, merge, parts } = sum;
+        let Merge::Sum {
+            order,
+            start,
+            partials,
+        } = merge
+        else {
+            unreachable!("only a split is added up in place");
+        };
+        let n = problem.n;
+        let kernel = finish.kernel;
+        let stage = match role {
+            Role::Split => "sum of partial sums",
+            Role::Inner => "sum of threads",
+            Role::Promotion { .. } => "promotion",
+        };
+        let of = |run: &mut Self, index: usize| {
+            if *role == Role::Split {
+                let count = parts.len();
+                ops.told(Told::Partial { index, count });
+            }
+            // C is what the first accumulator starts from.
+            let c = problem.c.filter(|_| index == 0);
+            let problem = Problem { c, ..*problem };
+            let mut sums = run.node(ops, finish, &problem, &parts[index]);
+            if *partials == Partials::Result {
+                let zeros = vec![0; sums.len()];
+                run.update(&mut sums, &zeros, n, |&sum, _| {
+                    finish.widen(finish.round(sum))
+                });
+            }
+            sums
+        };
+        let add = |total: &u32, sum: u32| ops.add(*total, sum);
+        if order.is_serial() {
+            let mut total = match start {
+                Start::Zero => vec![0u32; problem.m * n],
+                Start::First => of(self, 0),
+            };
+            let rest = usize::from(*start == Start::First);
+            for (index, part) in parts.iter().enumerate().skip(rest) {
+                if let (Role::Promotion { scaled }, Node::Chain(chain)) = (role, part) {
+                    let c = problem.c.filter(|_| index == 0);
+                    let problem = Problem { c, ..*problem };
+                    self.promote(ops, kernel, &problem, chain, *scaled, &mut total);
+                    continue;
+                }
+                let sums = of(self, index);
+                ops.told(Told::Stage(stage));
+                self.update(&mut total, &sums, n, add);
+            }
+            return total;
+        }
+        let additions = order.additions(parts.len());
+        let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
+        sums.resize_with(additions.width, || vec![0; problem.m * n]);
+        ops.told(Told::Stage(stage));
+        for [into, from] in additions.steps {
+            let mut target = std::mem::take(&mut sums[into]);
+            self.update(&mut target, &sums[from], n, add);
+            sums[into] = target;
+        }
+        let mut total = sums.swap_remove(additions.result);
+        if *start == Start::Zero {
+            let zeros = vec![0; total.len()];
+            self.update(&mut total, &zeros, n, add);
+        }
+        total
+    }
+
+    /// `main = main + accumulator`, or times its scales.
+    fn promote(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        chain: &Chain,
+        scaled: bool,
+        main: &mut [u32],
+    ) {
+        let n = problem.n;
+        let sums = self.chain(ops, kernel.spec, problem, chain);
+        let k = chain.indices.first_k().unwrap_or(0);
+        let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
+        let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
+        let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
+        ops.told(Told::Stage("promotion"));
+        rows.for_each(|(row, (main, sums))| {
+            let scales = scaling.zip(scales.as_ref());
+            let scaled = scales
+                .map(|(scaling, scales)| (scaling.multiply, scales.rows[row], &scales.columns[..]));
+            self.wide(Promoted {
+                ops,
+                scaled,
+                main,
+                sums,
+            });
+        });
     }
 
     /// `each` for every element.
@@ -215,56 +352,17 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// One chain, or the sum of several that are promoted: f32 codes, or s32.
-    fn partial(
-        &mut self,
-        ops: impl Ops,
-        kernel: &Kernel,
-        problem: &Problem,
-        partial: &Partial,
-    ) -> Vec<u32> {
-        let narrow = |codes: Vec<u64>| codes.into_iter().map(|code| code as u32).collect();
-        if !partial.promoted {
-            return narrow(self.chain(ops, kernel.recipe, problem, &partial.chains[0]));
-        }
-        let n = problem.n;
-        let mut main = vec![0u32; problem.m * n];
-        for (i, chain) in partial.chains.iter().enumerate() {
-            let c = problem.c.filter(|_| i == 0);
-            let sums = self.chain(ops, kernel.recipe, &Problem { c, ..*problem }, chain);
-            let k = chain.slots.first_k().unwrap_or(0);
-            let scaling = kernel.recipe.scales.as_ref();
-            let scaling = scaling.filter(|scaling| scaling.at == ScaledAt::Promotion);
-            let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
-            let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-            ops.told(Told::Stage("promotion"));
-            rows.for_each(|(row, (main, sums))| {
-                let scales = scaling.zip(scales.as_ref());
-                let scaled = scales.map(|(scaling, scales)| {
-                    (scaling.multiply, scales.rows[row], &scales.columns[..])
-                });
-                self.wide(Promoted {
-                    ops,
-                    scaled,
-                    main,
-                    sums,
-                });
-            });
-        }
-        main
-    }
-
     /// One accumulator of the tensor core, from C or +0 on.
     fn chain(
         &mut self,
         ops: impl Ops,
-        recipe: &Recipe,
+        spec: &ScheduleSpec,
         problem: &Problem,
         chain: &Chain,
     ) -> Vec<u64> {
-        let codes = match &chain.slots {
-            Slots::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
-            Slots::List(slots) if !slots.is_empty() => self.list(recipe, problem, slots),
+        let codes = match &chain.indices {
+            KIndices::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
+            KIndices::List(indices) if !indices.is_empty() => self.list(spec, problem, indices),
             _ => match problem.c {
                 None => vec![0; problem.m * problem.n],
                 Some(c) => all_codes(c),
@@ -278,21 +376,21 @@ impl<'a, 'r> Run<'a, 'r> {
         codes
     }
 
-    fn list(&mut self, recipe: &Recipe, problem: &Problem, slots: &[Slot]) -> Vec<u64> {
+    fn list(&mut self, spec: &ScheduleSpec, problem: &Problem, indices: &[KIndex]) -> Vec<u64> {
         let Arithmetic {
             step, accumulator, ..
         } = self.replay.arithmetic;
         // A sum that nothing rounds on the way must not be read on the way.
         let panel = match step.rounds() {
             true => PANEL.next_multiple_of(step.span()),
-            false => slots.len(),
+            false => indices.len(),
         };
         let mut before: Option<Tensor> = None;
         let mut codes = Vec::new();
-        for slots in slots.chunks(panel) {
-            let pieces = Pieces::gather(problem, slots, recipe.passes.as_ref());
+        for indices in indices.chunks(panel) {
+            let operands = GatheredOperands::gather(problem, indices, spec.split_terms.as_ref());
             let c = before.as_ref().map(Tensor::planes).or(problem.c);
-            codes = self.codes(&pieces.problem(c));
+            codes = self.codes(&operands.problem(c));
             let shape = vec![problem.m, problem.n];
             before = Some(Tensor::from_codes(*accumulator, shape, &codes));
         }

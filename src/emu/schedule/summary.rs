@@ -1,34 +1,16 @@
-//! A recipe in one line for people.
+//! A spec in one line for people.
 
-use super::{Addend, Combine, Multiply, Partials, Per, Raster, Recipe, Residue, ScaledAt, Split};
+use super::{
+    Addend, BiasAdded, Combine, Function, Grain, GrainByK, Group, Merge, Multiply, Order, Partials,
+    Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength, Start, WithoutC, ZeroPoint,
+};
 
-impl Recipe {
+impl ScheduleSpec {
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         parts.push(match &self.split {
-            Split::None {} => "one chain over K".to_owned(),
-            Split::Serial { slices } => format!("{} slices of K, each added to D as it is stored", open(*slices)),
-            Split::Workspace { slices, partials } => {
-                let kept = match partials {
-                    Partials::F32 => "f32",
-                    Partials::Result => "D's format",
-                };
-                format!("{} slices of K, kept in {kept}, added up in f32 from 0", open(*slices))
-            }
-            Split::Sliced { warps, stripe } => {
-                format!("{warps} warps take stripes of {stripe} k in turn, added up in f32")
-            }
-            Split::Chunks { starts } => format!("chunks of K from {starts:?} on, added up in f32"),
-            Split::Stream { workers, tile: [rows, columns], raster } => {
-                let along = match raster {
-                    Raster::AlongRows => "rows",
-                    Raster::AlongColumns => "columns",
-                };
-                format!(
-                    "stream-K: {} workers share tiles of {rows}x{columns} along {along}, chunks added up in f32",
-                    open(*workers)
-                )
-            }
+            None => "one chain over K".to_owned(),
+            Some(split) => format!("{}, {}", split.parts.describe(), split.merge.describe()),
         });
         if let Some(tile) = self.tile_k {
             parts.push(match self.residue {
@@ -39,6 +21,9 @@ impl Recipe {
                 }
             });
         }
+        if let Some(of) = self.instruction_k {
+            parts.push(format!("instructions of {of} k"));
+        }
         if let Some(order) = &self.order {
             let shown: Vec<_> = order.iter().take(8).map(usize::to_string).collect();
             parts.push(format!(
@@ -47,50 +32,193 @@ impl Recipe {
                 shown.join(" ")
             ));
         }
-        if let Some(passes) = &self.passes {
+        if let Some(terms) = &self.split_terms {
             parts.push(format!(
-                "{} products of parts for every {} k",
-                passes.products.len(),
-                passes.every
+                "{} products of terms for every {} k",
+                terms.products.len(),
+                terms.every
             ));
         }
-        if let Some(promote) = &self.promote {
-            let first = promote
-                .first
-                .map_or(String::new(), |first| format!(" (first after {first})"));
-            parts.push(format!(
-                "added to an f32 accumulator every {} k{first}",
-                promote.every
-            ));
-        }
-        if let Some(scales) = &self.scales {
-            let per = match scales.per {
-                Per::Tensor => "per tensor".to_owned(),
-                Per::Row => "per row and column".to_owned(),
-                Per::Block { rows, columns, k } => {
-                    format!("per {rows}x{k} of A and {k}x{columns} of B")
+        for level in &self.inner {
+            parts.push(match (&level.parts, &level.merge) {
+                (
+                    Parts::Blocks { length, first },
+                    Merge::Sum {
+                        order: Order::Serial,
+                        start,
+                        ..
+                    },
+                ) => {
+                    let first =
+                        first.map_or(String::new(), |first| format!(" (first after {first})"));
+                    let from = match start {
+                        Start::Zero => "",
+                        Start::First => " that starts from the first",
+                    };
+                    format!("added to an f32 accumulator{from} every {length} k{first}")
                 }
-            };
-            let how = match scales.multiply {
-                Multiply::Joint => "sum * (sA*sB)",
-                Multiply::JointFma => "fma(sum, sA*sB, main)",
-                Multiply::AThenB => "(sum*sA) * sB",
-                Multiply::BThenA => "(sum*sB) * sA",
-                Multiply::AThenBFma => "fma(sum*sA, sB, main)",
-            };
-            let at = match scales.at {
-                ScaledAt::Promotion => "when promoted",
-                ScaledAt::Epilogue => "at the end",
-            };
-            parts.push(format!("scales {per}: {how} {at}"));
-        }
-        if self.addend == Addend::Epilogue {
-            parts.push(match self.epilogue.combine {
-                Combine::Fma => "epilogue fma(alpha, sum, beta*C)".into(),
-                Combine::Separate => "epilogue alpha*sum + beta*C".into(),
+                (parts, merge) => {
+                    format!("inside a part {}, {}", parts.describe(), merge.describe())
+                }
             });
         }
+        parts.extend(self.describe_scales());
+        if let Some(of) = self.zero_point {
+            parts.push(match of {
+                ZeroPoint::PerTensor => "less an integer for every column".into(),
+                ZeroPoint::PerRow => {
+                    "less an integer for every row times one for every column".into()
+                }
+            });
+        }
+        parts.extend(self.describe_epilogue());
         parts.join("; ")
+    }
+
+    fn describe_scales(&self) -> Option<String> {
+        let scales = self.scales.as_ref()?;
+        let per = match scales.per {
+            Per::Tensor => "per tensor".to_owned(),
+            Per::Row => "per row and column".to_owned(),
+            Per::Block { rows, columns, k } => {
+                format!("per {rows}x{k} of A and {k}x{columns} of B")
+            }
+        };
+        let how = match scales.multiply {
+            Multiply::Joint => "sum * (sA*sB)",
+            Multiply::JointFma => "fma(sum, sA*sB, main)",
+            Multiply::AThenB => "(sum*sA) * sB",
+            Multiply::BThenA => "(sum*sB) * sA",
+            Multiply::AThenBFma => "fma(sum*sA, sB, main)",
+            Multiply::Alpha => return Some(format!("scales {per}: alpha is sA*sB")),
+        };
+        let at = match scales.at {
+            ScaledAt::Promotion => "when promoted",
+            ScaledAt::Epilogue => "at the end",
+        };
+        Some(format!("scales {per}: {how} {at}"))
+    }
+
+    fn describe_epilogue(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        if self.addend == Addend::Epilogue {
+            parts.push(match (self.epilogue.combine, self.epilogue.without_c) {
+                (Combine::Fma, WithoutC::Multiply) => "epilogue fma(alpha, sum, beta*C)".into(),
+                (Combine::Fma, WithoutC::AddZero) => {
+                    "epilogue fma(alpha, sum, beta*C), +0 without C".into()
+                }
+                (Combine::Separate, _) => "epilogue alpha*sum + beta*C".into(),
+            });
+        }
+        if self.epilogue.bias == BiasAdded::Fused {
+            parts.push("the bias in one fma with the last scale".into());
+        }
+        parts.extend(self.epilogue.function.map(|function| {
+            match function {
+                Function::Relu => "relu (of NaN +0)",
+                Function::ReluNan => "relu",
+                Function::Gelu => "gelu",
+                Function::Silu => "silu",
+            }
+            .to_owned()
+        }));
+        if self.epilogue.result_scale.is_some() {
+            parts.push("FP8 results times their scale".into());
+        }
+        parts
+    }
+}
+
+impl Parts {
+    fn describe(&self) -> String {
+        match self {
+            Parts::Whole {} => "one chain over K".into(),
+            Parts::Slices {
+                count,
+                grain,
+                length,
+                ..
+            } => {
+                let length = match length {
+                    SliceLength::Ceil => "",
+                    SliceLength::Floor => ", the last one longer",
+                    SliceLength::Balanced => ", the first ones longer",
+                    SliceLength::CeilOfFloor => ", which may not reach the end of K",
+                };
+                format!("{} slices of K{}{length}", open(*count), of(*grain))
+            }
+            Parts::Interleaved { count, grain, .. } => {
+                let grain = match grain {
+                    None => "tiles".to_owned(),
+                    Some(Grain::K(1)) => "every k".to_owned(),
+                    Some(Grain::K(k)) => format!("stripes of {k} k"),
+                    Some(Grain::ByK(GrainByK { wide, narrow })) => {
+                        format!("stripes of {wide} or {narrow} k")
+                    }
+                };
+                format!("{} parts take {grain} in turn", open(*count))
+            }
+            Parts::Blocks { length, .. } => format!("blocks of {length} k"),
+            Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
+            Parts::Shared { workers } => format!("{} workers share tiles", open(*workers)),
+            Parts::Tiles {
+                tile: [rows, columns],
+                raster,
+                groups,
+            } => {
+                let along = match raster {
+                    Raster::AlongRows => "rows",
+                    Raster::AlongColumns => "columns",
+                };
+                let group = |Group { tiles, parts }: &Group| match tiles {
+                    Some(tiles) => format!("{tiles}: {}", parts.describe()),
+                    None => parts.describe(),
+                };
+                let groups: Vec<_> = groups.iter().map(group).collect();
+                format!(
+                    "tiles of D of {rows}x{columns} along {along}: {}",
+                    groups.join("; the next ")
+                )
+            }
+        }
+    }
+}
+
+impl Merge {
+    fn describe(&self) -> String {
+        let Merge::Sum {
+            order,
+            start,
+            partials,
+        } = self
+        else {
+            return "each added to D as it is stored".into();
+        };
+        let kept = match partials {
+            Partials::F32 => "",
+            Partials::Result => "kept in D's format, ",
+        };
+        let from = match start {
+            Start::First => "",
+            Start::Zero => " from 0",
+        };
+        let order = match order {
+            Order::Serial => "",
+            Order::Reverse => ", the last one first",
+            Order::Pairwise => " in pairs",
+            Order::Adjacent => ", neighbours first",
+            Order::Butterfly => " by a butterfly",
+            Order::Folds(_) => " in folds",
+        };
+        format!("{kept}added up in f32{from}{order}")
+    }
+}
+
+fn of(grain: Option<Grain>) -> String {
+    match grain {
+        None => String::new(),
+        Some(Grain::K(k)) => format!(" in grains of {k}"),
+        Some(Grain::ByK(GrainByK { wide, narrow })) => format!(" in grains of {wide} or {narrow}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The numbers of one product that a schedule works with beside A, B and C.
 
-use super::Per;
+use super::{Per, ZeroPoint};
 use crate::emu::{Problem, ShapeError, shape_text};
 use crate::num::{Format, convert_exact};
 use crate::tensor::{Planes, Tensor};
@@ -10,13 +10,17 @@ use crate::tensor::{Planes, Tensor};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
+    /// What results are multiplied with before they are converted, if the schedule says so.
+    pub scale_result: Option<u32>,
     /// One for every column of D.
     bias: Option<Table>,
     /// Of A and of B.
     scales: Option<[Table; 2]>,
+    /// Integers of the rows of D, and of its columns.
+    zero_point: [Option<Table>; 2],
 }
 
-/// Numbers of the matrices of a batch, or of all of them alike.
+/// Numbers of the matrices of a batch, or of all of them alike: f32, or int32 as they are.
 #[derive(Clone, Debug)]
 struct Table {
     codes: Vec<u32>,
@@ -33,8 +37,10 @@ impl Default for Values {
         Values {
             alpha: ONE,
             beta: ONE,
+            scale_result: None,
             bias: None,
             scales: None,
+            zero_point: [None, None],
         }
     }
 }
@@ -65,7 +71,11 @@ impl Table {
         for batch in 0..batches {
             let plane = planes.plane(batch);
             for row in 0..rows {
-                codes.extend((0..columns).map(|column| f32_code(format, plane.code(row, column))));
+                let code = |column| match (format, plane.code(row, column)) {
+                    (Format::Int32, code) => code as u32,
+                    (format, code) => f32_code(format, code),
+                };
+                codes.extend((0..columns).map(code));
             }
         }
         let stride = match planes.batch_shape() {
@@ -161,6 +171,60 @@ impl Values {
         Ok(self)
     }
 
+    /// Adds what is taken off integer sums: one integer for every column of D, and one for every row
+    /// where they are multiplied.
+    ///
+    /// # Errors
+    /// If one has another shape or is not of int32.
+    pub fn with_zero_point(
+        mut self,
+        row: Option<&Tensor>,
+        column: &Tensor,
+        problem: &Problem,
+    ) -> Result<Values, ShapeError> {
+        let table = |name: &str, tensor: &Tensor, count: usize| {
+            let planes = tensor.planes();
+            let shape = tensor.shape();
+            let one_axis = shape.len() == 1 || planes.rows() == 1 || planes.columns() == 1;
+            let each = planes.rows() * planes.columns();
+            let fits = one_axis && each == count && (shape.len() == 1 || suits(planes, problem));
+            if !fits || tensor.format() != Format::Int32 {
+                return Err(ShapeError(format!(
+                    "the zero points of the {name}s are {} of {}; there is one int32 for every {name} of D, so \
+                     {count}{}",
+                    shape_text(shape),
+                    tensor.format(),
+                    in_batch(problem)
+                )));
+            }
+            let mut table = Table::of(planes);
+            table.columns = 1;
+            Ok(table)
+        };
+        self.zero_point = [
+            row.map(|row| table("row", row, problem.m)).transpose()?,
+            Some(table("column", column, problem.n)?),
+        ];
+        Ok(self)
+    }
+
+    /// What is taken off the sum of an element.
+    pub fn zero_point(&self, of: ZeroPoint, batch: usize, row: usize, column: usize) -> u32 {
+        let get = |i: usize, at: usize| self.zero_point[i].as_ref().map(|t| t.get(batch, at, 0));
+        let column = get(1, column).expect("checked beforehand");
+        match of {
+            ZeroPoint::PerTensor => column,
+            ZeroPoint::PerRow => get(0, row)
+                .expect("checked beforehand")
+                .wrapping_mul(column),
+        }
+    }
+
+    pub fn has_zero_point(&self, of: ZeroPoint) -> bool {
+        let [row, column] = self.zero_point.each_ref().map(Option::is_some);
+        column && row == (of == ZeroPoint::PerRow)
+    }
+
     pub fn bias(&self, batch: usize, column: usize) -> Option<u32> {
         self.bias.as_ref().map(|bias| bias.get(batch, 0, column))
     }
@@ -201,7 +265,7 @@ impl Values {
 
     /// Whether sums are multiplied with 1 and get no bias.
     pub fn is_neutral(&self) -> bool {
-        [self.alpha, self.beta] == [ONE; 2] && self.bias.is_none()
+        [self.alpha, self.beta] == [ONE; 2] && self.bias.is_none() && self.scale_result.is_none()
     }
 
     pub fn has_bias(&self) -> bool {

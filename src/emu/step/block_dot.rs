@@ -3,10 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{Code, check_accumulator, check_group, check_nan};
 use super::fused::{Term, align};
+use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
-use super::watch::{Source, Watch};
-use super::{Code, Formats, Scales, check_accumulator, check_group, check_nan};
+use super::trace::{Source, TraceObserver};
+use crate::emu::fast::{BlockPlan, BlockStep, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Overflow, Rounding, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
@@ -39,28 +42,18 @@ pub struct BlockDot {
     pub nan: Code,
 }
 
-impl BlockDot {
-    /// Adds at most `group` products to `c`; missing ones are zero.
-    pub fn run(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        scales: Scales,
-        c: u64,
-    ) -> u64 {
-        self.run_watched(formats, a, b, scales, c, &mut ())
+impl StepKind for BlockDot {
+    fn span(&self) -> usize {
+        self.group
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        scales: Scales,
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products {
+            formats,
+            a,
+            b,
+            scales,
+        } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let accumulator = formats.accumulator;
         let format = formats
@@ -121,7 +114,7 @@ impl BlockDot {
         let grid = largest - self.fraction_bits as i32;
         let aligned = terms.iter().map(|&term| align(term, grid, self.alignment));
         let sum: i128 = aligned.sum();
-        watch.aligned(largest, grid);
+        observer.aligned(largest, grid);
         for (i, term) in terms.iter().enumerate() {
             let first = i * self.part;
             let source = match first < a.len() {
@@ -131,12 +124,12 @@ impl BlockDot {
                 },
                 false => Source::Addend,
             };
-            watch.term(|| term.seen(source, grid, self.alignment));
+            observer.term(|| term.trace(source, grid, self.alignment));
         }
         if terms.len() - 1 < self.group / self.part {
-            watch.term(|| Term::missing(self.zero_exponent, grid));
+            observer.term(|| Term::missing(self.zero_exponent, grid));
         }
-        watch.sum(sum, grid, false);
+        observer.sum(sum, grid, false);
         let target = Target {
             format: accumulator,
             precision: self.precision,
@@ -151,7 +144,7 @@ impl BlockDot {
         }
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         format!(
             "fused dot-add of {} products: exact sums of {}, scaled, aligned {} to {} fraction bits, \
              result {} to {} bits",
@@ -164,7 +157,7 @@ impl BlockDot {
         )
     }
 
-    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
         let Formats { accumulator, .. } = formats;
         let Some(scale) = formats.scale else {
             return Err("this step needs scales".into());
@@ -205,6 +198,24 @@ impl BlockDot {
         }
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::Given
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let step = BlockStep {
+            group: self.group,
+            part: self.part,
+            fraction_bits: self.fraction_bits,
+            alignment: self.alignment,
+            zero_exponent: self.zero_exponent,
+            precision: self.precision,
+            rounding: self.rounding,
+            nan: self.nan.0,
+        };
+        BlockPlan::new(formats, step).map(Plan::Block)
     }
 }
 

@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Formats, check_accumulator, check_nan, check_rounding};
-use crate::num::{ExactSum, Format, Rounding, Target, Unpacked};
+use super::checks::{Code, check_accumulator, check_nan, check_rounding};
+use super::kind::{Carried, Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{Plan, SumPlan};
+use crate::emu::formats::Formats;
+use crate::num::{ExactSum, Rounding, Target};
 
 /// Constants of an exact dot product. It is one step over the whole of K; what is carried from
 /// product to product is the sum without any rounding, not a code.
@@ -20,35 +24,61 @@ pub struct ExactDot {
     pub nan: Code,
 }
 
-impl ExactDot {
-    /// `c`, as the sum to add products to.
-    pub fn start(&self, formats: Formats, c: u64) -> ExactSum {
-        let mut sum = ExactSum::new(formats.a, formats.b, formats.accumulator);
-        sum.add(formats.accumulator, formats.accumulator.unpack(c));
-        sum
+impl StepKind for ExactDot {
+    /// Any number would do: only all products together are a step.
+    fn span(&self) -> usize {
+        1
     }
 
-    /// Adds any number of products.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], sum: &mut ExactSum) {
+    fn rounds(&self) -> bool {
+        false
+    }
+
+    /// `c`, as the sum to add products to.
+    fn start(&self, formats: Formats, c: u64) -> Carried {
+        let mut sum = ExactSum::new(formats.a, formats.b, formats.accumulator);
+        sum.add(formats.accumulator, formats.accumulator.unpack(c));
+        Carried::Exact(sum)
+    }
+
+    fn run(&self, products: Products, carried: &mut Carried, _: &mut impl TraceObserver) {
+        let Carried::Exact(sum) = carried else {
+            unreachable!("carried by another kind of step")
+        };
+        let Products { formats, a, b, .. } = products;
         for (a, b) in a.iter().zip(b) {
             sum.add_product([formats.a, formats.b], *a, *b);
         }
     }
 
-    pub fn finish(&self, formats: Formats, sum: &ExactSum) -> u64 {
+    fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
+        let Carried::Exact(sum) = carried else {
+            unreachable!("carried by another kind of step")
+        };
         sum.round(Target::full(formats.accumulator, self.rounding), self.nan.0)
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let mut carried = self.start(products.formats, c);
+        self.run(products, &mut carried, observer);
+        self.finish(products.formats, &carried)
+    }
+
+    fn summary(&self) -> String {
         format!(
             "exact sum of all products of K and C, rounded once {}",
             self.rounding
         )
     }
 
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        SumPlan::new(formats, None, self.rounding, self.nan.0).map(Plan::Sum)
     }
 }

@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
-use crate::num::{ExactSum as Sum, Format, Rounding, Target, Unpacked};
+use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{Plan, SumPlan};
+use crate::emu::formats::Formats;
+use crate::num::{ExactSum as Sum, Rounding, Target};
 
 /// Constants of an exact sum. The step:
 ///
@@ -24,9 +28,13 @@ pub struct ExactSum {
     pub nan: Code,
 }
 
-impl ExactSum {
-    /// Adds at most `group` products to `c`.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+impl StepKind for ExactSum {
+    fn span(&self) -> usize {
+        self.group
+    }
+
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let mut sum = Sum::new(formats.a, formats.b, formats.accumulator);
         sum.add(formats.accumulator, formats.accumulator.unpack(c));
@@ -36,17 +44,22 @@ impl ExactSum {
         sum.round(Target::full(formats.accumulator, self.rounding), self.nan.0)
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         format!(
             "exact sum of {} products and C, rounded once {}",
             self.group, self.rounding
         )
     }
 
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
         check_group(self.group)?;
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        SumPlan::new(formats, Some(self.group), self.rounding, self.nan.0).map(Plan::Sum)
     }
 }

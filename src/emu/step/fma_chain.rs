@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Formats, check_accumulator, check_nan, check_rounding};
-use crate::num::{Format, Rounding, Target, Unpacked, fma};
+use super::checks::{Code, check_accumulator, check_nan, check_rounding};
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{ChainPlan, Plan};
+use crate::emu::formats::Formats;
+use crate::num::{Rounding, Target, fma};
 
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
 /// formats of its factors, and each sum rounded once to the accumulator's format.
@@ -15,8 +19,13 @@ pub struct FmaChain {
     pub nan: Code,
 }
 
-impl FmaChain {
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+impl StepKind for FmaChain {
+    fn span(&self) -> usize {
+        1
+    }
+
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
         a.iter().zip(b).fold(c, |c, (a, b)| {
             let c = (formats.accumulator, formats.accumulator.unpack(c));
@@ -24,13 +33,18 @@ impl FmaChain {
         })
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         format!("chain of IEEE fused multiply-adds, {}", self.rounding)
     }
 
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        ChainPlan::new(formats, self.rounding, self.nan.0).map(Plan::Chain)
     }
 }

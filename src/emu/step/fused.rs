@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{Code, check_accumulator, check_group, check_nan};
+use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
-use super::watch::{Seen, Source, Watch};
-use super::{Code, Formats, check_accumulator, check_group, check_nan};
+use super::trace::{Source, TermTrace, TraceObserver};
+use crate::emu::fast::{DotAdd, GroupPlan, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
@@ -49,8 +52,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    pub(super) fn seen(self, source: Source, grid: i32, alignment: Rounding) -> Seen {
-        Seen {
+    pub(super) fn trace(self, source: Source, grid: i32, alignment: Rounding) -> TermTrace {
+        TermTrace {
             source,
             negative: self.negative,
             magnitude: self.magnitude,
@@ -61,8 +64,8 @@ impl Term {
         }
     }
 
-    pub(super) fn missing(zero_exponent: i32, grid: i32) -> Seen {
-        Seen {
+    pub(super) fn missing(zero_exponent: i32, grid: i32) -> TermTrace {
+        TermTrace {
             source: Source::Missing,
             negative: false,
             magnitude: 0,
@@ -74,20 +77,13 @@ impl Term {
     }
 }
 
-impl Fused {
-    /// Adds at most `group` products to `c`.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
-        self.run_watched(formats, a, b, c, &mut ())
+impl StepKind for Fused {
+    fn span(&self) -> usize {
+        self.group
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
         match special(a, b, c, |_, _| false) {
@@ -116,21 +112,82 @@ impl Fused {
         let grid = largest - self.fraction_bits as i32;
         let align = |term| align(term, grid, self.alignment);
         let sum = terms().fold(align(c), |sum, t| sum + align(t));
-        watch.aligned(largest, grid);
+        observer.aligned(largest, grid);
         for (i, term) in terms().enumerate() {
-            watch.term(|| term.seen(Source::Product(i), grid, self.alignment));
+            observer.term(|| term.trace(Source::Product(i), grid, self.alignment));
         }
-        watch.term(|| c.seen(Source::Addend, grid, self.alignment));
+        observer.term(|| c.trace(Source::Addend, grid, self.alignment));
         if a.len() < self.group {
-            watch.term(|| Term::missing(self.zero_exponent, grid));
+            observer.term(|| Term::missing(self.zero_exponent, grid));
         }
-        watch.sum(sum, grid, false);
+        observer.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
         if result == formats.accumulator.zero(true) {
             formats.accumulator.zero(false)
         } else {
             result
+        }
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits",
+            self.group, self.alignment, self.fraction_bits, self.rounding, self.precision
+        )
+    }
+
+    /// A sum must fit 127 bits: `group + 1` terms below `2^(fraction_bits + 2)`.
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
+        let Fused {
+            group,
+            fraction_bits,
+            zero_exponent,
+            precision,
+            ..
+        } = *self;
+        check_group(group)?;
+        if fraction_bits > 96 {
+            return Err(format!(
+                "fraction_bits is {fraction_bits}; it must be at most 96"
+            ));
+        }
+        if !(-4096..=4096).contains(&zero_exponent) {
+            return Err(format!(
+                "zero_exponent is {zero_exponent}; it must lie within 4096 of 0"
+            ));
+        }
+        let most = accumulator.fraction_bits() + 1;
+        if !(1..=most).contains(&precision) {
+            return Err(format!(
+                "precision is {precision}; {accumulator} has 1 to {most} bits"
+            ));
+        }
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::MoveExponents
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        GroupPlan::new(self.dot_add(), formats, None).map(Plan::Group)
+    }
+}
+
+impl Fused {
+    /// The constants in the terms of the vector kernel.
+    pub(super) fn dot_add(&self) -> DotAdd {
+        DotAdd {
+            group: self.group,
+            fraction_bits: self.fraction_bits,
+            alignment: self.alignment,
+            zero_exponent: self.zero_exponent,
+            precision: self.precision,
+            rounding: self.rounding,
+            nan: self.nan.0,
         }
     }
 
@@ -169,43 +226,6 @@ impl Fused {
             rounding: self.rounding,
             overflow: Overflow::ToInfinity,
         }
-    }
-
-    pub(super) fn summary(&self) -> String {
-        format!(
-            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits",
-            self.group, self.alignment, self.fraction_bits, self.rounding, self.precision
-        )
-    }
-
-    /// A sum must fit 127 bits: `group + 1` terms below `2^(fraction_bits + 2)`.
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
-        let Fused {
-            group,
-            fraction_bits,
-            zero_exponent,
-            precision,
-            ..
-        } = *self;
-        check_group(group)?;
-        if fraction_bits > 96 {
-            return Err(format!(
-                "fraction_bits is {fraction_bits}; it must be at most 96"
-            ));
-        }
-        if !(-4096..=4096).contains(&zero_exponent) {
-            return Err(format!(
-                "zero_exponent is {zero_exponent}; it must lie within 4096 of 0"
-            ));
-        }
-        let most = accumulator.fraction_bits() + 1;
-        if !(1..=most).contains(&precision) {
-            return Err(format!(
-                "precision is {precision}; {accumulator} has 1 to {most} bits"
-            ));
-        }
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
     }
 }
 

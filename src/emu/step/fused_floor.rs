@@ -3,9 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::kind::{Products, StepKind};
 use super::special::{Special, special};
-use super::watch::{Seen, Source, Watch};
-use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
+use super::trace::{Source, TermTrace, TraceObserver};
+use crate::emu::fast::{FloorPlan, FloorStep, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
@@ -59,8 +62,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn seen(self, source: Source, lsb: i32, kept: i128, kept_lsb: i32) -> Seen {
-        Seen {
+    fn trace(self, source: Source, lsb: i32, kept: i128, kept_lsb: i32) -> TermTrace {
+        TermTrace {
             source,
             negative: self.value < 0,
             magnitude: self.value.unsigned_abs(),
@@ -72,20 +75,13 @@ impl Sum {
     }
 }
 
-impl FusedFloor {
-    /// Adds at most `group` products to `c`; missing ones are zero products.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
-        self.run_watched(formats, a, b, c, &mut ())
+impl StepKind for FusedFloor {
+    fn span(&self) -> usize {
+        self.group
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.accumulator;
         let c = format.unpack(c);
@@ -103,17 +99,17 @@ impl FusedFloor {
             true => self.zero_exponent,
             false => c.exponent,
         };
-        let products = self.products(formats, a, b, watch);
+        let products = self.products(formats, a, b, observer);
         let exponent = products.map_or(c_exponent, |sum| sum.exponent.max(c_exponent));
 
         // In units of 2^grid.
         let grid = exponent - self.sum_fraction_bits as i32;
-        watch.stage("the products' sum and C", Vec::new);
-        watch.aligned(exponent, grid);
+        observer.stage("the products' sum and C", Vec::new);
+        observer.aligned(exponent, grid);
         let products = products.map_or(0, |sum| {
             let lsb = sum.exponent - self.fraction_bits as i32;
             let kept = floor_to(sum.value, lsb, grid);
-            watch.term(|| sum.seen(Source::AllProducts, lsb, kept, grid));
+            observer.term(|| sum.trace(Source::AllProducts, lsb, kept, grid));
             kept
         });
         let reached = self
@@ -128,7 +124,7 @@ impl FusedFloor {
             }
             false => 0,
         };
-        watch.term(|| Seen {
+        observer.term(|| TermTrace {
             source: Source::Addend,
             negative: addend.negative,
             magnitude: addend.significand.into(),
@@ -137,92 +133,11 @@ impl FusedFloor {
             kept: c,
             kept_lsb: grid,
         });
-        watch.sum(products + c, grid, false);
+        observer.sum(products + c, grid, false);
         self.round(format, products + c, grid)
     }
 
-    /// Steps 2 and 3; none if all products are zero.
-    fn products(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        watch: &mut impl Watch,
-    ) -> Option<Sum> {
-        let turns = (0..self.sums).filter_map(|turn| {
-            let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
-            let positions = (0..a.len()).skip(turn).step_by(self.sums);
-            watch.stage("products", || positions.collect());
-            self.truncated_sum(formats, mine, watch)
-        });
-        let sums: Vec<_> = turns.collect();
-        let exponent = sums.iter().map(|sum| sum.exponent).max()?;
-        // Fraction bits are the same on both sides of the floor.
-        let floored = sums
-            .iter()
-            .map(|sum| floor_to(sum.value, sum.exponent, exponent));
-        Some(Sum {
-            value: floored.sum(),
-            exponent,
-        })
-    }
-
-    fn truncated_sum<'a>(
-        &self,
-        formats: Formats,
-        products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
-        watch: &mut impl Watch,
-    ) -> Option<Sum> {
-        let nonzero = products
-            .enumerate()
-            .filter(|(_, (a, b))| !a.is_zero() && !b.is_zero());
-        let exponents = nonzero.clone().map(|(_, (a, b))| a.exponent + b.exponent);
-        let exponent = exponents.max()?;
-        let grid = exponent - self.fraction_bits as i32;
-        watch.aligned(exponent, grid);
-        let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
-        let value = nonzero.map(|(i, (a, b))| {
-            let magnitude = u128::from(a.significand) * u128::from(b.significand);
-            let lsb = a.exponent + b.exponent - fraction_bits as i32;
-            let shift = grid - lsb;
-            let kept = match u32::try_from(shift) {
-                Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
-                Err(_) => magnitude << -shift,
-            };
-            let negative = a.negative != b.negative;
-            let kept = signed(negative, kept);
-            watch.term(|| Seen {
-                source: Source::Product(i),
-                negative,
-                magnitude,
-                lsb,
-                exponent: a.exponent + b.exponent,
-                kept,
-                kept_lsb: grid,
-            });
-            kept
-        });
-        let value = value.sum();
-        watch.sum(value, grid, false);
-        Some(Sum { value, exponent })
-    }
-
-    /// Step 5.
-    fn round(&self, format: Format, total: i128, grid: i32) -> u64 {
-        if total == 0 {
-            return format.zero(false);
-        }
-        let leading = grid + 127 - total.unsigned_abs().leading_zeros() as i32;
-        let lsb = leading.max(format.min_exponent()) - self.result_fraction_bits as i32;
-        let (total, lsb) = match lsb > grid {
-            true => (floor_to(total, grid, lsb), lsb),
-            false => (total, grid),
-        };
-        let target = Target::full(format, self.rounding);
-        target.round(total < 0, total.unsigned_abs(), lsb, false)
-    }
-
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let products = match self.sums {
             1 => format!("{} products", self.group),
             sums => format!("{} products in {sums} interleaved sums,", self.group),
@@ -239,7 +154,8 @@ impl FusedFloor {
     }
 
     /// A total must fit 127 bits: products and `c` below `group * 2^(sum_fraction_bits + 2)`.
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
         check_group(self.group)?;
         if !(1..=self.group).contains(&self.sums) {
             return Err(format!("sums is {}; it must be 1 to group", self.sums));
@@ -269,6 +185,104 @@ impl FusedFloor {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let step = FloorStep {
+            group: self.group,
+            sums: self.sums,
+            fraction_bits: self.fraction_bits,
+            sum_fraction_bits: self.sum_fraction_bits,
+            addend_window: self.addend_window,
+            zero_exponent: self.zero_exponent,
+            result_fraction_bits: self.result_fraction_bits,
+            rounding: self.rounding,
+            nan: self.nan.0,
+        };
+        FloorPlan::new(formats, step).map(Plan::Floor)
+    }
+}
+
+impl FusedFloor {
+    /// Steps 2 and 3; none if all products are zero.
+    fn products(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        observer: &mut impl TraceObserver,
+    ) -> Option<Sum> {
+        let turns = (0..self.sums).filter_map(|turn| {
+            let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
+            let positions = (0..a.len()).skip(turn).step_by(self.sums);
+            observer.stage("products", || positions.collect());
+            self.truncated_sum(formats, mine, observer)
+        });
+        let sums: Vec<_> = turns.collect();
+        let exponent = sums.iter().map(|sum| sum.exponent).max()?;
+        // Fraction bits are the same on both sides of the floor.
+        let floored = sums
+            .iter()
+            .map(|sum| floor_to(sum.value, sum.exponent, exponent));
+        Some(Sum {
+            value: floored.sum(),
+            exponent,
+        })
+    }
+
+    fn truncated_sum<'a>(
+        &self,
+        formats: Formats,
+        products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
+        observer: &mut impl TraceObserver,
+    ) -> Option<Sum> {
+        let nonzero = products
+            .enumerate()
+            .filter(|(_, (a, b))| !a.is_zero() && !b.is_zero());
+        let exponents = nonzero.clone().map(|(_, (a, b))| a.exponent + b.exponent);
+        let exponent = exponents.max()?;
+        let grid = exponent - self.fraction_bits as i32;
+        observer.aligned(exponent, grid);
+        let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
+        let value = nonzero.map(|(i, (a, b))| {
+            let magnitude = u128::from(a.significand) * u128::from(b.significand);
+            let lsb = a.exponent + b.exponent - fraction_bits as i32;
+            let shift = grid - lsb;
+            let kept = match u32::try_from(shift) {
+                Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
+                Err(_) => magnitude << -shift,
+            };
+            let negative = a.negative != b.negative;
+            let kept = signed(negative, kept);
+            observer.term(|| TermTrace {
+                source: Source::Product(i),
+                negative,
+                magnitude,
+                lsb,
+                exponent: a.exponent + b.exponent,
+                kept,
+                kept_lsb: grid,
+            });
+            kept
+        });
+        let value = value.sum();
+        observer.sum(value, grid, false);
+        Some(Sum { value, exponent })
+    }
+
+    /// Step 5.
+    fn round(&self, format: Format, total: i128, grid: i32) -> u64 {
+        if total == 0 {
+            return format.zero(false);
+        }
+        let leading = grid + 127 - total.unsigned_abs().leading_zeros() as i32;
+        let lsb = leading.max(format.min_exponent()) - self.result_fraction_bits as i32;
+        let (total, lsb) = match lsb > grid {
+            true => (floor_to(total, grid, lsb), lsb),
+            false => (total, grid),
+        };
+        let target = Target::full(format, self.rounding);
+        target.round(total < 0, total.unsigned_abs(), lsb, false)
     }
 }
 

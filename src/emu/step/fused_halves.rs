@@ -3,8 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::watch::Watch;
-use super::{Formats, Fused, check_rounding};
+use super::checks::check_rounding;
+use super::fused::Fused;
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{GroupPlan, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -30,20 +34,13 @@ pub struct FusedHalves {
     pub closing: Rounding,
 }
 
-impl FusedHalves {
-    /// Adds at most `span` products to `c`; missing ones are zero products.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
-        self.run_watched(formats, a, b, c, &mut ())
+impl StepKind for FusedHalves {
+    fn span(&self) -> usize {
+        self.span
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
         let positions = |first: bool| -> Vec<usize> {
             let all = 0..a.len();
@@ -56,37 +53,30 @@ impl FusedHalves {
         };
         let zero = formats.accumulator.zero(false);
         let mut half = |name, first: bool, c| {
-            watch.stage(name, || positions(first));
+            observer.stage(name, || positions(first));
             let (a, b) = (take(first, a), take(first, b));
-            let result = self.half.run_watched(formats, &a, &b, c, watch);
-            watch.result(formats.accumulator, result);
+            let result = self.half.add(
+                Products {
+                    formats,
+                    a: &a,
+                    b: &b,
+                    scales: None,
+                },
+                c,
+                observer,
+            );
+            observer.result(formats.accumulator, result);
             result
         };
         let r1 = half("first half, from zero", true, zero);
         let r2 = half("second half, from the first", false, r1);
-        watch.stage("C added", Vec::new);
+        observer.stage("C added", Vec::new);
         let result = self.close(formats.accumulator, r2, c);
-        watch.result(formats.accumulator, result);
+        observer.result(formats.accumulator, result);
         result
     }
 
-    /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
-    fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
-        let one = Unpacked {
-            class: crate::num::Class::Finite,
-            negative: false,
-            significand: 1 << format.fraction_bits(),
-            exponent: 0,
-        };
-        fma(
-            ([format; 2], format.unpack(r2), one),
-            (format, format.unpack(c)),
-            Target::full(format, self.closing),
-            self.half.nan.0,
-        )
-    }
-
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         format!(
             "{} products in two halves (k mod {} in {:?} first), C added last with {}; each half a {}",
             self.span,
@@ -97,7 +87,7 @@ impl FusedHalves {
         )
     }
 
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
         if self.period == 0 || self.first.iter().any(|&k| k >= self.period) {
             return Err("first names positions beyond period".into());
         }
@@ -113,6 +103,38 @@ impl FusedHalves {
                 self.half.group
             ));
         }
-        self.half.check(accumulator)
+        self.half.check(formats)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let order = |first: bool| {
+            let mine = move |k: &usize| self.first.contains(&(k % self.period)) == first;
+            (0..self.span).filter(mine)
+        };
+        let group = self.half.group;
+        let full = order(true).count() == group && order(false).count() == group;
+        if !full || self.closing != Rounding::NearestEven {
+            return None;
+        }
+        let order = order(true).chain(order(false)).collect();
+        GroupPlan::new(self.half.dot_add(), formats, Some(order)).map(Plan::Group)
+    }
+}
+
+impl FusedHalves {
+    /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
+    fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
+        let one = Unpacked {
+            class: crate::num::Class::Finite,
+            negative: false,
+            significand: 1 << format.fraction_bits(),
+            exponent: 0,
+        };
+        fma(
+            ([format; 2], format.unpack(r2), one),
+            (format, format.unpack(c)),
+            Target::full(format, self.closing),
+            self.half.nan.0,
+        )
     }
 }

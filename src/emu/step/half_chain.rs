@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::watch::Watch;
-use super::{Formats, check_group};
+use super::checks::check_group;
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{HalfPlan, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chain. One step is one instruction:
@@ -30,20 +33,13 @@ const INVALID: u64 = 0xffc0_0000;
 
 const QUIET: u64 = 0x0040_0000;
 
-impl HalfChain {
-    /// One instruction on at most `span` products; missing ones are +0 times +0.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
-        self.run_watched(formats, a, b, c, &mut ())
+impl StepKind for HalfChain {
+    fn span(&self) -> usize {
+        self.span
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let zero = Format::Fp16.unpack(0);
         let mut d = 0; // FP16
@@ -52,9 +48,9 @@ impl HalfChain {
             let sum = multiply_add(x, y, widen(d));
             d = cut(sum);
             if k < a.len() {
-                watch.stage("product added", || vec![k]);
-                watch.result(Format::Fp32, sum);
-                watch.result(Format::Fp16, d);
+                observer.stage("product added", || vec![k]);
+                observer.result(Format::Fp32, sum);
+                observer.result(Format::Fp16, d);
             }
         }
         let c = match formats.addend {
@@ -62,8 +58,8 @@ impl HalfChain {
             _ => c,
         };
         let sum = add(widen(d), c);
-        watch.stage("C added", Vec::new);
-        watch.result(Format::Fp32, sum);
+        observer.stage("C added", Vec::new);
+        observer.result(Format::Fp32, sum);
         match (formats.addend, formats.accumulator) {
             (Format::Fp32, Format::Fp32) => sum,
             (_, Format::Fp32) => widen(cut(sum)),
@@ -71,14 +67,14 @@ impl HalfChain {
         }
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         format!(
             "chain of {} FP32 additions, each cut to FP16; C added last",
             self.span
         )
     }
 
-    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
         check_group(self.span)?;
         if (formats.a, formats.b) != (Format::Fp16, Format::Fp16) {
             return Err("operands are fp16".into());
@@ -89,6 +85,14 @@ impl HalfChain {
             }
         }
         Ok(())
+    }
+
+    fn takes_other_addends(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        Some(Plan::Half(HalfPlan::new(formats, self.span)))
     }
 }
 

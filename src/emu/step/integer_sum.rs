@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Formats, check_group};
+use super::checks::check_group;
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{IntegerPlan, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Format, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
@@ -27,9 +31,13 @@ pub enum IntegerOverflow {
     Saturate,
 }
 
-impl IntegerSum {
-    /// Adds at most `group` products to `c`.
-    pub fn run(&self, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
+impl StepKind for IntegerSum {
+    fn span(&self) -> usize {
+        self.group
+    }
+
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
+        let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
         let products = a.iter().zip(b).map(|(a, b)| value(a) * value(b));
@@ -41,7 +49,7 @@ impl IntegerSum {
         u64::from(kept as u32)
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         match self.overflow {
             IntegerOverflow::Wrap => "exact sum of integers modulo 2^32".into(),
             IntegerOverflow::Saturate => format!(
@@ -51,7 +59,7 @@ impl IntegerSum {
         }
     }
 
-    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+    fn check(&self, formats: Formats) -> Result<(), String> {
         check_group(self.group)?;
         for format in [formats.a, formats.b] {
             if format.width() > 8 {
@@ -62,6 +70,18 @@ impl IntegerSum {
             Format::Int32 => Ok(()),
             other => Err(format!("integers add up to int32, not {other}")),
         }
+    }
+
+    fn takes_integers(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let clamped = match self.overflow {
+            IntegerOverflow::Wrap => None,
+            IntegerOverflow::Saturate => Some(self.group),
+        };
+        IntegerPlan::new(formats, clamped).map(Plan::Integers)
     }
 }
 

@@ -1,7 +1,11 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
 //! integers, written to be read beside the literature rather than to be fast.
+//!
+//! A new kind is a file with a type that implements [`StepKind`], its name in `kinds!` below (in
+//! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
 
 mod block_dot;
+mod checks;
 mod exact_dot;
 mod exact_sum;
 mod fma_chain;
@@ -10,16 +14,18 @@ mod fused_floor;
 mod fused_halves;
 mod half_chain;
 mod integer_sum;
+mod kind;
 mod pair;
 mod pairwise_flush;
 mod quad;
 mod special;
 mod sticky_rne;
-mod watch;
+mod trace;
 
 use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
+pub use checks::Code;
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
 pub use fma_chain::FmaChain;
@@ -28,58 +34,100 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
+pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
-pub use watch::{Seen, Source, Watch};
+pub use trace::{Source, TermTrace, TraceObserver};
 
-use super::model::Scale;
-use crate::num::{self, Class, Format, Kind, Rounding, Unpacked};
+use super::fast::Plan;
+pub use super::formats::Formats;
+use crate::num::{Class, Format, Kind, Unpacked};
 
-/// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the next
-/// accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`], [`Step::run`]
-/// as often as needed, [`Step::finish`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Step {
-    Fused(Fused),
-    FusedHalves(FusedHalves),
-    FmaChain(FmaChain),
-    ExactSum(ExactSum),
-    PairwiseFlush(PairwiseFlush),
-    FusedFloor(FusedFloor),
-    StickyRne(StickyRne),
-    ExactDot(ExactDot),
-    BlockDot(BlockDot),
-    HalfChain(HalfChain),
-    IntegerSum(IntegerSum),
+macro_rules! kinds {
+    ($($kind:ident),* $(,)?) => {
+        /// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the
+        /// next accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`],
+        /// [`Step::run`] as often as needed, [`Step::finish`].
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum Step {
+            $($kind($kind)),*
+        }
+
+        $(impl From<$kind> for Step {
+            fn from(step: $kind) -> Step {
+                Step::$kind(step)
+            }
+        })*
+
+        /// Hands every question on to the kind that the step is of.
+        impl StepKind for Step {
+            fn span(&self) -> usize {
+                match self { $(Step::$kind(step) => step.span()),* }
+            }
+
+            fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+                match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
+            }
+
+            fn summary(&self) -> String {
+                match self { $(Step::$kind(step) => step.summary()),* }
+            }
+
+            fn check(&self, formats: Formats) -> Result<(), String> {
+                match self { $(Step::$kind(step) => step.check(formats)),* }
+            }
+
+            fn plan(&self, formats: Formats) -> Option<Plan> {
+                match self { $(Step::$kind(step) => step.plan(formats)),* }
+            }
+
+            fn takes_integers(&self) -> bool {
+                match self { $(Step::$kind(step) => step.takes_integers()),* }
+            }
+
+            fn takes_other_addends(&self) -> bool {
+                match self { $(Step::$kind(step) => step.takes_other_addends()),* }
+            }
+
+            fn scaling(&self) -> ScaleUse {
+                match self { $(Step::$kind(step) => step.scaling()),* }
+            }
+
+            fn rounds(&self) -> bool {
+                match self { $(Step::$kind(step) => step.rounds()),* }
+            }
+
+            fn start(&self, formats: Formats, c: u64) -> Carried {
+                match self { $(Step::$kind(step) => step.start(formats, c)),* }
+            }
+
+            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
+                match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
+            }
+
+            fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
+                match self { $(Step::$kind(step) => step.finish(formats, carried)),* }
+            }
+        }
+    };
 }
 
-/// What is carried from step to step.
-#[derive(Clone, Debug)]
-pub enum Carried {
-    /// A number of the accumulator's format.
-    Code(u64),
-    /// A sum that nothing has rounded yet.
-    Exact(num::ExactSum),
+kinds! {
+    Fused,
+    FusedHalves,
+    FmaChain,
+    ExactSum,
+    PairwiseFlush,
+    FusedFloor,
+    StickyRne,
+    ExactDot,
+    BlockDot,
+    HalfChain,
+    IntegerSum,
 }
-
-/// The formats a step works in.
-#[derive(Clone, Copy, Debug)]
-pub struct Formats {
-    pub a: Format,
-    pub b: Format,
-    /// Of the result.
-    pub accumulator: Format,
-    /// Of C.
-    pub addend: Format,
-    /// Of the operands' scales.
-    pub scale: Option<Scale>,
-}
-
-/// Codes of the scales of some operands: one an operand, or none at all.
-pub type Scales<'a> = Option<[&'a [u8]; 2]>;
 
 /// A named constant of a step, for people and for `known_by`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,40 +140,24 @@ pub struct Constant {
 impl Step {
     /// How many products one step takes.
     pub fn span(&self) -> usize {
-        match self {
-            Step::Fused(step) => step.group,
-            Step::FusedHalves(step) => step.span,
-            Step::FmaChain(_) => 1,
-            Step::ExactSum(step) => step.group,
-            Step::PairwiseFlush(step) => step.span,
-            Step::FusedFloor(step) => step.group,
-            // Any number would do: only all of them together are a step.
-            Step::ExactDot(_) => 1,
-            Step::StickyRne(step) => step.group,
-            Step::BlockDot(step) => step.group,
-            Step::HalfChain(step) => step.span,
-            Step::IntegerSum(step) => step.group,
-        }
+        StepKind::span(self)
     }
 
     /// Whether a scale, a power of two, only moves the exponents of its operands: [`scaled`] ones
     /// then are all that [`Step::run`] has to be given.
     pub fn scales_operands(&self) -> bool {
-        matches!(self, Step::Fused(_))
+        self.scaling() == ScaleUse::MoveExponents
     }
 
     /// Whether a chain is rounded on its way, so that it can be read and taken up again anywhere between
     /// two steps.
     pub fn rounds(&self) -> bool {
-        !matches!(self, Step::ExactDot(_))
+        StepKind::rounds(self)
     }
 
     /// The chain's beginning.
     pub fn start(&self, formats: Formats, c: u64) -> Carried {
-        match self {
-            Step::ExactDot(step) => Carried::Exact(step.start(formats, c)),
-            _ => Carried::Code(c),
-        }
+        StepKind::start(self, formats, c)
     }
 
     /// Adds the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
@@ -143,117 +175,67 @@ impl Step {
         scales: Scales,
         carried: &mut Carried,
     ) {
-        self.run_watched(formats, a, b, scales, carried, &mut ());
+        self.run_observed(formats, a, b, scales, carried, &mut ());
     }
 
-    /// As [`Step::run_scaled`], telling `watch` what happens.
-    pub fn run_watched(
+    /// As [`Step::run_scaled`], telling `observer` what happens.
+    pub fn run_observed(
         &self,
         formats: Formats,
         a: &[Unpacked],
         b: &[Unpacked],
         scales: Scales,
         carried: &mut Carried,
-        watch: &mut impl Watch,
+        observer: &mut impl TraceObserver,
     ) {
-        match (self, carried) {
-            (Step::Fused(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, *c, watch)
-            }
-            (Step::FusedHalves(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, *c, watch)
-            }
-            (Step::FmaChain(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::ExactSum(step), Carried::Code(c)) => *c = step.run(formats, a, b, *c),
-            (Step::PairwiseFlush(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, *c, watch)
-            }
-            (Step::FusedFloor(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, *c, watch)
-            }
-            (Step::StickyRne(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, scales, *c, watch)
-            }
-            (Step::BlockDot(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, scales, *c, watch)
-            }
-            (Step::HalfChain(step), Carried::Code(c)) => {
-                *c = step.run_watched(formats, a, b, *c, watch)
-            }
-            (Step::IntegerSum(step), Carried::Code(c)) => *c = step.run(a, b, *c),
-            (Step::ExactDot(step), Carried::Exact(sum)) => step.run(formats, a, b, sum),
-            (Step::ExactDot(_), Carried::Code(_)) | (_, Carried::Exact(_)) => {
-                unreachable!("carried by another kind of step")
-            }
-        }
+        let products = Products {
+            formats,
+            a,
+            b,
+            scales,
+        };
+        StepKind::run(self, products, carried, observer);
     }
 
     /// The chain's result, a code of the accumulator's format.
     pub fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
-        match (self, carried) {
-            (Step::ExactDot(step), Carried::Exact(sum)) => step.finish(formats, sum),
-            (_, Carried::Code(code)) => *code,
-            (_, Carried::Exact(_)) => unreachable!("carried by another kind of step"),
-        }
+        StepKind::finish(self, formats, carried)
     }
 
     /// One line for people: kind and meaning.
     pub fn summary(&self) -> String {
-        match self {
-            Step::Fused(step) => step.summary(),
-            Step::FusedHalves(step) => step.summary(),
-            Step::FmaChain(step) => step.summary(),
-            Step::ExactSum(step) => step.summary(),
-            Step::PairwiseFlush(step) => step.summary(),
-            Step::FusedFloor(step) => step.summary(),
-            Step::ExactDot(step) => step.summary(),
-            Step::StickyRne(step) => step.summary(),
-            Step::BlockDot(step) => step.summary(),
-            Step::HalfChain(step) => step.summary(),
-            Step::IntegerSum(step) => step.summary(),
-        }
+        StepKind::summary(self)
     }
 
+    /// Refuses formats and constants that no machine has.
     pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
         let Formats {
             a, b, accumulator, ..
         } = formats;
-        if !matches!(self, Step::HalfChain(_)) && formats.addend != accumulator {
+        if !self.takes_other_addends() && formats.addend != accumulator {
             let addend = formats.addend;
             return Err(format!(
                 "C is {addend} and D {accumulator}; this step has one format"
             ));
         }
-        let integers = matches!(self, Step::IntegerSum(_));
+        let integers = self.takes_integers();
         for format in [a, b, accumulator] {
             if format.is_integer() != integers || format.kind() == Kind::Scale {
                 let wanted = if integers { "integers" } else { "floats" };
                 return Err(format!("this step takes {wanted}, not {format}"));
             }
         }
-        match (self, formats.scale) {
-            (Step::Fused(_), Some(scale)) if scale.format != Format::Ue8m0 => {
+        match (self.scaling(), formats.scale) {
+            (ScaleUse::MoveExponents, Some(scale)) if scale.format != Format::Ue8m0 => {
                 return Err(format!(
                     "this step takes scales of ue8m0, not {}",
                     scale.format
                 ));
             }
-            (Step::Fused(_), _) | (Step::BlockDot(_) | Step::StickyRne(_), _) | (_, None) => {}
-            (_, Some(_)) => return Err("this step takes no scales".into()),
+            (ScaleUse::None, Some(_)) => return Err("this step takes no scales".into()),
+            (ScaleUse::MoveExponents | ScaleUse::Given, _) | (_, None) => {}
         }
-        match self {
-            Step::Fused(step) => step.check(accumulator),
-            Step::FusedHalves(step) => step.check(accumulator),
-            Step::FmaChain(step) => step.check(accumulator),
-            Step::ExactSum(step) => step.check(accumulator),
-            Step::PairwiseFlush(step) => step.check(accumulator),
-            Step::FusedFloor(step) => step.check(accumulator),
-            Step::ExactDot(step) => step.check(accumulator),
-            Step::StickyRne(step) => step.check(formats),
-            Step::BlockDot(step) => step.check(formats),
-            Step::HalfChain(step) => step.check(formats),
-            Step::IntegerSum(step) => step.check(formats),
-        }
+        StepKind::check(self, formats)
     }
 
     /// Every constant of the step, in order of its JSON.
@@ -270,23 +252,6 @@ pub fn constants_of(value: &serde_json::Value) -> Vec<Constant> {
     let mut constants = Vec::new();
     collect("", value, &mut constants);
     constants
-}
-
-/// An operand times its scale, a power of two. A scale that is NaN makes it NaN.
-pub fn scaled(x: Unpacked, scale: Unpacked) -> Unpacked {
-    debug_assert!(scale.is_nan() || scale.significand == 1);
-    if scale.is_nan() {
-        Unpacked {
-            class: Class::Nan,
-            significand: 0,
-            ..x
-        }
-    } else {
-        Unpacked {
-            exponent: x.exponent + scale.exponent,
-            ..x
-        }
-    }
 }
 
 fn collect(path: &str, value: &serde_json::Value, into: &mut Vec<Constant>) {
@@ -307,57 +272,19 @@ fn collect(path: &str, value: &serde_json::Value, into: &mut Vec<Constant>) {
     }
 }
 
-/// A code written in JSON as hexadecimal text (`"7fffffff"`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code(pub u64);
-
-impl Serialize for Code {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:x}", self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Code {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Code, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let code = u64::from_str_radix(&text, 16)
-            .map_err(|_| serde::de::Error::custom(format!("{text:?} is not hexadecimal")))?;
-        // One spelling only, so that equal models have equal digests.
-        if format!("{code:x}") != text {
-            let message = format!("write {text:?} as \"{code:x}\"");
-            return Err(serde::de::Error::custom(message));
+/// An operand times its scale, a power of two. A scale that is NaN makes it NaN.
+pub fn scaled(x: Unpacked, scale: Unpacked) -> Unpacked {
+    debug_assert!(scale.is_nan() || scale.significand == 1);
+    if scale.is_nan() {
+        Unpacked {
+            class: Class::Nan,
+            significand: 0,
+            ..x
         }
-        Ok(Code(code))
-    }
-}
-
-fn check_nan(nan: Code, format: Format) -> Result<(), String> {
-    if nan.0 <= format.max_code() && format.unpack(nan.0).is_nan() {
-        Ok(())
     } else {
-        Err(format!("nan {:x} is not a NaN of {format}", nan.0))
-    }
-}
-
-fn check_group(group: usize) -> Result<(), String> {
-    if (1..=1024).contains(&group) {
-        Ok(())
-    } else {
-        Err(format!("group is {group}; it must be 1 to 1024"))
-    }
-}
-
-fn check_accumulator(format: Format) -> Result<(), String> {
-    match format.infinity(false) {
-        Some(_) => Ok(()),
-        None => Err(format!("{format} cannot accumulate: it has no infinity")),
-    }
-}
-
-/// A rounding that ends a step: of zeros, and of infinity, no other is known.
-fn check_rounding(name: &str, rounding: Rounding) -> Result<(), String> {
-    match rounding {
-        Rounding::NearestEven | Rounding::TowardZero => Ok(()),
-        _ => Err(format!("{name} must be rne or rz")),
+        Unpacked {
+            exponent: x.exponent + scale.exponent,
+            ..x
+        }
     }
 }

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::watch::Watch;
-use super::{Code, Formats, check_accumulator, check_group, check_nan, check_rounding};
+use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::kind::{Products, StepKind};
+use super::trace::TraceObserver;
+use crate::emu::fast::{PairsPlan, Plan};
+use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
@@ -28,20 +31,13 @@ pub struct PairwiseFlush {
     pub nan: Code,
 }
 
-impl PairwiseFlush {
-    /// Adds at most `span` products to `c`.
-    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], c: u64) -> u64 {
-        self.run_watched(formats, a, b, c, &mut ())
+impl StepKind for PairwiseFlush {
+    fn span(&self) -> usize {
+        self.span
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
         let c = match subnormal(format, &format.unpack(c)) {
@@ -53,28 +49,65 @@ impl PairwiseFlush {
             .zip(b)
             .map(|(a, b)| self.product(formats, a, b))
             .collect();
-        watch.stage("C, flushed", Vec::new);
-        watch.result(format, c);
+        observer.stage("C, flushed", Vec::new);
+        observer.result(format, c);
         for (k, &product) in products.iter().enumerate() {
-            watch.stage("product", || vec![k]);
-            watch.result(format, product);
+            observer.stage("product", || vec![k]);
+            observer.result(format, product);
         }
         products.chunks(self.group).fold(c, |c, group| {
             let mut sums = group.to_vec();
             sums.resize(self.group, format.zero(false));
             while sums.len() > 1 {
                 let pairs = sums.chunks(2);
-                sums = pairs.map(|p| self.add(format, p[0], p[1])).collect();
-                watch.stage("added in pairs", Vec::new);
-                sums.iter().for_each(|&sum| watch.result(format, sum));
+                sums = pairs.map(|p| self.sum(format, p[0], p[1])).collect();
+                observer.stage("added in pairs", Vec::new);
+                sums.iter().for_each(|&sum| observer.result(format, sum));
             }
-            let sum = self.add(format, c, sums[0]);
-            watch.stage("added to C", Vec::new);
-            watch.result(format, sum);
+            let sum = self.sum(format, c, sums[0]);
+            observer.stage("added to C", Vec::new);
+            observer.result(format, sum);
             sum
         })
     }
 
+    fn summary(&self) -> String {
+        format!(
+            "{0} products added in pairs, then to C, each operation {1}, subnormals flushed; \
+             C flushed every {2} products",
+            self.group, self.rounding, self.span
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let accumulator = formats.accumulator;
+        check_group(self.group)?;
+        if !self.group.is_power_of_two() {
+            return Err(format!(
+                "group is {}; it must be a power of two",
+                self.group
+            ));
+        }
+        if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.group) {
+            return Err("span must be a multiple of group, at most 1024".into());
+        }
+        check_rounding("rounding", self.rounding)?;
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+
+    fn plan(&self, formats: Formats) -> Option<Plan> {
+        let PairwiseFlush {
+            span,
+            group,
+            rounding,
+            nan,
+        } = *self;
+        PairsPlan::new(formats, group, span, rounding, nan.0).map(Plan::Pairs)
+    }
+}
+
+impl PairwiseFlush {
     fn product(&self, formats: Formats, a: &Unpacked, b: &Unpacked) -> u64 {
         let a = flushed_operand(formats.a, a);
         let b = flushed_operand(formats.b, b);
@@ -84,7 +117,7 @@ impl PairwiseFlush {
         self.fma(([formats.a, formats.b], a, b), nothing, format)
     }
 
-    fn add(&self, format: Format, x: u64, y: u64) -> u64 {
+    fn sum(&self, format: Format, x: u64, y: u64) -> u64 {
         let one = Unpacked {
             class: Class::Finite,
             negative: false,
@@ -112,30 +145,6 @@ impl PairwiseFlush {
             true => format.zero(number.negative),
             false => result,
         }
-    }
-
-    pub(super) fn summary(&self) -> String {
-        format!(
-            "{0} products added in pairs, then to C, each operation {1}, subnormals flushed; \
-             C flushed every {2} products",
-            self.group, self.rounding, self.span
-        )
-    }
-
-    pub(super) fn check(&self, accumulator: Format) -> Result<(), String> {
-        check_group(self.group)?;
-        if !self.group.is_power_of_two() {
-            return Err(format!(
-                "group is {}; it must be a power of two",
-                self.group
-            ));
-        }
-        if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.group) {
-            return Err("span must be a multiple of group, at most 1024".into());
-        }
-        check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
     }
 }
 

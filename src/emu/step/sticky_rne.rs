@@ -3,12 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{Code, check_nan};
+use super::kind::{Products, ScaleUse, Scales, StepKind};
 use super::pair::{self, PairRule};
 use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
-use super::watch::{Seen, Source, Watch};
-use super::{Code, Formats, Scales, check_nan};
+use super::trace::{Source, TermTrace, TraceObserver};
+use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
@@ -86,28 +88,18 @@ impl Lane {
 const LANES: usize = 8;
 const PRODUCTS: usize = 4 * LANES;
 
-impl StickyRne {
-    /// Adds at most `group` products to `c`; missing ones are +0 times +0.
-    pub fn run(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        scales: Scales,
-        c: u64,
-    ) -> u64 {
-        self.run_watched(formats, a, b, scales, c, &mut ())
+impl StepKind for StickyRne {
+    fn span(&self) -> usize {
+        self.group
     }
 
-    pub(super) fn run_watched(
-        &self,
-        formats: Formats,
-        a: &[Unpacked],
-        b: &[Unpacked],
-        scales: Scales,
-        c: u64,
-        watch: &mut impl Watch,
-    ) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products {
+            formats,
+            a,
+            b,
+            scales,
+        } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.a;
         let mut x = [format.unpack(0); PRODUCTS];
@@ -127,11 +119,93 @@ impl StickyRne {
         lanes[LANES] = self.addend(c);
         let (terms, exponent, sticky) = self.align(lanes);
         let sum = self.accumulate(terms);
-        self.show(&lanes, &terms, exponent, a.len(), watch);
-        watch.sum(sum, exponent - self.fraction_bits as i32, sticky);
+        self.show(&lanes, &terms, exponent, a.len(), observer);
+        observer.sum(sum, exponent - self.fraction_bits as i32, sticky);
         self.finish(sum, exponent, sticky)
     }
 
+    fn summary(&self) -> String {
+        let pairs = if self.pair.is_some() {
+            ", added in pairs,"
+        } else {
+            ""
+        };
+        format!(
+            "fused dot product of {} products{pairs} in {} lanes: aligned RZ with sticky to {} fraction bits, \
+             summed modulo 2^{}, result RNE, flushed to zero",
+            self.group,
+            self.lanes,
+            self.fraction_bits,
+            self.accumulator_bits()
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        if a != b {
+            return Err(format!("the unit multiplies one format, not {a} and {b}"));
+        }
+        if accumulator != Format::Fp32 {
+            return Err(format!("the unit accumulates fp32, not {accumulator}"));
+        }
+        if !matches!(self.lanes, 4 | 8) {
+            return Err(format!("lanes is {}; it must be 4 or 8", self.lanes));
+        }
+        let (group, pairs) = match a {
+            Format::Tf32 => (self.lanes / 2, false),
+            Format::Fp16 | Format::Bf16 => (self.lanes, false),
+            Format::E4m3 | Format::E5m2 => (2 * self.lanes, true),
+            Format::E2m1 => (4 * self.lanes, false),
+            _ => return Err(format!("the unit does not multiply {a}")),
+        };
+        if self.group != group {
+            return Err(format!(
+                "group is {}; {} lanes hold {group} products of {a}",
+                self.group, self.lanes
+            ));
+        }
+        if self.pair.is_some() != pairs {
+            let how = if pairs { "needs" } else { "has no" };
+            return Err(format!("{a} {how} pair"));
+        }
+        match (self.scaling, formats.scale) {
+            (None, None) if a != Format::E2m1 => {}
+            (Some(scaling), Some(scale)) => scaling.check(a, scale)?,
+            (None, Some(_)) => return Err("there are scales, but no scaling".into()),
+            (_, None) => return Err(format!("scales are missing for {a}")),
+        }
+        let least = Format::Fp32.fraction_bits();
+        if !(least..=48).contains(&self.fraction_bits) {
+            return Err(format!(
+                "fraction_bits is {}; it must be {least} to 48",
+                self.fraction_bits
+            ));
+        }
+        if !(self.fraction_bits..=64).contains(&self.width) {
+            return Err(format!(
+                "width is {}; it must be fraction_bits to 64",
+                self.width
+            ));
+        }
+        // Below every product and every C, so that a zero lane never decides an exponent.
+        let lowest = Format::Bf16.min_exponent() * 2 - 1;
+        if !(-4096..=lowest).contains(&self.zero_exponent) {
+            return Err(format!(
+                "zero_exponent is {}; it must be -4096 to {lowest}",
+                self.zero_exponent
+            ));
+        }
+        check_nan(self.nan, accumulator)
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::Given
+    }
+}
+
+impl StickyRne {
     /// Tells of the lanes of `count` products, and of C's.
     fn show(
         &self,
@@ -139,10 +213,10 @@ impl StickyRne {
         terms: &[i128; LANES + 1],
         exponent: i32,
         count: usize,
-        watch: &mut impl Watch,
+        observer: &mut impl TraceObserver,
     ) {
         let below = |exponent: i32| exponent - self.fraction_bits as i32;
-        watch.aligned(exponent, below(exponent));
+        observer.aligned(exponent, below(exponent));
         let together = self.group.div_ceil(self.lanes);
         for (i, (lane, &kept)) in lanes.iter().zip(terms).enumerate() {
             let first = i * together;
@@ -155,7 +229,7 @@ impl StickyRne {
                 },
                 (false, false) => continue,
             };
-            watch.term(|| Seen {
+            observer.term(|| TermTrace {
                 source,
                 negative: lane.negative,
                 magnitude: lane.magnitude,
@@ -332,82 +406,6 @@ impl StickyRne {
             let fraction = significand as u64 & ((1 << fraction_bits) - 1);
             Format::Fp32.zero(negative) | field << fraction_bits | fraction
         }
-    }
-
-    pub(super) fn summary(&self) -> String {
-        let pairs = if self.pair.is_some() {
-            ", added in pairs,"
-        } else {
-            ""
-        };
-        format!(
-            "fused dot product of {} products{pairs} in {} lanes: aligned RZ with sticky to {} fraction bits, \
-             summed modulo 2^{}, result RNE, flushed to zero",
-            self.group,
-            self.lanes,
-            self.fraction_bits,
-            self.accumulator_bits()
-        )
-    }
-
-    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        if a != b {
-            return Err(format!("the unit multiplies one format, not {a} and {b}"));
-        }
-        if accumulator != Format::Fp32 {
-            return Err(format!("the unit accumulates fp32, not {accumulator}"));
-        }
-        if !matches!(self.lanes, 4 | 8) {
-            return Err(format!("lanes is {}; it must be 4 or 8", self.lanes));
-        }
-        let (group, pairs) = match a {
-            Format::Tf32 => (self.lanes / 2, false),
-            Format::Fp16 | Format::Bf16 => (self.lanes, false),
-            Format::E4m3 | Format::E5m2 => (2 * self.lanes, true),
-            Format::E2m1 => (4 * self.lanes, false),
-            _ => return Err(format!("the unit does not multiply {a}")),
-        };
-        if self.group != group {
-            return Err(format!(
-                "group is {}; {} lanes hold {group} products of {a}",
-                self.group, self.lanes
-            ));
-        }
-        if self.pair.is_some() != pairs {
-            let how = if pairs { "needs" } else { "has no" };
-            return Err(format!("{a} {how} pair"));
-        }
-        match (self.scaling, formats.scale) {
-            (None, None) if a != Format::E2m1 => {}
-            (Some(scaling), Some(scale)) => scaling.check(a, scale)?,
-            (None, Some(_)) => return Err("there are scales, but no scaling".into()),
-            (_, None) => return Err(format!("scales are missing for {a}")),
-        }
-        let least = Format::Fp32.fraction_bits();
-        if !(least..=48).contains(&self.fraction_bits) {
-            return Err(format!(
-                "fraction_bits is {}; it must be {least} to 48",
-                self.fraction_bits
-            ));
-        }
-        if !(self.fraction_bits..=64).contains(&self.width) {
-            return Err(format!(
-                "width is {}; it must be fraction_bits to 64",
-                self.width
-            ));
-        }
-        // Below every product and every C, so that a zero lane never decides an exponent.
-        let lowest = Format::Bf16.min_exponent() * 2 - 1;
-        if !(-4096..=lowest).contains(&self.zero_exponent) {
-            return Err(format!(
-                "zero_exponent is {}; it must be -4096 to {lowest}",
-                self.zero_exponent
-            ));
-        }
-        check_nan(self.nan, accumulator)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Files that hold arrays: `.npy` with one, `.npz` and `.safetensors` with many.
 //!
 //! `model.safetensors#layer.weight` and `dump.npz#a` name one of many. A path that exists as it
-//! stands is never taken apart.
+//! stands is never taken apart; one that could mean two things is refused.
 
+mod naming;
 mod npz;
 mod safetensors;
 
@@ -10,11 +11,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+pub use naming::split;
 
-use super::npy::{Header, write_npy};
-use super::{MappedFile, Source, printable};
-use crate::tensor::{Bytes, Tensor};
+use super::error::bail;
+use super::npy::Header;
+use super::{Fault, FaultKind, FileError, Files, MappedFile, Source};
+use crate::memory::Memory;
+use crate::tensor::Bytes;
 
 /// A file whose arrays are listed, or the one of them that a path names.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub struct Container {
     contents: Contents,
     /// The one named after the `#`.
     wanted: Option<usize>,
+    /// For what has to be inflated.
+    memory: Memory,
 }
 
 #[derive(Debug)]
@@ -38,18 +43,26 @@ impl Container {
     ///
     /// # Errors
     /// One sentence naming the file and the cause; for a name that is not there with those that are.
-    pub fn open(path: &Path) -> Result<Container> {
-        let name = || path.display().to_string();
-        let (on_disk, wanted) = split(path);
-        let file = MappedFile::open(&on_disk).with_context(name)?;
-        let contents = Contents::read(&file).with_context(name)?;
+    pub fn open(path: &Path) -> Result<Container, FileError> {
+        Container::open_in(&Files::default(), path)
+    }
+
+    pub(super) fn open_in(files: &Files, path: &Path) -> Result<Container, FileError> {
+        Container::open_named(files, path).map_err(|fault| fault.of(path))
+    }
+
+    fn open_named(files: &Files, path: &Path) -> Result<Container, Fault> {
+        let (on_disk, wanted) = split(path)?;
+        let file = files.file(&on_disk)?;
+        let contents = Contents::read(&file)?;
         let mut container = Container {
-            file: Arc::new(file),
+            file,
             contents,
             wanted: None,
+            memory: files.memory().clone(),
         };
         if let Some(wanted) = wanted {
-            container.wanted = Some(container.find(&wanted).with_context(name)?);
+            container.wanted = Some(container.find(&wanted)?);
         }
         Ok(container)
     }
@@ -58,13 +71,14 @@ impl Container {
     ///
     /// # Errors
     /// As of [`Container::open`].
-    pub fn of(file: MappedFile) -> Result<Container> {
+    pub fn of(file: MappedFile) -> Result<Container, FileError> {
         let contents = Contents::read(&file);
-        let contents = contents.with_context(|| file.path().display().to_string())?;
+        let contents = contents.map_err(|fault| fault.of(file.path()))?;
         Ok(Container {
             file: Arc::new(file),
             contents,
             wanted: None,
+            memory: Memory::default(),
         })
     }
 
@@ -96,21 +110,25 @@ impl Container {
     ///
     /// # Errors
     /// If it cannot be read, or is of a type that holds no numbers known here.
-    pub fn source(&self, array: usize) -> Result<Source> {
+    pub fn source(&self, array: usize) -> Result<Source, FileError> {
         let path = self.file.path();
         let label = match self.name(array) {
             None => path.to_owned(),
-            Some(name) => PathBuf::from(format!("{}#{name}", path.display())),
+            Some(name) => naming::joined(path, name),
         };
         let read = match &self.contents {
             Contents::Npy(header) => Ok((header.clone(), self.file.clone() as Bytes)),
-            Contents::Npz(members) => members[array].read(self.file.clone()),
+            Contents::Npz(members) => members[array].read(self.file.clone(), &self.memory),
             Contents::Safetensors(entries) => {
                 let header = entries[array].header();
                 header.map(|header| (header, self.file.clone() as Bytes))
             }
         };
-        let (header, bytes) = read.with_context(|| printable(&label.display().to_string()))?;
+        let (header, bytes) = read.map_err(|fault| FileError {
+            path: path.to_owned(),
+            array: self.name(array).map(str::to_owned),
+            fault: Box::new(fault),
+        })?;
         Ok(Source::new(label, self.file.clone(), bytes, header))
     }
 
@@ -118,15 +136,14 @@ impl Container {
     ///
     /// # Errors
     /// If it is one of many, but not which.
-    pub fn only(&self) -> Result<Source> {
+    pub fn only(&self) -> Result<Source, FileError> {
         match (&self.contents, self.wanted) {
             (_, Some(wanted)) => self.source(wanted),
             (Contents::Npy(_), None) => self.source(0),
-            _ => bail!(
-                "{}: say which array is meant, as FILE#NAME; {}",
-                self.file.path().display(),
-                self.list()
-            ),
+            _ => {
+                let which = format!("say which array is meant, as FILE#NAME; {}", self.list());
+                Err(Fault::new(FaultKind::NoSuchArray, which).of(self.file.path()))
+            }
         }
     }
 
@@ -138,12 +155,13 @@ impl Container {
         }
     }
 
-    fn find(&self, name: &str) -> Result<usize> {
+    fn find(&self, name: &str) -> Result<usize, Fault> {
+        let none = |phrase| Err(Fault::new(FaultKind::NoSuchArray, phrase));
         if let Contents::Npy(_) = self.contents {
-            bail!(
+            return none(format!(
                 "is a .npy file, which holds one array without a name; leave out {:?}",
                 format!("#{name}")
-            );
+            ));
         }
         let names = self.names();
         if let Some(at) = names.iter().position(|&n| n == name) {
@@ -158,11 +176,11 @@ impl Container {
         let hint = nearest.map_or(String::new(), |(_, n)| {
             format!("; did you mean {:?}?", shorten(n))
         });
-        bail!(
+        none(format!(
             "holds no array of the name {:?}{hint}; {}",
             shorten(name),
             self.list()
-        )
+        ))
     }
 
     fn list(&self) -> String {
@@ -184,8 +202,14 @@ impl Container {
 
 impl Contents {
     /// The name decides, so that no file is two things; of another name the first bytes.
-    fn read(file: &MappedFile) -> Result<Contents> {
+    fn read(file: &MappedFile) -> Result<Contents, Fault> {
         let bytes = file.bytes();
+        if npz::is_pytorch(bytes) {
+            bail!(
+                "is a PyTorch file, whose pickle is never loaded; save its tensors with \
+                 safetensors.torch.save_file, or each with numpy.save"
+            );
+        }
         let extension = file.path().extension().and_then(|e| e.to_str());
         let kind = match extension.map(str::to_ascii_lowercase).as_deref() {
             Some(known @ ("npy" | "npz" | "safetensors")) => known.to_owned(),
@@ -201,40 +225,9 @@ impl Contents {
     }
 }
 
-/// A tensor as the file that [`write_npy`] would make of it, under a name of its own.
-///
-/// # Errors
-/// None of an array that can be written.
-pub fn made(name: &Path, tensor: &Tensor) -> Result<Source> {
-    let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
-    write_npy(tensor, &mut bytes)?;
-    let header = Header::parse(&bytes)?;
-    let file = Arc::new(MappedFile::made(name, bytes));
-    Ok(Source::new(name.to_owned(), file.clone(), file, header))
-}
-
 /// The file that a path names, without the name of an array in it.
 pub fn on_disk(path: &Path) -> PathBuf {
-    split(path).0
-}
-
-/// A path and perhaps a name after a `#`: the longest part that exists is the path.
-fn split(path: &Path) -> (PathBuf, Option<String>) {
-    let whole = (path.to_owned(), None);
-    if std::fs::symlink_metadata(path).is_ok() {
-        return whole;
-    }
-    let Some(text) = path.to_str() else {
-        return whole;
-    };
-    let parts = text.rmatch_indices('#').map(|(at, _)| text.split_at(at));
-    let existing = parts
-        .into_iter()
-        .find(|(file, _)| std::fs::symlink_metadata(file).is_ok());
-    match existing {
-        Some((file, name)) => (file.into(), Some(name[1..].to_owned())),
-        None => whole,
-    }
+    split(path).map_or_else(|_| path.to_owned(), |(file, _)| file)
 }
 
 /// Text from a file, fit for a message.

@@ -5,15 +5,16 @@
 //! share a name, or local headers that contradict the directory.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
 use super::shorten;
+use crate::io::error::{bail, ensure};
 use crate::io::npy::Header;
-use crate::io::{MappedFile, printable};
+use crate::io::{Fault, FaultKind, MappedFile, printable};
+use crate::memory::{Block, Memory};
 use crate::tensor::Bytes;
 
 /// A member that is an array, checked but not yet read.
@@ -47,17 +48,35 @@ pub fn looks_like_one(file: &[u8]) -> bool {
     file.starts_with(b"PK\x03\x04") || file.starts_with(b"PK\x05\x06")
 }
 
+/// Whether it is what `torch.save` writes: an archive with a pickle, before version 1.6 a pickle that
+/// begins with a number of its own.
+pub fn is_pytorch(file: &[u8]) -> bool {
+    const OLD: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
+    let pickled = || {
+        let archive = ZipArchive::from_slice(file).ok()?;
+        let mut entries = archive.entries();
+        while let Some(record) = entries.next_entry().ok()? {
+            let name = record.file_path().as_bytes();
+            if name == b"data.pkl" || name.ends_with(b"/data.pkl") {
+                return Some(());
+            }
+        }
+        None
+    };
+    file.starts_with(OLD) || looks_like_one(file) && pickled().is_some()
+}
+
 /// The arrays of an archive in the order of its directory.
 ///
 /// # Errors
 /// What is wrong, to be read after the file's name.
-pub fn members(file: &[u8]) -> Result<Vec<Member>> {
+pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
     ensure!(
         looks_like_one(file),
         "is no .npz file: it does not begin as a ZIP archive does"
     );
     let archive = ZipArchive::from_slice(file).map_err(broken)?;
-    let mut end = usize::try_from(archive.directory_offset())?;
+    let mut end = place(archive.directory_offset())?;
     let mut entries = archive.entries();
     let mut members = Vec::new();
     let mut names = BTreeSet::new();
@@ -78,8 +97,8 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
             shorten(&name)
         );
         let member = member(&archive, &record, name.clone())
-            .with_context(|| format!("its member {:?}", shorten(&name)))?;
-        let header = usize::try_from(record.local_header_offset())?;
+            .map_err(|fault| fault.within(format_args!("its member {:?}", shorten(&name))))?;
+        let header = place(record.local_header_offset())?;
         places.push((header, member.end));
         if let Some(name) = member.name.strip_suffix(".npy") {
             members.push(Member {
@@ -93,7 +112,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
         "its directory has {count} members, but is said to have {}",
         archive.entries_hint()
     );
-    let start = usize::try_from(archive.directory_offset())?;
+    let start = place(archive.directory_offset())?;
     check_end(file, count, start, end)?;
     // NumPy looks for a member of the very name first.
     for member in &mut members {
@@ -117,7 +136,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>> {
 
 /// Every reader must find the same directory: it ends where the records begin that tell where it is,
 /// and they end with the file.
-fn check_end(file: &[u8], count: u64, start: usize, end: usize) -> Result<()> {
+fn check_end(file: &[u8], count: u64, start: usize, end: usize) -> Result<(), Fault> {
     let number = |at: usize, width: usize| -> Option<u64> {
         let mut bytes = [0; 8];
         bytes[..width].copy_from_slice(file.get(at..at + width)?);
@@ -159,7 +178,7 @@ fn member(
     archive: &ZipSliceArchive<&[u8]>,
     record: &ZipFileHeaderRecord,
     name: String,
-) -> Result<Member> {
+) -> Result<Member, Fault> {
     let entry = archive.get_entry(record.wayfinder()).map_err(broken)?;
     let local = entry.local_header();
     ensure!(
@@ -194,9 +213,9 @@ fn member(
     };
     Ok(Member {
         name,
-        start: usize::try_from(start)?,
-        end: usize::try_from(end)?,
-        size: usize::try_from(record.uncompressed_size_hint())?,
+        start: place(start)?,
+        end: place(end)?,
+        size: place(record.uncompressed_size_hint())?,
         crc: record.crc32(),
         how,
     })
@@ -205,11 +224,16 @@ fn member(
 /// Encrypted, strongly encrypted, header masked.
 const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 
-fn broken(error: rawzip::Error) -> anyhow::Error {
-    anyhow::anyhow!(
-        "is not a whole ZIP archive: {}",
-        printable(&error.to_string())
-    )
+fn broken(error: rawzip::Error) -> Fault {
+    let why = printable(&error.to_string());
+    Fault::from(format!("is not a whole ZIP archive: {why}"))
+}
+
+fn place(at: u64) -> Result<usize, Fault> {
+    match usize::try_from(at) {
+        Ok(at) => Ok(at),
+        Err(_) => bail!("is larger than this machine's memory can be"),
+    }
 }
 
 impl Member {
@@ -217,9 +241,9 @@ impl Member {
     /// member.
     ///
     /// # Errors
-    /// If it is not a whole and undamaged `.npy` file. A member that says it is long is given no
-    /// memory for that.
-    pub fn read(&self, file: Arc<MappedFile>) -> Result<(Header, Bytes)> {
+    /// If it is not a whole and undamaged `.npy` file, or inflates to more than memory may hold. A
+    /// member that says it is longer than its data can be is given no memory for that.
+    pub fn read(&self, file: Arc<MappedFile>, memory: &Memory) -> Result<(Header, Bytes), Fault> {
         let data = &file.bytes()[self.start..self.end];
         match &self.how {
             How::NotRead(why) => bail!("{why}"),
@@ -236,36 +260,49 @@ impl Member {
                 Ok((header, file))
             }
             How::Deflated => {
-                let inflated = self.inflate(data)?;
-                let header = Header::parse(&inflated)?;
+                let inflated = self.inflate(data, memory)?;
+                let header = Header::parse(inflated.as_ref())?;
                 Ok((header, Arc::new(inflated)))
             }
         }
     }
 
-    fn inflate(&self, data: &[u8]) -> Result<Vec<u8>> {
-        let damaged = || "cannot be inflated";
+    fn inflate(&self, data: &[u8], memory: &Memory) -> Result<Block, Fault> {
+        /// A block of 258 bytes takes 2 bits at least.
+        const MOST: usize = 1032;
+        let other = || {
+            Fault::from(format!(
+                "does not inflate to the {} bytes that it is said to have",
+                self.size
+            ))
+        };
+        let damaged = |error| Fault::caused(FaultKind::Malformed, "cannot be inflated", error);
+        if self.size / MOST > data.len() {
+            return Err(other());
+        }
         let mut decoder = flate2::bufread::DeflateDecoder::new(data);
-        // The header first: it tells how long the whole may be at most.
-        let mut inflated = Vec::new();
-        let start = Header::ENOUGH.min(self.size) as u64;
-        let mut first = decoder.by_ref().take(start);
-        first.read_to_end(&mut inflated).with_context(damaged)?;
-        Header::parse_start(&inflated, self.size)?;
-        // Grows with what is really there.
-        let rest = (self.size - inflated.len()) as u64 + 1;
-        let mut rest = decoder.by_ref().take(rest);
-        rest.read_to_end(&mut inflated).with_context(damaged)?;
-        ensure!(
-            inflated.len() == self.size && decoder.total_in() == data.len() as u64,
-            "does not inflate to the {} bytes that it is said to have",
-            self.size
-        );
-        self.check_crc(&inflated)?;
+        // The header first: it must promise that length, too.
+        let mut start = Vec::new();
+        let mut first = decoder.by_ref().take(Header::ENOUGH.min(self.size) as u64);
+        first.read_to_end(&mut start).map_err(damaged)?;
+        Header::parse_start(&start, self.size)?;
+        let mut inflated = memory.zeroed(self.size)?;
+        let (head, rest) = inflated.as_mut().split_at_mut(start.len());
+        head.copy_from_slice(&start);
+        match decoder.read_exact(rest) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(other()),
+            done => done.map_err(damaged)?,
+        }
+        // Nothing may be left, of either.
+        let more = decoder.read(&mut [0]).map_err(damaged)?;
+        if more > 0 || decoder.total_in() != data.len() as u64 {
+            return Err(other());
+        }
+        self.check_crc(inflated.as_ref())?;
         Ok(inflated)
     }
 
-    fn check_crc(&self, bytes: &[u8]) -> Result<()> {
+    fn check_crc(&self, bytes: &[u8]) -> Result<(), Fault> {
         let found = crc32fast::hash(bytes);
         ensure!(
             found == self.crc,

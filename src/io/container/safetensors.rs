@@ -1,13 +1,13 @@
 //! `.safetensors`: eight bytes of length, a JSON object of that length, then the tensors without a
 //! gap, in C order, little-endian.
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::shorten;
+use crate::io::error::{bail, ensure};
 use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
-use crate::io::printable;
+use crate::io::{Fault, printable};
 use crate::num::Format;
 
 /// The format's own limit.
@@ -28,7 +28,7 @@ impl Entry {
     ///
     /// # Errors
     /// If elements of that type are no numbers known here.
-    pub fn header(&self) -> Result<Header> {
+    pub fn header(&self) -> Result<Header, Fault> {
         let (kind, width) = match element(&self.dtype) {
             Element::Read(kind, width) => (kind, width),
             Element::NotRead { why, .. } => {
@@ -56,19 +56,15 @@ enum Element {
 }
 
 fn element(dtype: &str) -> Element {
-    let float = |format: Format| Element::Read(Kind::Float(format), format.bytes());
-    let named = |format: Format| Element::Read(Kind::Named(format), format.bytes());
+    if let Some(format) = Format::from_safetensors(dtype) {
+        let kind = match format {
+            Format::Fp16 | Format::Fp32 | Format::Fp64 => Kind::Float(format),
+            _ => Kind::Named(format),
+        };
+        return Element::Read(kind, format.bytes());
+    }
     let packed = "which share bytes; store one code a byte, in the low bits, as U8";
     match dtype {
-        "F64" => float(Format::Fp64),
-        "F32" => float(Format::Fp32),
-        "F16" => float(Format::Fp16),
-        "BF16" => named(Format::Bf16),
-        "F8_E4M3" => named(Format::E4m3),
-        "F8_E5M2" => named(Format::E5m2),
-        "F8_E4M3FNUZ" => named(Format::E4m3fnuz),
-        "F8_E5M2FNUZ" => named(Format::E5m2fnuz),
-        "F8_E8M0" => named(Format::Ue8m0),
         "I8" | "I16" | "I32" | "I64" | "U8" | "U16" | "U32" | "U64" => {
             let signed = dtype.starts_with('I');
             let bits: usize = dtype[1..].parse().expect("listed above");
@@ -99,10 +95,10 @@ pub fn looks_like_one(file: &[u8]) -> bool {
     file.get(8) == Some(&b'{') && length(file).is_ok_and(|n| n <= file.len() - 8)
 }
 
-fn length(file: &[u8]) -> Result<usize> {
-    let field = file
-        .first_chunk()
-        .context("ends within its first 8 bytes")?;
+fn length(file: &[u8]) -> Result<usize, Fault> {
+    let Some(field) = file.first_chunk() else {
+        bail!("ends within its first 8 bytes")
+    };
     let length = u64::from_le_bytes(*field);
     ensure!(
         length <= LONGEST,
@@ -115,7 +111,7 @@ fn length(file: &[u8]) -> Result<usize> {
 ///
 /// # Errors
 /// What is wrong, to be read after the file's name.
-pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
+pub fn entries(file: &[u8]) -> Result<Vec<Entry>, Fault> {
     let length = length(file)?;
     let Some(text) = file.get(8..8 + length) else {
         bail!(
@@ -128,9 +124,10 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
         text.first() == Some(&b'{'),
         "is no .safetensors file: its header does not begin with '{{'"
     );
-    let index: Index = serde_json::from_slice(text)
-        .map_err(|error| anyhow::anyhow!(printable(&error.to_string())))
-        .context("its header is not that of a .safetensors file")?;
+    let index: Index = serde_json::from_slice(text).map_err(|error| {
+        Fault::from(printable(&error.to_string()))
+            .within("its header is not that of a .safetensors file")
+    })?;
     let mut tensors = index.0;
     tensors.sort_by(|one, other| one.0.cmp(&other.0));
     if let Some(pair) = tensors.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -155,7 +152,9 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
             );
             check_size(&about)
         };
-        check().with_context(|| format!("its tensor {:?}", shorten(&name)))?;
+        check().map_err(|fault: Fault| {
+            fault.within(format_args!("its tensor {:?}", shorten(&name)))
+        })?;
         end = to;
         entries.push(Entry {
             name,
@@ -171,7 +170,7 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn check_size(about: &About) -> Result<()> {
+fn check_size(about: &About) -> Result<(), Fault> {
     ensure!(
         about.shape.len() <= MOST_AXES,
         "has more than {MOST_AXES} axes"

@@ -1,7 +1,7 @@
 //! The `descr` of a header: what the elements are, as far as it says.
 
-use anyhow::{Result, bail, ensure};
-
+use crate::io::Fault;
+use crate::io::error::{bail, ensure};
 use crate::num::{self, Format};
 use crate::tensor::{Encoding, Stored};
 
@@ -41,7 +41,7 @@ impl Descr {
     ///
     /// # Errors
     /// If elements of that type cannot be numbers of any known format.
-    pub fn parse(text: &str) -> Result<Descr> {
+    pub fn parse(text: &str) -> Result<Descr, Fault> {
         // Some writers put the name of a type instead of a type string.
         if let Some(format) = Format::from_name(text) {
             ensure!(
@@ -149,7 +149,7 @@ impl Descr {
     ///
     /// # Errors
     /// If they cannot.
-    pub fn stored_as(&self, format: Format) -> Result<Stored> {
+    pub fn stored_as(&self, format: Format) -> Result<Stored, Fault> {
         let encoding = match self.kind {
             Kind::Float(own) if own == format => Encoding::Code,
             // A TF32 or XF32 operand is an FP32 register.

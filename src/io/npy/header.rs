@@ -1,8 +1,10 @@
 //! The header: magic, version, length, and a Python dictionary of three literals.
 
-use anyhow::{Context, Result, bail, ensure};
-
 use super::Descr;
+use crate::io::error::{bail, ensure};
+use crate::io::{Fault, FaultKind};
+
+type Result<T, E = Fault> = std::result::Result<T, E>;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -44,17 +46,18 @@ impl Header {
             file.starts_with(MAGIC),
             "is not a .npy file: it does not start with the bytes \\x93NUMPY"
         );
-        let &[major, minor] = file.get(6..8).context("ends within its header")? else {
+        let cut = || Fault::from("ends within its header".to_owned());
+        let &[major, minor] = file.get(6..8).ok_or_else(cut)? else {
             unreachable!("a slice of two")
         };
         let (text_length, text_start) = match (major, minor) {
             (1, 0) => {
-                let field = file.get(8..10).context("ends within its header")?;
-                (usize::from(u16::from_le_bytes(field.try_into()?)), 10)
+                let field = file.get(8..).and_then(|rest| rest.first_chunk());
+                (usize::from(u16::from_le_bytes(*field.ok_or_else(cut)?)), 10)
             }
             (2 | 3, 0) => {
-                let field = file.get(8..12).context("ends within its header")?;
-                (u32::from_le_bytes(field.try_into()?) as usize, 12)
+                let field = file.get(8..).and_then(|rest| rest.first_chunk());
+                (u32::from_le_bytes(*field.ok_or_else(cut)?) as usize, 12)
             }
             _ => bail!("has .npy version {major}.{minor}; versions 1.0, 2.0 and 3.0 exist"),
         };
@@ -68,13 +71,14 @@ impl Header {
                 "is truncated: its header is said to end at byte {data_start}, the file ends at {length}"
             );
         };
-        let text = std::str::from_utf8(text).ok();
-        let text = text.context("has a header that is not text")?;
-        let fields = Fields::parse(text).with_context(|| {
-            format!(
-                "its header {:?} is not that of a plain array",
-                shorten(text)
-            )
+        let Ok(text) = std::str::from_utf8(text) else {
+            bail!("has a header that is not text")
+        };
+        let fields = Fields::parse(text).map_err(|fault| {
+            let text = shorten(text);
+            fault.within(format_args!(
+                "its header {text:?} is not that of a plain array"
+            ))
         })?;
         let header = Header {
             descr: Descr::parse(&fields.descr)?,
@@ -154,10 +158,11 @@ impl Fields {
             }
         }
         ensure!(p.at_end(), "text follows its closing brace");
+        let lacks = |key| Fault::from(format!("it lacks the key '{key}'"));
         Ok(Fields {
-            descr: descr.context("it lacks the key 'descr'")?,
-            fortran_order: fortran_order.context("it lacks the key 'fortran_order'")?,
-            shape: shape.context("it lacks the key 'shape'")?,
+            descr: descr.ok_or_else(|| lacks("descr"))?,
+            fortran_order: fortran_order.ok_or_else(|| lacks("fortran_order"))?,
+            shape: shape.ok_or_else(|| lacks("shape"))?,
         })
     }
 }
@@ -202,7 +207,9 @@ impl Parser<'_> {
         } else {
             bail!("a quoted string was expected")
         };
-        let (inside, after) = self.rest.split_once(quote).context("a string has no end")?;
+        let Some((inside, after)) = self.rest.split_once(quote) else {
+            bail!("a string has no end")
+        };
         ensure!(!inside.contains('\\'), "a string has an escape");
         self.rest = after;
         Ok(inside.to_owned())
@@ -259,7 +266,10 @@ impl Parser<'_> {
         // Python 2 wrote long integers as 5L.
         self.rest = after.strip_prefix('L').unwrap_or(after);
         let number = number.parse();
-        number.context("its shape has a number too large for this machine")
+        let large = "its shape has a number too large for this machine";
+        number.map_err(|error: std::num::ParseIntError| {
+            Fault::caused(FaultKind::Malformed, large, error)
+        })
     }
 }
 

@@ -11,15 +11,13 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-
 pub use descr::Descr;
 pub(super) use descr::Kind;
 pub use header::Header;
 pub(super) use header::{MOST_AXES, payload_length};
 pub use write::{write_header, write_npy};
 
-use super::MappedFile;
+use super::{FileError, MappedFile};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -35,10 +33,9 @@ impl NpyFile {
     ///
     /// # Errors
     /// One sentence naming the file and the cause.
-    pub fn open(path: &Path) -> Result<NpyFile> {
-        let name = || path.display().to_string();
-        let file = MappedFile::open(path).with_context(name)?;
-        let header = Header::parse(file.bytes()).with_context(name)?;
+    pub fn open(path: &Path) -> Result<NpyFile, FileError> {
+        let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
+        let header = Header::parse(file.bytes()).map_err(|fault| fault.of(path))?;
         Ok(NpyFile {
             file: Arc::new(file),
             header,
@@ -62,9 +59,9 @@ impl NpyFile {
     /// # Errors
     /// If the stored elements cannot be codes or values of that format, naming the first that is
     /// not.
-    pub fn tensor(&self, format: Format) -> Result<Tensor> {
+    pub fn tensor(&self, format: Format) -> Result<Tensor, FileError> {
         self.header
             .tensor(format, self.file.clone())
-            .with_context(|| self.path().display().to_string())
+            .map_err(|fault| fault.of(self.path()))
     }
 }

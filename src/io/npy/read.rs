@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, bail};
-
 use super::Header;
+use crate::io::{Fault, FaultKind};
 use crate::num::{Format, decimal};
 use crate::tensor::{Bytes, Encoding, Order, Tensor};
 
@@ -14,7 +13,7 @@ impl Header {
     /// # Errors
     /// If they cannot be codes or values of that format, naming the first that is not. To be read
     /// after the file's name.
-    pub fn tensor(&self, format: Format, bytes: Bytes) -> Result<Tensor> {
+    pub fn tensor(&self, format: Format, bytes: Bytes) -> Result<Tensor, Fault> {
         self.rows(format, bytes, None)
     }
 
@@ -22,7 +21,13 @@ impl Header {
     ///
     /// # Errors
     /// As for [`Header::tensor`], of those rows.
-    pub fn rows(&self, format: Format, bytes: Bytes, rows: Option<Range<usize>>) -> Result<Tensor> {
+    pub fn rows(
+        &self,
+        format: Format,
+        bytes: Bytes,
+        rows: Option<Range<usize>>,
+    ) -> Result<Tensor, Fault> {
+        let elements = |phrase: String| Fault::new(FaultKind::Elements, phrase);
         let stored = self.descr.stored_as(format)?;
         let order = if self.fortran_order {
             Order::Fortran
@@ -31,10 +36,9 @@ impl Header {
         };
         let shape = self.shape.clone();
         let tensor = Tensor::with_rows(format, shape, order, stored, bytes, self.data_start, rows);
-        match tensor {
-            Ok(tensor) => Ok(tensor),
-            Err(bad) => match stored.encoding {
-                Encoding::Value(from) => bail!(
+        tensor.map_err(|bad| {
+            elements(match stored.encoding {
+                Encoding::Value(from) => format!(
                     "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
                      nothing is rounded on the way in",
                     bad.index,
@@ -42,21 +46,21 @@ impl Header {
                     bad.raw,
                     width = 2 * from.bytes()
                 ),
-                Encoding::Integer { .. } => bail!(
+                Encoding::Integer { .. } => format!(
                     "element {:?} is {}, which {format} cannot represent; it holds {} to {}",
                     bad.index,
                     stored.integer(bad.raw),
                     decimal(format, format.max_finite(true)),
                     decimal(format, format.max_finite(false)),
                 ),
-                Encoding::Code => bail!(
+                Encoding::Code => format!(
                     "element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
                      one code a byte in the low bits",
                     bad.index,
                     bad.raw,
                     format.width()
                 ),
-            },
-        }
+            })
+        })
     }
 }

@@ -12,26 +12,7 @@ use crate::tensor::Tensor;
 /// # Errors
 /// Those of the writer.
 pub fn write_header(format: Format, shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
-    let descr = match format {
-        Format::Fp16 => "<f2",
-        Format::Fp32 | Format::Tf32 | Format::Xf32 => "<f4",
-        Format::Fp64 => "<f8",
-        Format::Bf16 => "<V2",
-        Format::E4m3
-        | Format::E5m2
-        | Format::E4m3fnuz
-        | Format::E5m2fnuz
-        | Format::E3m2
-        | Format::E2m3
-        | Format::E2m1
-        | Format::Uint8
-        | Format::Ue8m0
-        | Format::Ue4m3 => "|u1",
-        Format::Int8 => "|i1",
-        Format::Int32 => "<i4",
-        // What ml_dtypes writes: codes, where an integer type would promise values.
-        Format::Int4 | Format::Uint4 => "|V1",
-    };
+    let descr = format.npy_descr();
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };
     let mut header = format!(

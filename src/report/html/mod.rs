@@ -9,7 +9,7 @@ mod provenance;
 use std::io::{self, Write};
 
 use self::markup::{escaped, number, section};
-use super::words::{grouped, model_line, product_line, sentence};
+use super::words::{grouped, model_line, product_line, sentence, title};
 use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
 
 /// One self-contained page.
@@ -29,10 +29,12 @@ const POLICY: &str =
 
 impl Exporter for Html {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        let (word, class) = match report.verdict {
-            Verdict::Identical => ("Identical", "good"),
-            Verdict::Different => ("Different", "bad"),
+        let class = match report.verdict {
+            Verdict::Identical => "good",
+            Verdict::IdenticalInPart => "part",
+            Verdict::Different => "bad",
         };
+        let word = title(report);
         let title = format!("{word}: {}", model_line(report));
         write!(
             out,
@@ -45,7 +47,7 @@ impl Exporter for Html {
              <body class=\"{class}\">\n<main>\n",
             escaped(&title)
         )?;
-        headline(report, word, out)?;
+        headline(report, &word, out)?;
         // Only the map needs it.
         let mut script = String::new();
         if let Outcome::Elements { comparison, .. } = &report.outcome
@@ -81,6 +83,8 @@ impl Exporter for Html {
 
 fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> {
     let mark = match report.verdict {
+        // No tick: it is not the whole.
+        Verdict::IdenticalInPart => "<path d=\"M7 12h10\"/>",
         Verdict::Identical => "<path d=\"M7 12.5l3.5 3.5L17.5 8.5\"/>",
         Verdict::Different => "<path d=\"M8 8l8 8M16 8l-8 8\"/>",
     };
@@ -90,7 +94,8 @@ fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> 
     write!(
         out,
         "<header>\n<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"11\"/>{mark}</svg>\n\
-         <div><h1>{word}</h1>\n<p class=\"lead\">{}{}.</p>\n<p class=\"model\">{}<br>{}</p></div>\n</header>\n",
+         <div><h1>{}</h1>\n<p class=\"lead\">{}{}.</p>\n<p class=\"model\">{}<br>{}</p></div>\n</header>\n",
+        escaped(word),
         first.unwrap_or_default(),
         escaped(letters.as_str()),
         escaped(&model_line(report)),

@@ -4,19 +4,22 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::markup::{escaped, section};
-use crate::emu::{Evidence, shape_text};
-use crate::report::words::grouped;
+use crate::emu::shape_text;
+use crate::report::plain::line;
+use crate::report::words::{evidence, grouped, proves};
 use crate::report::{Factor, Input, Outcome, Report, Sampled, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section("proves", "What this proves", out, |out| {
-        out.write_all(match report.verdict {
-            crate::report::Verdict::Identical => b"<p>These bits of D follow from these inputs by the arithmetic named above. That \
-                does not prove that a GPU computed them, nor that no other arithmetic gives the same bits; data that needs no rounding \
-                agrees with every model.</p>\n" as &[u8],
-            crate::report::Verdict::Different => b"<p>D was not computed from these inputs by the arithmetic named above, in this \
-                order. Another order of the sum, another unit or a damaged result differ in the same way.</p>\n",
-        })
+        writeln!(out, "<p>{}</p>", escaped(proves(report)))?;
+        if let Some(command) = &report.command {
+            write!(
+                out,
+                "<p class=\"hint\">The same again:</p><pre class=\"command\" tabindex=\"0\">{}</pre>\n",
+                escaped(&line(command))
+            )?;
+        }
+        Ok(())
     })?;
     section("model", "The model", out, |out| model(report, out))?;
     if let Some(scheduled) = &report.schedule {
@@ -32,11 +35,6 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let model = &report.model;
-    let about = match model.evidence {
-        Evidence::Hardware => "reproduces results captured on real GPUs",
-        Evidence::Literature => "published, but no captured result proves it",
-        Evidence::Inferred => "neither published nor captured",
-    };
     write!(
         out,
         "<p>{}</p>\n<dl class=\"facts\">\n",
@@ -48,7 +46,7 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         out,
     )?;
     fact("Instruction", &model.instruction, out)?;
-    fact("Evidence", &format!("{}: {about}", model.evidence), out)?;
+    fact("Evidence", &evidence(model), out)?;
     if let Some(note) = &model.note {
         fact("Note", note, out)?;
     }
@@ -281,9 +279,12 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
     );
     fact("Compared", &text, out)?;
     digest("Their codes", &sample.sha256, out)?;
-    let text = format!(
-        "{} or more tampered elements with 99 % at least",
-        grouped(sample.caught_99_percent)
-    );
-    fact("Catches", &text, out)
+    match sample.caught_99_percent {
+        Some(caught) => {
+            let caught = grouped(caught);
+            let text = format!("{caught} or more tampered elements with 99 % at least");
+            fact("Catches", &text, out)
+        }
+        None => Ok(()),
+    }
 }

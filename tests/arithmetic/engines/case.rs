@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcverify::emu::{Engine, Handed, Platform, Problem, Replay};
+use tcverify::emu::{Engine, ExactShare, Platform, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::{Planes, Tensor};
 
@@ -167,9 +167,9 @@ impl Case {
     }
 
     /// Who computed what when the fast engine is asked.
-    pub fn handed(&self, platform: Platform) -> Handed {
+    pub fn exact_share(&self, platform: Platform) -> ExactShare {
         let engine = Engine::Fast(platform);
-        let run = |replay: &Replay| replay.handed();
+        let run = |replay: &Replay| replay.exact_share();
         self.with_replay(&self.operands(), engine, self.layouts, run)
     }
 

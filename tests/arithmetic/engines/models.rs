@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Catalogue, Plan};
+use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::num::{Format, Rounding};
 
 use crate::support::random::Random;
@@ -24,7 +24,8 @@ pub fn catalogue() -> Vec<Model> {
                 for &[a, b] in &rule.operands {
                     let arithmetic = Arithmetic::of(rule, [a, b]);
                     // Those with scales have a test of their own.
-                    let vectors = Plan::of(&arithmetic).is_some() && rule.scale.is_none();
+                    let floats = !rule.accumulator.is_integer() && rule.scale.is_none();
+                    let vectors = floats && arithmetic.plan().is_some();
                     if vectors && seen.insert(arithmetic.sha256()) {
                         let (accumulator, place) = (rule.accumulator, &architecture.name);
                         let name = format!("{place} {} {a}*{b}->{accumulator}", instruction.name);

@@ -1,12 +1,12 @@
 //! The kernels are what runs, and what runs is compared: nothing above would notice a fast engine
 //! that asks the exact one for everything, or a comparison that compares nothing.
 
+use tcverify::emu::Platform;
 use tcverify::emu::step::Step;
-use tcverify::emu::{Plan, Platform};
 use tcverify::num::Format;
 
 use super::case::{Case, Shape};
-use super::models::{self, Model};
+use super::models;
 use super::operands::{Addend, Kind};
 use crate::support::case::codes;
 
@@ -17,26 +17,13 @@ fn ordinary_numbers_never_need_the_exact_engine() {
         for c in [Addend::Missing, Addend::Ordinary, Addend::Zeros] {
             let case = Case::new(&model, shape, Kind::Ordinary, c, 6);
             for platform in Platform::available() {
-                let handed = case.handed(platform);
+                let share = case.exact_share(platform);
                 let name = format!("{} {} {c:?}", platform.name(), model.name);
-                assert_eq!(handed.total, 33 * 70 * 150, "{name}");
-                let expected = if has_kernel(&model) { 0 } else { handed.total };
-                assert_eq!(handed.exact, expected, "{name}");
+                assert_eq!(share.total, 33 * 70 * 150, "{name}");
+                assert_eq!(share.exact, 0, "{name}");
             }
         }
     }
-}
-
-/// Only chains of FP64 operations have no kernel.
-fn has_kernel(model: &Model) -> bool {
-    let chain = matches!(model.arithmetic.step, Step::FmaChain(_));
-    assert_eq!(
-        Plan::of(&model.arithmetic).is_none(),
-        chain,
-        "{}",
-        model.name
-    );
-    !chain
 }
 
 #[test]
@@ -56,8 +43,8 @@ fn one_nan_stays_with_the_kernels() {
         let operands = case.operands();
         assert_eq!(operands.a.iter().filter(|x| special(x)).count(), 1);
         for platform in Platform::available() {
-            let handed = case.handed(platform);
-            assert_eq!(handed.exact, 0, "{} {name}", platform.name());
+            let share = case.exact_share(platform);
+            assert_eq!(share.exact, 0, "{} {name}", platform.name());
         }
     }
 }
@@ -75,10 +62,10 @@ fn of_wide_numbers_only_some_need_the_exact_engine() {
             ..case
         };
         for platform in Platform::available() {
-            let handed = case.handed(platform);
-            let name = format!("{} {a:?} {handed:?}", platform.name());
-            assert!(handed.exact > 0, "{name}");
-            assert_eq!(handed.exact < handed.total, only_some, "{name}");
+            let share = case.exact_share(platform);
+            let name = format!("{} {a:?} {share:?}", platform.name());
+            assert!(share.exact > 0, "{name}");
+            assert_eq!(share.exact < share.total, only_some, "{name}");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Splits at their ends: one slice, slices without k, slices that do not divide K, workers of every number.
 
 use tcverify::emu::Engine;
-use tcverify::emu::schedule::{Partials, Raster, Recipe, Residue, Split};
+use tcverify::emu::schedule::{
+    Empty, Grain, Group, Level, Merge, Order, Partials, Parts, Raster, Residue, ScheduleSpec,
+    SliceLength, Start,
+};
 use tcverify::num::Format::{Bf16, Fp16, Fp32};
 
 use super::operands::Kind;
@@ -73,7 +76,7 @@ fn a_slice_without_k_adds_its_zero() {
     // The second slice has k of its own, whose sum is no zero in f32.
     assert_eq!(single("cutlass-splitk-serial", 2, a, b, 64), 0x8000);
     assert_eq!(single("cutlass-splitk-serial", 3, a, b, 64), 0);
-    // What a workspace keeps in FP16 is -0 as well, but the sum starts from +0.
+    // What a workspace keeps in FP16 is -0 as well, but C counts as +0.
     assert_eq!(single("cublas-workspace", 1, a, b, 1), 0);
     assert_eq!(single("cutlass-splitk-parallel", 1, a, b, 1), 0x8000);
     assert_eq!(single("cutlass-splitk-parallel", 9, a, b, 1), 0x8000);
@@ -103,14 +106,20 @@ fn one_slice_is_the_whole() {
 }
 
 #[test]
-fn chunks_begin_where_the_recipe_says() {
+fn chunks_begin_where_the_spec_says() {
     let unit = fp16();
     for k in [1, 64, 65, 128, 129, 300, 400] {
         let product = draw(&unit, Wish::plain(shape(3, 4, k), Kind::Normal));
-        let recipe = Recipe {
-            split: Split::Chunks {
-                starts: vec![0, 64, 128, 320],
-            },
+        let ends = [64, 128, 320, 400].map(|end| end.min(k));
+        let ranges = [0, 64, 128, 320].into_iter().zip(ends);
+        let ranges = ranges.filter(|(start, end)| start < end);
+        let spec = ScheduleSpec {
+            split: Some(Level {
+                parts: Parts::Ranges {
+                    parts: ranges.map(|(start, end)| vec![[start, end]]).collect(),
+                },
+                merge: Merge::serial(Start::First),
+            }),
             ..preset("cutlass-sm90")
         };
         let own = product.straight(&unit, |dot| {
@@ -125,7 +134,7 @@ fn chunks_begin_where_the_recipe_says() {
             epilogue(dot, total.expect("K is not zero"))
         });
         for engine in engines() {
-            assert_eq!(product.replay(&unit, &recipe, engine), own, "K = {k}");
+            assert_eq!(product.replay(&unit, &spec, engine), own, "K = {k}");
         }
     }
 }
@@ -135,8 +144,15 @@ fn chunks_begin_where_the_recipe_says() {
 fn warps_take_stripes_in_turn() {
     let unit = fp16();
     for (warps, stripe) in [(1, 32), (2, 16), (3, 16), (4, 16), (4, 32), (9, 64)] {
-        let recipe = Recipe {
-            split: Split::Sliced { warps, stripe },
+        let spec = ScheduleSpec {
+            inner: vec![Level {
+                parts: Parts::Interleaved {
+                    count: Some(warps),
+                    grain: Some(Grain::K(stripe)),
+                    empty: Empty::Zero,
+                },
+                merge: Merge::serial(Start::First),
+            }],
             ..preset("cublas-sliced")
         };
         for k in [1, 63, 64, 200] {
@@ -158,10 +174,26 @@ fn warps_take_stripes_in_turn() {
                 narrow(sums.into_iter().reduce(add).expect("a warp"), Fp32)
             });
             for engine in engines() {
-                let library = product.replay(&unit, &recipe, engine);
+                let library = product.replay(&unit, &spec, engine);
                 assert_eq!(library, own, "{warps} warps, stripes of {stripe}, K = {k}");
             }
         }
+    }
+}
+
+/// All tiles of D shared.
+fn stream(workers: usize, raster: Raster) -> Level {
+    let workers = Some(workers);
+    Level {
+        parts: Parts::Tiles {
+            tile: [4, 5],
+            raster,
+            groups: vec![Group {
+                tiles: None,
+                parts: Parts::Shared { workers },
+            }],
+        },
+        merge: Merge::serial(Start::First),
     }
 }
 
@@ -183,12 +215,8 @@ fn stream_k_deals_tiles_out() {
         let product = draw(&unit, Wish::plain(shape, Kind::Normal));
         for workers in [1, 2, 3, 4, 5, 7, 8, 13, 24, 25, 100, 5000] {
             for raster in [Raster::AlongRows, Raster::AlongColumns] {
-                let recipe = Recipe {
-                    split: Split::Stream {
-                        workers: Some(workers),
-                        tile: [4, 5],
-                        raster,
-                    },
+                let spec = ScheduleSpec {
+                    split: Some(stream(workers, raster)),
                     tile_k: Some(64),
                     residue: Residue::Last,
                     ..preset("cutlass-stream-k")
@@ -204,7 +232,7 @@ fn stream_k_deals_tiles_out() {
                     }
                 });
                 for engine in engines() {
-                    let library = product.replay(&unit, &recipe, engine);
+                    let library = product.replay(&unit, &spec, engine);
                     assert!(library == own, "{shape:?}, {workers} workers, {raster:?}");
                 }
             }
@@ -219,16 +247,12 @@ fn one_worker_a_tile_is_no_split() {
     let product = draw(&unit, Wish::plain(shape(9, 10, 200), Kind::Normal));
     let whole = product.replay(&unit, &preset("cutlass-sm90"), Engine::Exact);
     for workers in [1, 2, 3, 6] {
-        let recipe = Recipe {
-            split: Split::Stream {
-                workers: Some(workers),
-                tile: [4, 5],
-                raster: Raster::AlongRows,
-            },
+        let spec = ScheduleSpec {
+            split: Some(stream(workers, Raster::AlongRows)),
             ..preset("cutlass-stream-k")
         };
         assert_eq!(
-            product.replay(&unit, &recipe, Engine::Exact),
+            product.replay(&unit, &spec, Engine::Exact),
             whole,
             "{workers}"
         );
@@ -240,15 +264,24 @@ fn one_worker_a_tile_is_no_split() {
 fn partials_of_an_fp32_result_are_f32() {
     let unit = fp16();
     let product = draw(&unit, Wish::plain(shape(4, 4, 150), Kind::Normal));
-    let recipe = |partials| Recipe {
-        split: Split::Workspace {
-            slices: Some(3),
-            partials,
-        },
+    let spec = |partials| ScheduleSpec {
+        split: Some(Level {
+            parts: Parts::Slices {
+                count: Some(3),
+                grain: None,
+                length: SliceLength::Ceil,
+                empty: Empty::Zero,
+            },
+            merge: Merge::Sum {
+                order: Order::Serial,
+                start: Start::Zero,
+                partials,
+            },
+        }),
         ..preset("cutlass-splitk-parallel")
     };
     let [kept, rounded] = [Partials::F32, Partials::Result]
-        .map(|partials| product.replay(&unit, &recipe(partials), Engine::Exact));
+        .map(|partials| product.replay(&unit, &spec(partials), Engine::Exact));
     assert_eq!(kept, rounded);
     let own = product.straight(&unit, |dot| {
         let sums = [0, 64, 128].map(|begin| {
@@ -258,4 +291,51 @@ fn partials_of_an_fp32_result_are_f32() {
         epilogue(dot, sums.into_iter().fold(0, add))
     });
     assert_eq!(kept, own);
+}
+
+/// C that is missing counts as +0 in cuBLAS's epilogue, and not at all in CUTLASS's.
+#[test]
+fn a_missing_c_decides_the_sign_of_zero() {
+    let unit = fp16();
+    let wish = Wish {
+        alpha: 0xbf80_0000,
+        result: Fp16,
+        ..Wish::plain(shape(1, 1, 1), Kind::Normal)
+    };
+    let mut product = draw(&unit, wish);
+    product.a.fill(0);
+    for engine in engines() {
+        assert_eq!(product.replay(&unit, &preset("cublas-sm80"), engine), [0]);
+        assert_eq!(
+            product.replay(&unit, &preset("cutlass-sm80"), engine),
+            [0x8000]
+        );
+    }
+}
+
+/// D of slices that do not reach the end of K is the product without that end.
+#[test]
+fn a_lost_tail_is_missing_from_d() {
+    let unit = Unit::new("hopper", "wgmma", Bf16, Fp32);
+    // 385 = 2 * (64 * 3) + 1.
+    let product = draw(&unit, Wish::plain(shape(3, 4, 385), Kind::Normal));
+    let open = Open {
+        slices: 3,
+        workers: 1,
+    };
+    let lost = closed("cublas-nvjet-lost-tail", open);
+    let meant = closed("cublas-nvjet-splitk", open);
+    let mut cut = draw(&unit, Wish::plain(shape(3, 4, 384), Kind::Normal));
+    cut.a = product
+        .a
+        .chunks(385)
+        .flat_map(|row| &row[..384])
+        .copied()
+        .collect();
+    cut.b = product.b[..384 * 4].to_vec();
+    for engine in engines() {
+        let d = product.replay(&unit, &lost, engine);
+        assert_eq!(d, cut.replay(&unit, &meant, engine));
+        assert_ne!(d, product.replay(&unit, &meant, engine));
+    }
 }

@@ -9,4 +9,7 @@ mod product;
 mod recipes;
 mod separations;
 mod straight;
+mod straight_cublas;
+mod traversals;
 mod wrong;
+mod wrong_cublas;

@@ -1,7 +1,7 @@
 //! Every preset, by the library and by loops of our own.
 
 use rayon::prelude::*;
-use tcverify::emu::schedule::{Recipe, Split, presets};
+use tcverify::emu::schedule::{Multiply, ScheduleSpec, presets};
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int8, Int32, Tf32};
 
 use super::operands::{KINDS, Kind};
@@ -60,27 +60,44 @@ fn units(name: &str) -> Vec<Unit> {
         | "torch-scaled-mm-rowwise"
         | "triton-fp8-block" => all(&[&eighths, &halves[5..6]]),
         "triton-kwidth8" => halves[1..5].to_vec(),
+        "cublas-nvjet-fp8" | "cublas-nvjet-fp8-splitk" => eighths[..2].to_vec(),
+        "cublas-ada-fp8" | "cublas-ada-fp8-serial" | "cublas-ada-fp8-pairwise" => {
+            eighths[2..].to_vec()
+        }
+        "cublas-gemmsn" | "cublas-magma" | "cublas-gemv" | "cublas-dot" => [Fp16, Bf16, Fp32]
+            .map(|format| unit("ieee-fma", "fma", format))
+            .to_vec(),
         _ => all(&[&halves, &tf32[..1]]),
     }
 }
 
 /// A wish of everything that a product may have, drawn.
 pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Random) -> Wish {
-    let recipe = preset(name);
+    let spec = preset(name);
     let integers = unit.arithmetic.accumulator == Int32;
-    let serial = matches!(recipe.split, Split::Serial { .. });
+    let serial = spec.is_in_place();
     let factor =
         |random: &mut Random| random.pick(&[0x3f80_0000, 0x3f80_0000, 0xbf2a_aaab, 0x4048_f5c3]);
     let results = [Fp32, Fp32, Fp16, Bf16, E4m3, E5m2];
     let mut wish = Wish {
         c: random.once_in(2).then(|| random.pick(&[Fp32, Fp16, Bf16])),
         bias: !serial && random.once_in(3),
-        per: recipe.scales.map(|scaling| scaling.per),
+        per: spec.scales.as_ref().map(|scaling| scaling.per),
         alpha: factor(random),
         beta: random.pick(&[0x3f80_0000, 0, 0x8000_0000, 0x3e99_999a]),
         result: random.pick(&results),
         ..Wish::plain(shape, kind)
     };
+    if spec.epilogue.result_scale.is_some() && random.once_in(2) {
+        wish.scale_result = Some(random.pick(&[0x3f99_999a, 0x4048_f5c3, 0xbe99_999a]));
+    }
+    if spec
+        .scales
+        .is_some_and(|scaling| scaling.multiply == Multiply::Alpha)
+    {
+        // They are alpha.
+        wish.alpha = 0x3f80_0000;
+    }
     if name == "plain" {
         // There is no epilogue, and C is the instruction's.
         (wish.alpha, wish.beta) = (0x3f80_0000, 0x3f80_0000);
@@ -101,15 +118,16 @@ fn kinds(unit: &Unit) -> Vec<Kind> {
         .collect()
 }
 
-/// A preset's recipe with what it leaves open.
-pub fn closed(name: &str, open: Open) -> Recipe {
-    let mut recipe = preset(name);
-    match &mut recipe.split {
-        Split::Serial { slices } | Split::Workspace { slices, .. } => *slices = Some(open.slices),
-        Split::Stream { workers, .. } => *workers = Some(open.workers),
-        _ => {}
+/// A preset's spec with what it leaves open.
+pub fn closed(name: &str, open: Open) -> ScheduleSpec {
+    let mut spec = preset(name);
+    if let Some(count) = spec.split_count() {
+        *count = Some(open.slices);
     }
-    recipe
+    if let Some(workers) = spec.workers() {
+        *workers = Some(open.workers);
+    }
+    spec
 }
 
 fn proves(schedule: &str) {
@@ -130,13 +148,13 @@ fn proves(schedule: &str) {
         let wish = wish(schedule, &unit, SHAPES[i], kind, &mut random);
         let product = Product::draw(&unit, wish, &mut random);
         let open = Open {
-            slices: 1 + random.below(5),
+            slices: 1 + random.below(5.min(SHAPES[i].k)),
             workers: 1 + random.below(9),
         };
         let own = product.straight(&unit, |dot| straight::element(schedule, dot, open));
-        let recipe = closed(schedule, open);
+        let spec = closed(schedule, open);
         for engine in engines() {
-            let library = product.replay(&unit, &recipe, engine);
+            let library = product.replay(&unit, &spec, engine);
             assert_eq!(library.len(), own.len());
             let wrong = (0..own.len()).find(|&i| own[i] != library[i]);
             assert!(
@@ -171,13 +189,28 @@ proofs! {
     cute_sm80: "cute-sm80",
     cutlass_sm90: "cutlass-sm90",
     cutlass_splitk_serial: "cutlass-splitk-serial",
+    cutlass_splitk_universal: "cutlass-splitk-universal",
     cutlass_splitk_parallel: "cutlass-splitk-parallel",
     cutlass_stream_k: "cutlass-stream-k",
     cutlass_3xtf32: "cutlass-3xtf32",
     cutlass_3xtf32_staged: "cutlass-3xtf32-staged",
+    cublas_sm80: "cublas-sm80",
     cublas_splitk_serial: "cublas-splitk-serial",
     cublas_workspace: "cublas-workspace",
+    cublas_workspace_f32: "cublas-workspace-f32",
     cublas_sliced: "cublas-sliced",
+    cublas_nvjet: "cublas-nvjet",
+    cublas_nvjet_splitk: "cublas-nvjet-splitk",
+    cublas_nvjet_lost_tail: "cublas-nvjet-lost-tail",
+    cublas_nvjet_fp8: "cublas-nvjet-fp8",
+    cublas_nvjet_fp8_splitk: "cublas-nvjet-fp8-splitk",
+    cublas_ada_fp8: "cublas-ada-fp8",
+    cublas_ada_fp8_serial: "cublas-ada-fp8-serial",
+    cublas_ada_fp8_pairwise: "cublas-ada-fp8-pairwise",
+    cublas_gemmsn: "cublas-gemmsn",
+    cublas_magma: "cublas-magma",
+    cublas_gemv: "cublas-gemv",
+    cublas_dot: "cublas-dot",
     cutlass_fp8_promote: "cutlass-fp8-promote",
     deepgemm_sm90: "deepgemm-sm90",
     torch_scaled_mm_rowwise: "torch-scaled-mm-rowwise",

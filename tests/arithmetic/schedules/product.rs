@@ -1,6 +1,6 @@
 //! A product with everything a schedule may want, and the library's answer to it.
 
-use tcverify::emu::schedule::{Kernel, Per, Recipe, Schedule, Values, scale_shapes};
+use tcverify::emu::schedule::{Kernel, Per, Schedule, ScheduleSpec, Values, scale_shapes};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
@@ -86,6 +86,7 @@ pub struct Wish {
     pub alpha: u32,
     pub beta: u32,
     pub result: Format,
+    pub scale_result: Option<u32>,
 }
 
 impl Wish {
@@ -99,6 +100,7 @@ impl Wish {
             alpha: ONE,
             beta: ONE,
             result: Format::Fp32,
+            scale_result: None,
         }
     }
 }
@@ -128,6 +130,7 @@ pub struct Dot<'a> {
     /// By block of k, or one.
     pub scale_a: Vec<u32>,
     pub scale_b: Vec<u32>,
+    pub scale_result: Option<u32>,
     pub result: Format,
     /// Row, column, and D's size: stream-K wants to know.
     pub at: [usize; 2],
@@ -182,7 +185,7 @@ impl Product {
     pub fn with<R>(
         &self,
         unit: &Unit,
-        recipe: &Recipe,
+        spec: &ScheduleSpec,
         with: impl FnOnce(&Problem, &Values) -> R,
     ) -> R {
         let Shape { m, n, k, .. } = self.wish.shape;
@@ -198,11 +201,12 @@ impl Product {
         let wide = |codes: &[u32]| codes.iter().map(|&x| x.into()).collect::<Vec<u64>>();
         let mut values = Values::default();
         (values.alpha, values.beta) = (self.wish.alpha, self.wish.beta);
+        values.scale_result = self.wish.scale_result;
         if let Some(bias) = &self.bias {
             let bias = Tensor::from_codes(Format::Fp32, vec![n], &wide(bias));
             values = values.with_bias(&bias, &problem).expect("a bias that fits");
         }
-        if let (Some(scales), Some(scaling)) = (&self.scales, &recipe.scales) {
+        if let (Some(scales), Some(scaling)) = (&self.scales, &spec.scales) {
             let shapes = scale_shapes(scaling.per, m, n, k);
             let [a, b] = [0, 1].map(|i| {
                 let [rows, columns] = shapes[i];
@@ -222,17 +226,17 @@ impl Product {
     }
 
     /// D by the library.
-    pub fn replay(&self, unit: &Unit, recipe: &Recipe, engine: Engine) -> Vec<u64> {
-        self.with(unit, recipe, |problem, values| {
+    pub fn replay(&self, unit: &Unit, spec: &ScheduleSpec, engine: Engine) -> Vec<u64> {
+        self.with(unit, spec, |problem, values| {
             let result = self.wish.result;
-            Kernel::check(recipe, values, &unit.arithmetic, problem, result)
+            Kernel::check(spec, values, &unit.arithmetic, problem, result)
                 .unwrap_or_else(|e| panic!("{}: {e}", unit.name));
             let replay = Replay {
                 problem: *problem,
                 arithmetic: &unit.arithmetic,
                 convert_to: Some(result),
                 engine,
-                kernel: Some(Kernel::new(recipe, values, problem)),
+                kernel: Some(Kernel::new(spec, values, problem)),
             };
             crate::support::case::codes(&replay.collect(&|_| {}))
         })
@@ -296,6 +300,7 @@ impl Product {
             beta: self.wish.beta,
             scale_a,
             scale_b,
+            scale_result: self.wish.scale_result,
             result: self.wish.result,
             at: [row, column],
             size: [m, n],
@@ -303,8 +308,8 @@ impl Product {
     }
 }
 
-/// A preset's recipe.
-pub fn preset(name: &str) -> Recipe {
+/// A preset's spec.
+pub fn preset(name: &str) -> ScheduleSpec {
     let schedule = Schedule::preset(name).unwrap_or_else(|e| panic!("{e}"));
-    schedule.recipe.clone()
+    schedule.spec.clone()
 }

@@ -1,10 +1,11 @@
 //! Every preset once more, as loops over k for one element of D, from what is published about the kernels.
-//! Nothing here knows recipes: only a single step of the instruction is the library's.
+//! Nothing here knows specs: only a single step of the instruction is the library's.
 
 use tcverify::num::Format;
 
 use super::own::{add, fma, from_int, mul, narrow, sub, tf32_half_ulp, tf32_truncated, widen};
 use super::product::Dot;
+use super::straight_cublas::{self, cutlass_slices};
 
 /// What some presets leave open.
 #[derive(Clone, Copy, Debug)]
@@ -13,20 +14,35 @@ pub struct Open {
     pub workers: usize,
 }
 
-pub const NAMES: [&str; 19] = [
+pub const NAMES: [&str; 34] = [
     "plain",
     "batch-invariant",
     "cutlass-sm80",
     "cute-sm80",
     "cutlass-sm90",
     "cutlass-splitk-serial",
+    "cutlass-splitk-universal",
     "cutlass-splitk-parallel",
     "cutlass-stream-k",
     "cutlass-3xtf32",
     "cutlass-3xtf32-staged",
+    "cublas-sm80",
     "cublas-splitk-serial",
     "cublas-workspace",
+    "cublas-workspace-f32",
     "cublas-sliced",
+    "cublas-nvjet",
+    "cublas-nvjet-splitk",
+    "cublas-nvjet-lost-tail",
+    "cublas-nvjet-fp8",
+    "cublas-nvjet-fp8-splitk",
+    "cublas-ada-fp8",
+    "cublas-ada-fp8-serial",
+    "cublas-ada-fp8-pairwise",
+    "cublas-gemmsn",
+    "cublas-magma",
+    "cublas-gemv",
+    "cublas-dot",
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
@@ -43,12 +59,9 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         "batch-invariant" | "cutlass-sm90" => epilogue(dot, zeros_at_the_end(dot, 0, k, 64)),
         "cutlass-sm80" => epilogue(dot, partial_tile_first(dot, 0, k, 32)),
         "cute-sm80" => epilogue(dot, shifted_by_the_residue(dot, 32)),
-        "cutlass-splitk-serial" | "cublas-splitk-serial" => serial(dot, open.slices),
-        "cutlass-splitk-parallel" => workspace(dot, open.slices, |sum| sum),
-        "cublas-workspace" => {
-            let stored = |sum| widen(narrow(sum, dot.result), dot.result);
-            workspace(dot, open.slices, stored)
-        }
+        "cutlass-splitk-serial" => serial(dot, whole_tiles(k, open.slices)),
+        "cutlass-splitk-universal" => serial(dot, cutlass_slices(k, open.slices)),
+        "cutlass-splitk-parallel" => workspace(dot, open.slices),
         "cublas-sliced" => epilogue(dot, two_warps(dot)),
         "cutlass-stream-k" => epilogue(dot, stream_k(dot, open.workers, [128, 128], 64)),
         "cutlass-3xtf32" => epilogue(dot, three_tf32(dot)),
@@ -72,7 +85,8 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         }
         "triton-kwidth8" => epilogue(dot, eight_consecutive_k_a_thread(dot)),
         "triton-tf32x3" => epilogue(dot, three_dots_a_tile(dot)),
-        other => panic!("nobody has written {other} down"),
+        other => straight_cublas::element(other, dot, open)
+            .unwrap_or_else(|| panic!("nobody has written {other} down")),
     }
 }
 
@@ -168,18 +182,17 @@ pub fn zeros_at_the_end(dot: &Dot, begin: usize, end: usize, size: usize) -> u32
     accumulator
 }
 
-/// Where slice `i` of K begins and ends: whole tiles of 32, alike but for the last ones.
-pub fn slice(length: usize, slices: usize, i: usize) -> (usize, usize) {
-    let tiles = length.div_ceil(32);
-    let each = 32 * tiles.div_ceil(slices);
-    ((each * i).min(length), (each * i + each).min(length))
+/// Whole tiles of 32 of each slice, alike but for the last ones, which may be empty.
+pub fn whole_tiles(length: usize, slices: usize) -> Vec<(usize, usize)> {
+    let each = 32 * length.div_ceil(32).div_ceil(slices);
+    let slice = |i: usize| ((each * i).min(length), (each * i + each).min(length));
+    (0..slices).map(slice).collect()
 }
 
 /// Every slice runs the epilogue; from the second on D takes C's place, with a beta of 1.
-pub fn serial(dot: &Dot, slices: usize) -> u64 {
+pub fn serial(dot: &Dot, slices: Vec<(usize, usize)>) -> u64 {
     let mut d = None;
-    for i in 0..slices {
-        let (begin, end) = slice(dot.a.len(), slices, i);
+    for (begin, end) in slices {
         let sum = partial_tile_first(dot, begin, end, 32);
         d = Some(match d {
             None => epilogue(dot, sum),
@@ -192,12 +205,19 @@ pub fn serial(dot: &Dot, slices: usize) -> u64 {
     d.expect("at least one slice")
 }
 
-/// Every slice keeps its sum; a second kernel adds them up from zero and runs the epilogue.
-pub fn workspace(dot: &Dot, slices: usize, stored: impl Fn(u32) -> u32) -> u64 {
+/// Every slice keeps its sum; a second kernel adds them up from zero and runs the epilogue. Slices have
+/// as many whole tiles as all can have, and the last one the rest.
+pub fn workspace(dot: &Dot, slices: usize) -> u64 {
+    let length = dot.a.len();
+    let each = 32 * (length / 32 / slices);
     let mut total = 0;
     for i in 0..slices {
-        let (begin, end) = slice(dot.a.len(), slices, i);
-        total = add(total, stored(partial_tile_first(dot, begin, end, 32)));
+        let end = if i + 1 == slices {
+            length
+        } else {
+            each * (i + 1)
+        };
+        total = add(total, partial_tile_first(dot, each * i, end, 32));
     }
     epilogue(dot, total)
 }

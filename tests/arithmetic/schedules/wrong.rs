@@ -10,15 +10,21 @@ use super::presets::{closed, wish};
 use super::product::{Dot, ONE, Product, Unit, shape};
 use super::straight::{
     Open, before_conversion, element, epilogue, partial_tile_first, promoted, rounded,
-    shifted_by_the_residue, slice, three_products, tile, tiles_of_32, truncated, workspace,
+    shifted_by_the_residue, three_products, tile, tiles_of_32, truncated, whole_tiles,
     zeros_at_the_end,
 };
 use crate::support::random::Random;
 
 /// Fails unless the loop, right but for one decision, makes something else than the library of some of
 /// the operands of which the right one makes the same.
-fn differs(preset: &str, operands: Format, what: &str, wrong: impl Fn(&Dot, Open) -> u64 + Sync) {
+pub fn differs(
+    preset: &str,
+    operands: Format,
+    what: &str,
+    wrong: impl Fn(&Dot, Open) -> u64 + Sync,
+) {
     let unit = match operands {
+        _ if preset.starts_with("cublas-ada") => Unit::new("ada", "mma", operands, Fp32),
         Tf32 => Unit::new("ampere", "mma", Tf32, Fp32),
         other => Unit::new("hopper", "wgmma", other, Fp32),
     };
@@ -170,7 +176,7 @@ fn epilogues() {
 /// A serial split with one decision left out.
 fn serial(dot: &Dot, order: &[usize], slices: usize, next: impl Fn(u64, u32) -> u64) -> u64 {
     let sum = |i: usize| {
-        let (begin, end) = slice(dot.a.len(), slices, i);
+        let (begin, end) = whole_tiles(dot.a.len(), slices)[i];
         partial_tile_first(dot, begin, end, 32)
     };
     let first = epilogue(dot, sum(order[0]));
@@ -179,7 +185,7 @@ fn serial(dot: &Dot, order: &[usize], slices: usize, next: impl Fn(u64, u32) -> 
 
 #[test]
 fn serial_splits() {
-    for preset in ["cutlass-splitk-serial", "cublas-splitk-serial"] {
+    for preset in ["cutlass-splitk-serial"] {
         let up = |n: usize| (0..n).collect::<Vec<_>>();
         let later = |dot: &Dot, d: u64, sum: u32| {
             narrow(fma(dot.alpha, sum, widen(d, dot.result)), dot.result)
@@ -226,57 +232,37 @@ fn serial_splits() {
     }
 }
 
+/// The slices of a parallel split: the last one is the longest.
+fn slices(dot: &Dot, open: Open) -> Vec<(usize, usize)> {
+    let length = dot.a.len();
+    let each = length / 32 / open.slices * 32;
+    let end = |i: usize| if i == open.slices { length } else { each * i };
+    (0..open.slices).map(|i| (end(i), end(i + 1))).collect()
+}
+
 #[test]
 fn workspaces() {
+    let preset = "cutlass-splitk-parallel";
     let stored = |dot: &Dot, sum| widen(narrow(sum, dot.result), dot.result);
-    differs("cublas-workspace", Bf16, "partials in f32", |dot, open| {
-        workspace(dot, open.slices, |sum| sum)
+    let sum = |dot: &Dot, (begin, end)| partial_tile_first(dot, begin, end, 32);
+    differs(preset, Bf16, "partials in D's format", |dot, open| {
+        let slices = slices(dot, open).into_iter();
+        let sums = slices.map(|slice| stored(dot, sum(dot, slice)));
+        epilogue(dot, sums.fold(0, add))
     });
-    differs("cublas-workspace", Bf16, "partials cut off", |dot, open| {
-        workspace(dot, open.slices, |sum| match dot.result {
-            Bf16 => sum & 0xffff_0000,
-            _ => stored(dot, sum),
-        })
+    differs(preset, Bf16, "one accumulator for all slices", |dot, _| {
+        epilogue(dot, tiled(dot))
     });
-    differs(
-        "cublas-workspace",
-        Bf16,
-        "the total rounded after every slice",
-        |dot, open| {
-            let mut total = 0;
-            for i in 0..open.slices {
-                let (begin, end) = slice(dot.a.len(), open.slices, i);
-                let sum = stored(dot, partial_tile_first(dot, begin, end, 32));
-                total = stored(dot, add(total, sum));
-            }
-            epilogue(dot, total)
-        },
-    );
-    differs(
-        "cutlass-splitk-parallel",
-        Bf16,
-        "partials in D's format",
-        |dot, open| workspace(dot, open.slices, |sum| stored(dot, sum)),
-    );
-    differs(
-        "cutlass-splitk-parallel",
-        Bf16,
-        "one accumulator for all slices",
-        |dot, _| epilogue(dot, tiled(dot)),
-    );
-    differs(
-        "cutlass-splitk-parallel",
-        Bf16,
-        "the last slice first",
-        |dot, open| {
-            let mut total = 0;
-            for i in (0..open.slices).rev() {
-                let (begin, end) = slice(dot.a.len(), open.slices, i);
-                total = add(total, partial_tile_first(dot, begin, end, 32));
-            }
-            epilogue(dot, total)
-        },
-    );
+    differs(preset, Bf16, "the last slice first", |dot, open| {
+        let slices = slices(dot, open).into_iter().rev();
+        let sums = slices.map(|slice| sum(dot, slice));
+        epilogue(dot, sums.fold(0, add))
+    });
+    differs(preset, Bf16, "the last slice shorter", |dot, open| {
+        let slices = whole_tiles(dot.a.len(), open.slices).into_iter();
+        let sums = slices.map(|slice| sum(dot, slice));
+        epilogue(dot, sums.fold(0, add))
+    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tcverify::emu::step::Step;
 use tcverify::emu::{Architecture, Arithmetic, Catalogue, Choice, Evidence, Instruction, Rule};
-use tcverify::num::Rounding;
+use tcverify::num::{Format, Rounding};
 
 use crate::support::case::Case;
 use crate::support::vectors::captured;
@@ -30,6 +30,16 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
         // The halves of FP8 have no other size that `span` and `first` would allow.
         "group" if matches!(right.step, Step::FusedHalves(_)) => vec![],
         "group" => vec![change("/ 2", &half_group)],
+        // Ada's FP8: another NaN fails on products of whole kernels, which have a test of their own.
+        "nan"
+            if [right.a, right.b]
+                .iter()
+                .all(|f| matches!(f, Format::E4m3 | Format::E5m2))
+                && right.accumulator == Format::Fp32
+                && right.step.span() == 16 =>
+        {
+            vec![]
+        }
         "span" => vec![change("16", &|a| halves(a).span = 16)],
         "closing" => vec![change("RZ", &|a| halves(a).closing = Rounding::TowardZero)],
         "period" | "first" => [

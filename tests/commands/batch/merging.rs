@@ -74,7 +74,7 @@ fn differences_and_their_causes_are_merged() {
     );
     let report = String::from_utf8(folder.read("merged.json")).unwrap();
     assert!(
-        report.contains("flipped_bit"),
+        report.contains("bit_flipped"),
         "a cause that only the whole shows"
     );
     merged(
@@ -294,7 +294,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         .expect(0);
     folder
         .tcverify("shard merge plan.json p0.json p1.json p2.json -o p1.json")
-        .refuses(&["p1.json", "overwritten"]);
+        .refuses(&["p1.json", "overwrite"]);
 }
 
 #[test]

@@ -67,11 +67,11 @@ fn c_forgotten_added_twice_or_last() {
     let add =
         |d: &[f32]| -> Vec<u32> { d.iter().zip(&c).map(|(d, c)| (d + c).to_bits()).collect() };
     replayed(&folder, "--arch a100 --dtype fp16 a.npy b.npy");
-    names(&folder, WITH_C, "c_forgotten", true);
+    names(&folder, WITH_C, "c_omitted", true);
 
     let product = number(&floats_of(&folder, "d.npy"));
     save(&folder, "d.npy", [32, 40], &add(&product));
-    names(&folder, WITH_C, "c_last", false);
+    names(&folder, WITH_C, "c_added_last", false);
 
     replayed(&folder, "--arch a100 --dtype fp16 --c c.npy a.npy b.npy");
     let sum = number(&floats_of(&folder, "d.npy"));
@@ -141,16 +141,16 @@ fn d_rounded_otherwise() {
 fn another_unit() {
     let folder = folder("fp16", [32, 32, 96]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
-    let sentence = names(&folder, CHECK, "model", true);
+    let sentence = names(&folder, CHECK, "other_model", true);
     assert!(sentence.contains("volta mma"), "{sentence}");
     // The accumulator of the same unit.
     replayed(&folder, "--arch a100 --dtype fp16 --acc f16 a.npy b.npy");
     let check = "--arch a100 --dtype fp16 --d-dtype fp16 a.npy b.npy d.npy";
-    let sentence = names(&folder, check, "model", true);
+    let sentence = names(&folder, check, "other_model", true);
     assert!(sentence.contains("ampere mma (-> fp16)"), "{sentence}");
     // A chain of multiply-adds, as a unit without tensor cores has it.
     replayed(&folder, "--arch ieee-fma --dtype fp16 a.npy b.npy");
-    let sentence = names(&folder, CHECK, "model", true);
+    let sentence = names(&folder, CHECK, "other_model", true);
     assert!(sentence.contains("ieee-fma fma"), "{sentence}");
 }
 
@@ -200,5 +200,10 @@ fn a_cause_is_the_same_whatever_computes_it() {
 fn a_sample_finds_the_unit_too() {
     let folder = folder("fp16", [32, 32, 96]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
-    names(&folder, &format!("{CHECK} --sample 100"), "model", true);
+    names(
+        &folder,
+        &format!("{CHECK} --sample 100"),
+        "other_model",
+        true,
+    );
 }

@@ -29,7 +29,7 @@ fn flipped(bits: impl Fn(usize, usize) -> u32) -> Folder {
 fn one_bit() {
     for (bit, field) in [(31, "sign"), (30, "exponent"), (3, "significand")] {
         let folder = flipped(|i, j| u32::from((i, j) == (77, 5)) << bit);
-        let sentence = names(&folder, CHECK, "flipped_bit", false);
+        let sentence = names(&folder, CHECK, "bit_flipped", false);
         let place = format!("bit {bit} ({field}) at row 77, column 5");
         assert!(sentence.contains(&place), "{sentence}");
     }

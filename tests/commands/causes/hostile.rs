@@ -56,8 +56,8 @@ fn a_long_k_ends() {
         );
         folder.tcverify(&spec).expect(0);
     }
-    let zeros = vec![0; 4 * 64];
-    folder.save("d.npy", &Npy::new("<i4", &[8, 8], zeros));
+    let wrong: Vec<u8> = (0..64i32).flat_map(|i| (7 * i + 1).to_le_bytes()).collect();
+    folder.save("d.npy", &Npy::new("<i4", &[8, 8], wrong));
     let found = causes(&folder, "--arch a100 --dtype int8 a.npy b.npy d.npy");
     assert_eq!(found, [serde_json::Value::Null; 0]);
 }

@@ -79,7 +79,7 @@ fn a_report_never_replaces_an_input() {
         let before = folder.read(input);
         folder
             .tcverify(&format!("{CHECK} --json {input}"))
-            .refuses(&[input, "is an input"]);
+            .refuses(&[input, "would overwrite"]);
         assert_eq!(folder.read(input), before);
     }
 }

@@ -108,13 +108,13 @@ fn it_never_replaces_an_input() {
     for input in ["a.npy", "b.npy", "./a.npy"] {
         let before = folder.read(input);
         let run = folder.tcverify(&format!("{REPLAY} -o {input}"));
-        run.refuses(&[input, "is an input"]);
+        run.refuses(&[input, "would overwrite"]);
         assert_eq!(folder.read(input), before);
     }
     let c = Npy::new("<f2", &[3, 2], halves(&[1.0; 6]));
     folder.save("c.npy", &c);
     let run = folder.tcverify(&format!("{REPLAY} --c c.npy -o c.npy"));
-    run.refuses(&["c.npy", "is an input"]);
+    run.refuses(&["c.npy", "would overwrite"]);
     assert_eq!(folder.read("c.npy"), c.bytes());
 }
 
@@ -181,7 +181,7 @@ fn a_link_is_followed() {
     assert!(folder.read("d.npy").starts_with(b"\x93NUMPY"));
     std::os::unix::fs::symlink("a.npy", folder.path("input.npy")).unwrap();
     let run = folder.tcverify(&format!("{REPLAY} -o input.npy"));
-    run.refuses(&["input.npy", "is an input"]);
+    run.refuses(&["input.npy", "would overwrite"]);
 }
 
 #[cfg(unix)]

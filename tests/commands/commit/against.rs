@@ -184,12 +184,12 @@ fn options_that_do_not_go_together() {
         .mentions(&["<D.npy>"]);
     commit(&folder, "a.npy b.npy d.npy --block-rows 0").expect(2);
     let before = folder.read("d.npy");
-    commit(&folder, "a.npy b.npy d.npy -o d.npy").refuses(&["d.npy", "is an input"]);
+    commit(&folder, "a.npy b.npy d.npy -o d.npy").refuses(&["d.npy", "would overwrite"]);
     assert_eq!(folder.read("d.npy"), before);
     let before = folder.read("c.json");
     for option in ["--json", "--html", "--junit", "--markdown"] {
         check(&folder, &format!("a.npy b.npy d.npy {option} c.json"))
-            .refuses(&["c.json", "is an input"]);
+            .refuses(&["c.json", "would overwrite"]);
     }
     assert_eq!(folder.read("c.json"), before);
 }

@@ -99,11 +99,13 @@ fn only_the_committed_d_is_proven() {
     );
     assert_eq!(folder.names(), before);
     let same = "commit prove --commitment c.json --blocks 0 d.npy -o q.json --rows q.json";
-    folder.tcverify(same).refuses(&["must be two files"]);
+    folder.tcverify(same).refuses(&["cannot go to one place"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o d.npy";
-    folder.tcverify(over).refuses(&["d.npy", "is an input"]);
+    folder.tcverify(over).refuses(&["d.npy", "would overwrite"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o c.json";
-    folder.tcverify(over).refuses(&["c.json", "is an input"]);
+    folder
+        .tcverify(over)
+        .refuses(&["c.json", "would overwrite"]);
 }
 
 #[test]

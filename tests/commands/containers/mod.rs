@@ -1,5 +1,6 @@
 //! Arrays in `.npz` archives and `.safetensors` files, right and wrong ones.
 
+mod held;
 mod inspect;
 mod mutations;
 mod naming;

@@ -9,22 +9,23 @@ fn digest(folder: &Folder, path: &str) -> String {
     run.json()[0]["payload_sha256"].as_str().unwrap().to_owned()
 }
 
+/// Whoever can put a file beside a container must not be able to take the place of what is in it.
 #[test]
-fn a_file_of_that_very_name_wins() {
+fn a_path_that_could_mean_two_things_is_refused() {
     let folder = Folder::new();
     folder.write("x.npz", zip(&[Member::stored("a.npy", &npy(&[1.0]))]));
     assert_eq!(digest(&folder, "x.npz#a"), sha256(1f32.to_le_bytes()));
     folder.write("x.npz#a", npy(&[2.0]));
+    refused(&folder, "x.npz#a", &["could mean", "the array \"a\" of"]);
+    std::fs::remove_file(folder.path("x.npz")).unwrap();
     assert_eq!(digest(&folder, "x.npz#a"), sha256(2f32.to_le_bytes()));
-}
 
-#[test]
-fn the_longest_path_that_exists_is_the_file() {
-    let folder = Folder::new();
     let one = [Member::stored("b.npz#c.npy", &npy(&[1.0]))];
     folder.write("a.npz", zip(&one));
     assert_eq!(digest(&folder, "a.npz#b.npz#c"), sha256(1f32.to_le_bytes()));
     folder.write("a.npz#b.npz", zip(&[Member::stored("c.npy", &npy(&[2.0]))]));
+    refused(&folder, "a.npz#b.npz#c", &["the array \"b.npz#c\" of"]);
+    std::fs::remove_file(folder.path("a.npz")).unwrap();
     assert_eq!(digest(&folder, "a.npz#b.npz#c"), sha256(2f32.to_le_bytes()));
 }
 

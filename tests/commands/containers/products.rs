@@ -142,10 +142,10 @@ fn a_report_does_not_overwrite_a_container() {
         "d.npy",
         "--json stored.npz",
     )
-    .refuses(&["stored.npz", "is an input"]);
+    .refuses(&["stored.npz", "would overwrite"]);
     folder
         .tcverify("replay --arch ampere --dtype fp16 stored.npz#a b.npy -o stored.npz")
-        .refuses(&["stored.npz", "is an input"]);
+        .refuses(&["stored.npz", "would overwrite"]);
     assert_eq!(folder.read("stored.npz"), before);
 }
 

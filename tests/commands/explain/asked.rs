@@ -102,6 +102,7 @@ impl Element {
         self.with(&choice.arithmetic, |problem| {
             let question = Question {
                 choice,
+                file: None,
                 problem,
                 product: Product {
                     batch: Vec::new(),

@@ -56,7 +56,7 @@ fn every_schedule_ends_in_the_replayed_element() {
 #[test]
 fn partial_sums_are_shown_with_their_roundings() {
     let folder = Folder::new();
-    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
+    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 --grain 32 --tile-k 32";
     folder
         .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
         .expect(0);
@@ -64,10 +64,13 @@ fn partial_sums_are_shown_with_their_roundings() {
     assert_eq!(events(&explanation, "partial").count(), 3);
     // Each partial sum is rounded to BF16, and so is the total.
     assert_eq!(events(&explanation, "rounded").count(), 4);
-    let sums: Vec<_> = events(&explanation, "operation").collect();
-    assert_eq!(sums.len(), 3);
+    let operations: Vec<_> = events(&explanation, "operation").collect();
+    assert_eq!(operations.len(), 3);
+    // The first one is where the sum starts, and C counts as +0.
+    let (sums, last) = operations.split_at(2);
     assert_eq!(sums[0]["stage"], "sum of partial sums");
-    assert_eq!(sums[0]["operands"][0]["code"], "00000000");
+    assert_eq!(last[0]["operation"], "fma");
+    assert_eq!(last[0]["operands"][2]["code"], "00000000");
     // What one addition gives is what the next one starts from.
     for pair in sums.windows(2) {
         assert_eq!(pair[0]["result"]["code"], pair[1]["operands"][0]["code"]);
@@ -91,7 +94,7 @@ fn partial_sums_are_shown_with_their_roundings() {
 fn steps_of_many_chains_are_shown_when_asked_for() {
     let folder = Folder::new();
     let product =
-        "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-splitk-serial --split-k 5";
+        "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cutlass-splitk-serial --split-k 5";
     folder
         .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
         .expect(0);

@@ -32,7 +32,8 @@ fn found(element: &Element, choice: &Choice, format: Format, d: u64) -> Vec<Foun
         "D has not been tampered with"
     );
     let search = explanation.search.unwrap();
-    assert!(search.skipped.is_empty());
+    // In few bits some flip of an input always fits.
+    assert!(search.skipped.is_empty() || format == Format::Bf16);
     search.found
 }
 

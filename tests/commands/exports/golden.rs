@@ -61,11 +61,14 @@ fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
     let folder = example();
     let names = folder.names();
     for (options, words) in [
-        ("--junit x --markdown x", "two reports"),
-        ("--junit x --markdown ./x --json x", "two reports"),
-        ("--junit - --json -", "two reports"),
-        ("--junit c.npy", "is an input"),
-        ("--markdown ./d.npy", "is an input"),
+        ("--junit x --markdown x", "cannot go to one place"),
+        (
+            "--junit x --markdown ./x --json x",
+            "cannot go to one place",
+        ),
+        ("--junit - --json -", "cannot go to one place"),
+        ("--junit c.npy", "would overwrite"),
+        ("--markdown ./d.npy", "would overwrite"),
         ("--github --json -", "--github prints"),
         ("--github --markdown -", "--github prints"),
         ("--junit nowhere/x", "nowhere/x"),

@@ -10,17 +10,24 @@ use crate::support::{Folder, Npy};
 
 /// Starts the program and waits until it has mapped the file of this name.
 fn reading(folder: &Folder, arguments: &str, name: &str) -> Child {
+    let mapped = |maps: String| maps.contains(name);
+    started(folder, arguments, |id| {
+        fs::read_to_string(format!("/proc/{id}/maps")).is_ok_and(mapped)
+    })
+}
+
+/// Starts the program and waits until it is as far as that.
+fn started(folder: &Folder, arguments: &str, far: impl Fn(u32) -> bool) -> Child {
     let mut command = folder.command();
     command.args(arguments.split_whitespace());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    let maps = format!("/proc/{}/maps", child.id());
     let start = Instant::now();
-    while !fs::read_to_string(&maps).is_ok_and(|maps| maps.contains(name)) {
+    while !far(child.id()) {
         assert!(child.try_wait().unwrap().is_none(), "ended too soon");
         assert!(
             start.elapsed() < Duration::from_secs(60),
-            "never read {name}"
+            "never got that far"
         );
     }
     child
@@ -101,7 +108,10 @@ fn written_again() {
         |file: &File| file.set_len(1 << 20).unwrap(),
     ];
     for change in change {
-        let child = reading(&folder, &arguments, "d.npy");
+        // Small files are read at once, and outputs are opened after that.
+        let child = started(&folder, &arguments, |_| {
+            !super::temporary(&folder).is_empty()
+        });
         change(&OpenOptions::new().write(true).open(&path).unwrap());
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

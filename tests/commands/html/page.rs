@@ -264,13 +264,13 @@ fn a_page_never_replaces_an_input_nor_another_report() {
     let check = CHECK.replace(" --html page.html", "");
     folder
         .tcverify(&format!("{check} --html d.npy"))
-        .refuses(&["d.npy", "is an input"]);
+        .refuses(&["d.npy", "would overwrite"]);
     folder
         .tcverify(&format!("{check} --html x --json x"))
-        .refuses(&["x: two reports cannot go to one place"]);
+        .refuses(&["x: the page and the JSON report cannot go to one place"]);
     folder
         .tcverify(&format!("{check} --html - --json -"))
-        .refuses(&["two reports"]);
+        .refuses(&["cannot go to one place"]);
     folder
         .tcverify(&format!("{check} --html nowhere/x.html"))
         .refuses(&["nowhere/x.html"]);

@@ -69,11 +69,11 @@ fn numbers_that_cannot_be() {
     for (options, words) in [
         (
             "--schedule cutlass-sm80 --promote 12".to_owned(),
-            ["promote.every is 12", "8 products"],
+            ["inner.parts.length is 12", "8 products"],
         ),
         (
             "--schedule cutlass-sm80 --promote 0".into(),
-            ["promote.every is 0", "1 to 1048576"],
+            ["inner.parts.length is 0", "1 to 1048576"],
         ),
         (
             "--schedule cutlass-sm80 --promote often".into(),
@@ -89,15 +89,15 @@ fn numbers_that_cannot_be() {
         ),
         (
             format!("{serial} --split-k 0"),
-            ["split.slices is 0", "1 to 1048576"],
+            ["split.parts.count is 0", "1 to 1048576"],
         ),
         (
             format!("{serial} --split-k 18446744073709551615"),
-            ["split.slices", "1 to 1048576"],
+            ["split.parts.count", "1 to 1048576"],
         ),
         (
             "--schedule cutlass-stream-k --workers 0".into(),
-            ["split.workers is 0", "1 to 1048576"],
+            ["split.parts.groups.workers is 0", "1 to 1048576"],
         ),
         (
             "--schedule triton-kwidth8 --tile-k 48".into(),
@@ -105,7 +105,7 @@ fn numbers_that_cannot_be() {
         ),
         (
             "--schedule cublas-sliced --tile-k 48".into(),
-            ["tile_k is 48", "split.stripe"],
+            ["tile_k is 48", "inner.parts.grain"],
         ),
     ] {
         refused(&folder, &format!("{FP16} {options}"), &words);
@@ -198,6 +198,13 @@ fn file(preset: &str, change: impl FnOnce(&mut Value)) -> String {
     schedule.to_string()
 }
 
+/// A split into these parts.
+fn ranges(parts: Value) -> String {
+    file("cutlass-splitk-parallel", |s| {
+        s["spec"]["split"]["parts"] = json!({"kind": "ranges", "parts": parts});
+    })
+}
+
 #[test]
 fn broken_files() {
     let forget = |key: &'static str| {
@@ -209,7 +216,7 @@ fn broken_files() {
                 .expect("there is one");
         }
     };
-    let set = |key: &'static str, value: Value| move |s: &mut Value| s["recipe"][key] = value;
+    let set = |key: &'static str, value: Value| move |s: &mut Value| s["spec"][key] = value;
     let broken = [
         (String::new(), vec!["EOF"]),
         ("{".into(), vec!["EOF"]),
@@ -251,9 +258,9 @@ fn broken_files() {
         ),
         (
             file("cutlass-sm80", |s| {
-                s["schema"] = json!("tcverify.schedule/2")
+                s["schema"] = json!("tcverify.schedule/1")
             }),
-            vec!["tcverify.schedule/2", "tcverify.schedule/1"],
+            vec!["tcverify.schedule/1", "tcverify.schedule/2"],
         ),
         (
             file("cutlass-sm80", |s| s["name"] = json!("")),
@@ -297,39 +304,35 @@ fn broken_files() {
         ),
         (
             file("cutlass-3xtf32", |s| {
-                s["recipe"]["passes"]["products"] = json!([])
+                s["spec"]["split_terms"]["products"] = json!([])
             }),
-            vec!["passes.products", "1 to 4"],
+            vec!["split_terms.products", "1 to 4"],
         ),
         (
             file("deepgemm-sm90", |s| {
-                s["recipe"]["promote"]["every"] = json!(96)
+                s["spec"]["inner"][0]["parts"]["length"] = json!(96)
             }),
             vec!["scales per block of 128"],
         ),
         (
             file("cutlass-splitk-serial", |s| {
-                s["recipe"]["split"]["slices"] = json!(0)
+                s["spec"]["split"]["parts"]["count"] = json!(0)
             }),
-            vec!["split.slices is 0"],
+            vec!["split.parts.count is 0"],
         ),
         (
             file("cutlass-splitk-serial", |s| {
-                s["recipe"]["split"]["kind"] = json!("zigzag")
+                s["spec"]["split"]["parts"]["kind"] = json!("zigzag")
             }),
             vec!["`zigzag`"],
         ),
         (
-            file("cutlass-sm80", |s| {
-                s["recipe"]["split"] = json!({"kind": "chunks", "starts": [0, 48]});
-            }),
-            vec!["split.starts is 48", "tile_k"],
+            ranges(json!([[[0, 48]], [[32, 64]]])),
+            vec!["split.parts.parts", "k 32 is in it twice"],
         ),
         (
-            file("cutlass-sm80", |s| {
-                s["recipe"]["split"] = json!({"kind": "chunks", "starts": [32, 64]});
-            }),
-            vec!["split.starts", "ascend from 0"],
+            ranges(json!([[[0, 48], [48, 48]]])),
+            vec!["[48, 48] has no k"],
         ),
     ];
     for (text, words) in broken {

@@ -1,149 +1,126 @@
-//! 256-bit vectors of x86-64: AVX2 with F16C.
+//! 256-bit vectors of x86-64: AVX2 with FMA and F16C.
 
 use std::arch::x86_64::*;
 
-use super::Vector;
+use super::{Vector, operations};
 
-/// Eight lanes; needs the features `avx2` and `f16c`.
+/// Eight lanes; needs the features `avx2`, `fma` and `f16c`.
 pub struct Avx2;
 
-// SAFETY of the whole: the intrinsics need AVX2 and F16C, which whoever calls a method has
+/// Doubles of the lower lanes, and of the upper ones.
+#[derive(Clone, Copy)]
+pub struct Pair(__m256d, __m256d);
+
+// SAFETY: the intrinsics need AVX2, FMA and F16C, which whoever calls a method has
 // detected (see the trait); pointers are the caller's promise, and unaligned forms are used.
-impl Vector for Avx2 {
+unsafe impl Vector for Avx2 {
     const LANES: usize = 8;
+    const REGISTERS: usize = 16;
     type F = __m256;
     type I = __m256i;
+    type D = Pair;
     type B = __m256i;
 
-    #[inline(always)]
-    unsafe fn splat_f(x: f32) -> __m256 {
-        unsafe { _mm256_set1_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn load_f(from: *const f32) -> __m256 {
-        unsafe { _mm256_loadu_ps(from) }
-    }
-    #[inline(always)]
-    unsafe fn store_f(to: *mut f32, x: __m256) {
-        unsafe { _mm256_storeu_ps(to, x) }
-    }
-    #[inline(always)]
-    unsafe fn mul(x: __m256, y: __m256) -> __m256 {
-        unsafe { _mm256_mul_ps(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn add_f(x: __m256, y: __m256) -> __m256 {
-        unsafe { _mm256_add_ps(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn bits(x: __m256) -> __m256i {
-        unsafe { _mm256_castps_si256(x) }
-    }
-    #[inline(always)]
-    unsafe fn from_bits(x: __m256i) -> __m256 {
-        unsafe { _mm256_castsi256_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn truncate(x: __m256) -> __m256i {
-        unsafe { _mm256_cvttps_epi32(x) }
-    }
-    #[inline(always)]
-    unsafe fn round_toward_zero(x: __m256i) -> __m256 {
-        // See `toward_zero` of the portable vectors.
-        unsafe {
+    operations! {
+        fn splat_f(x: f32) -> __m256 = _mm256_set1_ps(x);
+        fn load_f(from: *const f32) -> __m256 = _mm256_loadu_ps(from);
+        fn store_f(to: *mut f32, x: __m256) = _mm256_storeu_ps(to, x);
+        fn mul(x: __m256, y: __m256) -> __m256 = _mm256_mul_ps(x, y);
+        fn add_f(x: __m256, y: __m256) -> __m256 = _mm256_add_ps(x, y);
+        fn bits(x: __m256) -> __m256i = _mm256_castps_si256(x);
+        fn from_bits(x: __m256i) -> __m256 = _mm256_castsi256_ps(x);
+        fn truncate(x: __m256) -> __m256i = _mm256_cvttps_epi32(x);
+        fn round_toward_zero(x: __m256i) -> __m256 = {
+            // See `toward_zero` of the portable vectors.
             let magnitude = _mm256_abs_epi32(x);
             let kept = _mm256_andnot_si256(_mm256_srli_epi32::<24>(magnitude), magnitude);
             _mm256_cvtepi32_ps(_mm256_sign_epi32(kept, x))
-        }
-    }
-    #[inline(always)]
-    unsafe fn to_float(x: __m256i) -> __m256 {
-        unsafe { _mm256_cvtepi32_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn through_half(x: __m256) -> __m256 {
-        unsafe { _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x)) }
-    }
+        };
+        fn to_float(x: __m256i) -> __m256 = _mm256_cvtepi32_ps(x);
+        fn through_half(x: __m256) -> __m256 = _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x));
 
-    #[inline(always)]
-    unsafe fn splat(x: i32) -> __m256i {
-        unsafe { _mm256_set1_epi32(x) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> __m256i {
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn add(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_add_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn sub(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_sub_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn and(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_and_si256(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn or(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_or_si256(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn xor(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_xor_si256(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_max_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_min_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min_unsigned(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_min_epu32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn equal(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_cmpeq_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn greater(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_cmpgt_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn clear(x: __m256i, mask: __m256i) -> __m256i {
-        unsafe { _mm256_andnot_si256(mask, x) }
-    }
-    #[inline(always)]
-    unsafe fn any_negative(x: __m256i) -> bool {
-        unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(x)) != 0 }
-    }
+        fn splat(x: i32) -> __m256i = _mm256_set1_epi32(x);
+        fn load(from: *const i32) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn add(x: __m256i, y: __m256i) -> __m256i = _mm256_add_epi32(x, y);
+        fn sub(x: __m256i, y: __m256i) -> __m256i = _mm256_sub_epi32(x, y);
+        fn and(x: __m256i, y: __m256i) -> __m256i = _mm256_and_si256(x, y);
+        fn or(x: __m256i, y: __m256i) -> __m256i = _mm256_or_si256(x, y);
+        fn xor(x: __m256i, y: __m256i) -> __m256i = _mm256_xor_si256(x, y);
+        fn max(x: __m256i, y: __m256i) -> __m256i = _mm256_max_epi32(x, y);
+        fn min(x: __m256i, y: __m256i) -> __m256i = _mm256_min_epi32(x, y);
+        fn min_unsigned(x: __m256i, y: __m256i) -> __m256i = _mm256_min_epu32(x, y);
+        fn equal(x: __m256i, y: __m256i) -> __m256i = _mm256_cmpeq_epi32(x, y);
+        fn greater(x: __m256i, y: __m256i) -> __m256i = _mm256_cmpgt_epi32(x, y);
+        fn clear(x: __m256i, mask: __m256i) -> __m256i = _mm256_andnot_si256(mask, x);
+        fn any_negative(x: __m256i) -> bool = _mm256_movemask_ps(_mm256_castsi256_ps(x)) != 0;
 
-    #[inline(always)]
-    unsafe fn splat_b(x: u32) -> __m256i {
-        unsafe { _mm256_set1_epi32(x as i32) }
-    }
-    #[inline(always)]
-    unsafe fn load_b(from: *const u8) -> __m256i {
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store_b(to: *mut u8, x: __m256i) {
-        unsafe { _mm256_storeu_si256(to.cast(), x) }
-    }
-    #[inline(always)]
-    unsafe fn sub_saturating(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_subs_epu8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max_b(x: __m256i, y: __m256i) -> __m256i {
-        unsafe { _mm256_max_epu8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn load_exponents(from: *const u8) -> __m256i {
-        unsafe { _mm256_slli_epi32::<23>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()))) }
+        fn splat_b(x: u32) -> __m256i = _mm256_set1_epi32(x as i32);
+        fn load_b(from: *const u8) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn store_b(to: *mut u8, x: __m256i) = _mm256_storeu_si256(to.cast(), x);
+        fn sub_saturating(x: __m256i, y: __m256i) -> __m256i = _mm256_subs_epu8(x, y);
+        fn max_b(x: __m256i, y: __m256i) -> __m256i = _mm256_max_epu8(x, y);
+        fn load_exponents(from: *const u8) -> __m256i = _mm256_slli_epi32::<23>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())));
+        fn fma(x: __m256, y: __m256, z: __m256) -> __m256 = _mm256_fmadd_ps(x, y, z);
+        fn store(to: *mut i32, x: __m256i) = _mm256_storeu_si256(to.cast(), x);
+        fn shift_right(x: __m256i, y: __m256i) -> __m256i = _mm256_srav_epi32(x, y);
+        fn multiply_bytes(x: __m256i, y: __m256i) -> __m256i = _mm256_maddubs_epi16(x, y);
+        fn add_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_add_epi16(x, y);
+        fn truncate_d(x: Pair) -> Pair = Pair(
+            _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
+            _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
+        );
+        fn power_of_two(x: __m256i) -> Pair = {
+            let field = _mm256_add_epi32(x, _mm256_set1_epi32(1023));
+            let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(field));
+            let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(field));
+            Pair(
+                _mm256_castsi256_pd(_mm256_slli_epi64::<52>(low)),
+                _mm256_castsi256_pd(_mm256_slli_epi64::<52>(high)),
+            )
+        };
+        fn multiply_pairs(x: __m256i, y: __m256i) -> __m256i = _mm256_madd_epi16(x, y);
+
+        fn splat_d(x: f64) -> Pair = Pair(_mm256_set1_pd(x), _mm256_set1_pd(x));
+        fn load_d(from: *const f64) -> Pair = Pair(_mm256_loadu_pd(from), _mm256_loadu_pd(from.add(4)));
+        fn store_d(to: *mut f64, x: Pair) = {
+            _mm256_storeu_pd(to, x.0);
+            _mm256_storeu_pd(to.add(4), x.1);
+        };
+        fn add_d(x: Pair, y: Pair) -> Pair = Pair(_mm256_add_pd(x.0, y.0), _mm256_add_pd(x.1, y.1));
+        fn sub_d(x: Pair, y: Pair) -> Pair = Pair(_mm256_sub_pd(x.0, y.0), _mm256_sub_pd(x.1, y.1));
+        fn mul_d(x: Pair, y: Pair) -> Pair = Pair(_mm256_mul_pd(x.0, y.0), _mm256_mul_pd(x.1, y.1));
+        fn fma_d(x: Pair, y: Pair, z: Pair) -> Pair =
+            Pair(_mm256_fmadd_pd(x.0, y.0, z.0), _mm256_fmadd_pd(x.1, y.1, z.1));
+        fn and_d(x: Pair, mask: u64) -> Pair = {
+            let mask = _mm256_castsi256_pd(_mm256_set1_epi64x(mask as i64));
+            Pair(_mm256_and_pd(x.0, mask), _mm256_and_pd(x.1, mask))
+        };
+        fn floor_d(x: Pair) -> Pair = Pair(_mm256_floor_pd(x.0), _mm256_floor_pd(x.1));
+        fn where_negative_d(x: Pair, y: Pair) -> Pair = {
+            let zero = _mm256_setzero_pd();
+            Pair(
+                _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(x.0, zero), y.0),
+                _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(x.1, zero), y.1),
+            )
+        };
+        fn where_zero_d(x: Pair, y: Pair, z: Pair) -> Pair = {
+            let zero = _mm256_setzero_pd();
+            Pair(
+                _mm256_blendv_pd(z.0, y.0, _mm256_cmp_pd::<_CMP_EQ_OQ>(x.0, zero)),
+                _mm256_blendv_pd(z.1, y.1, _mm256_cmp_pd::<_CMP_EQ_OQ>(x.1, zero)),
+            )
+        };
+        fn widen(x: __m256) -> Pair = Pair(
+            _mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+            _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x)),
+        );
+        fn narrow(x: Pair) -> __m256 = {
+            let low = _mm256_castps128_ps256(_mm256_cvtpd_ps(x.0));
+            _mm256_insertf128_ps::<1>(low, _mm256_cvtpd_ps(x.1))
+        };
+        fn int_to_d(x: __m256i) -> Pair = Pair(
+            _mm256_cvtepi32_pd(_mm256_castsi256_si128(x)),
+            _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(x)),
+        );
     }
 }

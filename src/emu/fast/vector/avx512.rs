@@ -2,147 +2,147 @@
 
 use std::arch::x86_64::*;
 
-use super::Vector;
+use super::{Vector, operations};
 
 /// Sixteen lanes; needs the features `avx512f` and `avx512bw`.
 pub struct Avx512;
 
-// SAFETY of the whole: the intrinsics need AVX-512 F and BW, which whoever calls a method has
+/// Doubles of the lower lanes, and of the upper ones.
+#[derive(Clone, Copy)]
+pub struct Pair(__m512d, __m512d);
+
+// SAFETY: the intrinsics need AVX-512 F and BW, which whoever calls a method has
 // detected (see the trait); pointers are the caller's promise, and unaligned forms are used.
-impl Vector for Avx512 {
+unsafe impl Vector for Avx512 {
     const LANES: usize = 16;
+    const REGISTERS: usize = 32;
     type F = __m512;
     type I = __m512i;
+    type D = Pair;
     type B = __m512i;
 
-    #[inline(always)]
-    unsafe fn splat_f(x: f32) -> __m512 {
-        unsafe { _mm512_set1_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn load_f(from: *const f32) -> __m512 {
-        unsafe { _mm512_loadu_ps(from) }
-    }
-    #[inline(always)]
-    unsafe fn store_f(to: *mut f32, x: __m512) {
-        unsafe { _mm512_storeu_ps(to, x) }
-    }
-    #[inline(always)]
-    unsafe fn mul(x: __m512, y: __m512) -> __m512 {
-        unsafe { _mm512_mul_ps(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn add_f(x: __m512, y: __m512) -> __m512 {
-        unsafe { _mm512_add_ps(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn bits(x: __m512) -> __m512i {
-        unsafe { _mm512_castps_si512(x) }
-    }
-    #[inline(always)]
-    unsafe fn from_bits(x: __m512i) -> __m512 {
-        unsafe { _mm512_castsi512_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn truncate(x: __m512) -> __m512i {
-        unsafe { _mm512_cvttps_epi32(x) }
-    }
-    #[inline(always)]
-    unsafe fn round_toward_zero(x: __m512i) -> __m512 {
-        unsafe { _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x) }
-    }
-    #[inline(always)]
-    unsafe fn to_float(x: __m512i) -> __m512 {
-        unsafe { _mm512_cvtepi32_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn through_half(x: __m512) -> __m512 {
-        unsafe {
-            _mm512_cvtph_ps(_mm512_cvtps_ph::<
+    operations! {
+        fn splat_f(x: f32) -> __m512 = _mm512_set1_ps(x);
+        fn load_f(from: *const f32) -> __m512 = _mm512_loadu_ps(from);
+        fn store_f(to: *mut f32, x: __m512) = _mm512_storeu_ps(to, x);
+        fn mul(x: __m512, y: __m512) -> __m512 = _mm512_mul_ps(x, y);
+        fn add_f(x: __m512, y: __m512) -> __m512 = _mm512_add_ps(x, y);
+        fn bits(x: __m512) -> __m512i = _mm512_castps_si512(x);
+        fn from_bits(x: __m512i) -> __m512 = _mm512_castsi512_ps(x);
+        fn truncate(x: __m512) -> __m512i = _mm512_cvttps_epi32(x);
+        fn round_toward_zero(x: __m512i) -> __m512 = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x);
+        fn to_float(x: __m512i) -> __m512 = _mm512_cvtepi32_ps(x);
+        fn through_half(x: __m512) -> __m512 = _mm512_cvtph_ps(_mm512_cvtps_ph::<
                 { _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC },
-            >(x))
-        }
-    }
+            >(x));
 
-    #[inline(always)]
-    unsafe fn splat(x: i32) -> __m512i {
-        unsafe { _mm512_set1_epi32(x) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> __m512i {
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn add(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_add_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn sub(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_sub_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn and(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_and_si512(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn or(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_or_si512(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn xor(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_xor_si512(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_max_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_min_epi32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min_unsigned(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_min_epu32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn equal(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_maskz_set1_epi32(_mm512_cmpeq_epi32_mask(x, y), -1) }
-    }
-    #[inline(always)]
-    unsafe fn greater(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_maskz_set1_epi32(_mm512_cmpgt_epi32_mask(x, y), -1) }
-    }
-    #[inline(always)]
-    unsafe fn clear(x: __m512i, mask: __m512i) -> __m512i {
-        unsafe { _mm512_andnot_si512(mask, x) }
-    }
-    #[inline(always)]
-    unsafe fn any_negative(x: __m512i) -> bool {
-        unsafe { _mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0 }
-    }
+        fn splat(x: i32) -> __m512i = _mm512_set1_epi32(x);
+        fn load(from: *const i32) -> __m512i = _mm512_loadu_si512(from.cast());
+        fn add(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi32(x, y);
+        fn sub(x: __m512i, y: __m512i) -> __m512i = _mm512_sub_epi32(x, y);
+        fn and(x: __m512i, y: __m512i) -> __m512i = _mm512_and_si512(x, y);
+        fn or(x: __m512i, y: __m512i) -> __m512i = _mm512_or_si512(x, y);
+        fn xor(x: __m512i, y: __m512i) -> __m512i = _mm512_xor_si512(x, y);
+        fn max(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epi32(x, y);
+        fn min(x: __m512i, y: __m512i) -> __m512i = _mm512_min_epi32(x, y);
+        fn min_unsigned(x: __m512i, y: __m512i) -> __m512i = _mm512_min_epu32(x, y);
+        fn equal(x: __m512i, y: __m512i) -> __m512i = _mm512_maskz_set1_epi32(_mm512_cmpeq_epi32_mask(x, y), -1);
+        fn greater(x: __m512i, y: __m512i) -> __m512i = _mm512_maskz_set1_epi32(_mm512_cmpgt_epi32_mask(x, y), -1);
+        fn clear(x: __m512i, mask: __m512i) -> __m512i = _mm512_andnot_si512(mask, x);
+        fn any_negative(x: __m512i) -> bool = _mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0;
 
-    #[inline(always)]
-    unsafe fn splat_b(x: u32) -> __m512i {
-        unsafe { _mm512_set1_epi32(x as i32) }
-    }
-    #[inline(always)]
-    unsafe fn load_b(from: *const u8) -> __m512i {
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store_b(to: *mut u8, x: __m512i) {
-        unsafe { _mm512_storeu_si512(to.cast(), x) }
-    }
-    #[inline(always)]
-    unsafe fn sub_saturating(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_subs_epu8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max_b(x: __m512i, y: __m512i) -> __m512i {
-        unsafe { _mm512_max_epu8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn load_exponents(from: *const u8) -> __m512i {
-        unsafe { _mm512_slli_epi32::<23>(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
+        fn splat_b(x: u32) -> __m512i = _mm512_set1_epi32(x as i32);
+        fn load_b(from: *const u8) -> __m512i = _mm512_loadu_si512(from.cast());
+        fn store_b(to: *mut u8, x: __m512i) = _mm512_storeu_si512(to.cast(), x);
+        fn sub_saturating(x: __m512i, y: __m512i) -> __m512i = _mm512_subs_epu8(x, y);
+        fn max_b(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epu8(x, y);
+        fn load_exponents(from: *const u8) -> __m512i = _mm512_slli_epi32::<23>(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast())));
+        fn fma(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_ps(x, y, z);
+        fn store(to: *mut i32, x: __m512i) = _mm512_storeu_si512(to.cast(), x);
+        fn shift_right(x: __m512i, y: __m512i) -> __m512i = _mm512_srav_epi32(x, y);
+        fn multiply_bytes(x: __m512i, y: __m512i) -> __m512i = _mm512_maddubs_epi16(x, y);
+        fn add_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi16(x, y);
+        fn truncate_d(x: Pair) -> Pair = Pair(
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
+        );
+        fn power_of_two(x: __m512i) -> Pair = {
+            let field = _mm512_add_epi32(x, _mm512_set1_epi32(1023));
+            let low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(field));
+            let high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64::<1>(field));
+            Pair(
+                _mm512_castsi512_pd(_mm512_slli_epi64::<52>(low)),
+                _mm512_castsi512_pd(_mm512_slli_epi64::<52>(high)),
+            )
+        };
+        fn multiply_pairs(x: __m512i, y: __m512i) -> __m512i = _mm512_madd_epi16(x, y);
+
+        fn splat_d(x: f64) -> Pair = Pair(_mm512_set1_pd(x), _mm512_set1_pd(x));
+        fn load_d(from: *const f64) -> Pair = Pair(_mm512_loadu_pd(from), _mm512_loadu_pd(from.add(8)));
+        fn store_d(to: *mut f64, x: Pair) = {
+            _mm512_storeu_pd(to, x.0);
+            _mm512_storeu_pd(to.add(8), x.1);
+        };
+        fn add_d(x: Pair, y: Pair) -> Pair = Pair(_mm512_add_pd(x.0, y.0), _mm512_add_pd(x.1, y.1));
+        fn sub_d(x: Pair, y: Pair) -> Pair = Pair(_mm512_sub_pd(x.0, y.0), _mm512_sub_pd(x.1, y.1));
+        fn mul_d(x: Pair, y: Pair) -> Pair = Pair(_mm512_mul_pd(x.0, y.0), _mm512_mul_pd(x.1, y.1));
+        fn fma_d(x: Pair, y: Pair, z: Pair) -> Pair =
+            Pair(_mm512_fmadd_pd(x.0, y.0, z.0), _mm512_fmadd_pd(x.1, y.1, z.1));
+        fn and_d(x: Pair, mask: u64) -> Pair = {
+            let mask = _mm512_set1_epi64(mask as i64);
+            let low = _mm512_and_si512(_mm512_castpd_si512(x.0), mask);
+            let high = _mm512_and_si512(_mm512_castpd_si512(x.1), mask);
+            Pair(_mm512_castsi512_pd(low), _mm512_castsi512_pd(high))
+        };
+        fn floor_d(x: Pair) -> Pair = Pair(
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.0),
+            _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.1),
+        );
+        fn where_negative_d(x: Pair, y: Pair) -> Pair = {
+            let zero = _mm512_setzero_pd();
+            Pair(
+                _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(x.0, zero), y.0),
+                _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(x.1, zero), y.1),
+            )
+        };
+        fn where_zero_d(x: Pair, y: Pair, z: Pair) -> Pair = {
+            let zero = _mm512_setzero_pd();
+            Pair(
+                _mm512_mask_mov_pd(z.0, _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(x.0, zero), y.0),
+                _mm512_mask_mov_pd(z.1, _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(x.1, zero), y.1),
+            )
+        };
+        fn widen(x: __m512) -> Pair = {
+            let high = _mm512_extractf64x4_pd::<1>(_mm512_castps_pd(x));
+            Pair(
+                _mm512_cvtps_pd(_mm512_castps512_ps256(x)),
+                _mm512_cvtps_pd(_mm256_castpd_ps(high)),
+            )
+        };
+        fn narrow(x: Pair) -> __m512 = {
+            let low = _mm512_castps256_ps512(_mm512_cvtpd_ps(x.0));
+            let high = _mm256_castps_pd(_mm512_cvtpd_ps(x.1));
+            _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(low), high))
+        };
+        fn int_to_d(x: __m512i) -> Pair = Pair(
+            _mm512_cvtepi32_pd(_mm512_castsi512_si256(x)),
+            _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(x)),
+        );
+        /// Both directions of rounding are there.
+        fn add_between(bounds: &mut [Pair; 2], a: Pair, b: Pair) = {
+            const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+            const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+            let [low, high] = *bounds;
+            *bounds = [
+                Pair(
+                    _mm512_fmadd_round_pd::<DOWN>(a.0, b.0, low.0),
+                    _mm512_fmadd_round_pd::<DOWN>(a.1, b.1, low.1),
+                ),
+                Pair(
+                    _mm512_fmadd_round_pd::<UP>(a.0, b.0, high.0),
+                    _mm512_fmadd_round_pd::<UP>(a.1, b.1, high.1),
+                ),
+            ];
+        };
     }
 }

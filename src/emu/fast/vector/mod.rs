@@ -1,37 +1,55 @@
-//! The few vector operations that the kernel is written in, one file an instruction set.
+//! The few vector operations that the kernels are written in, one file an instruction set.
 //!
 //! Every implementation computes the same integers and the same bits; the tests run each one that
-//! the machine has, and [`super::Platform`] checks the chosen one against the portable one before
-//! its first use.
+//! the machine has, and the self-test checks the chosen one against the portable one before its
+//! first use.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+mod doubles;
 #[cfg(any(target_arch = "aarch64", test))]
 pub mod neon;
 #[cfg(all(test, not(target_arch = "aarch64")))]
 mod neon_emulated;
 pub mod portable;
 
-/// Lanes of 32 bits, and registers of four times as many bytes.
+/// Registers across a strip of columns: four of 32-bit lanes are one of bytes.
+pub const ACROSS: usize = 4;
+
+/// The most columns of a strip (four AVX-512 registers).
+pub const WIDEST: usize = 64;
+
+/// Lanes of 32 bits, registers of four times as many bytes, and as many lanes of 64 bits, which are
+/// two registers where the machine has no wider ones.
 ///
 /// # Safety
+/// Whoever implements it promises that loads and stores touch `LANES` elements (four times as many
+/// bytes) and nothing else, and that nothing but the machine's features is needed to call a method:
+/// kernels rely on both.
+///
 /// Every method may use instructions that the machine lacks: call them only from code that is
 /// reached after their feature was detected. Pointers must be valid for a whole register.
-pub trait Vector {
+pub unsafe trait Vector {
     /// 32-bit lanes of a register.
     const LANES: usize;
+    /// How many registers there are.
+    const REGISTERS: usize;
     type F: Copy;
     type I: Copy;
     type B: Copy;
+    /// `LANES` doubles.
+    type D: Copy;
 
     unsafe fn splat_f(x: f32) -> Self::F;
     unsafe fn load_f(from: *const f32) -> Self::F;
     unsafe fn store_f(to: *mut f32, x: Self::F);
     unsafe fn mul(x: Self::F, y: Self::F) -> Self::F;
-    /// Rounds to nearest even, as every float operation outside [`Vector::round_toward_zero`].
+    /// Rounds to nearest even, as every float operation that does not say otherwise.
     unsafe fn add_f(x: Self::F, y: Self::F) -> Self::F;
+    /// `x * y + z`, rounded once.
+    unsafe fn fma(x: Self::F, y: Self::F, z: Self::F) -> Self::F;
     unsafe fn bits(x: Self::F) -> Self::I;
     unsafe fn from_bits(x: Self::I) -> Self::F;
     /// To an integer, toward zero. Lanes outside the integers' range get any value.
@@ -45,6 +63,7 @@ pub trait Vector {
 
     unsafe fn splat(x: i32) -> Self::I;
     unsafe fn load(from: *const i32) -> Self::I;
+    unsafe fn store(to: *mut i32, x: Self::I);
     unsafe fn add(x: Self::I, y: Self::I) -> Self::I;
     unsafe fn sub(x: Self::I, y: Self::I) -> Self::I;
     unsafe fn and(x: Self::I, y: Self::I) -> Self::I;
@@ -64,6 +83,15 @@ pub trait Vector {
     unsafe fn clear(x: Self::I, mask: Self::I) -> Self::I;
     /// Whether any lane is negative.
     unsafe fn any_negative(x: Self::I) -> bool;
+    /// `x >> y` with the sign shifted in, y from 0 to 31.
+    unsafe fn shift_right(x: Self::I, y: Self::I) -> Self::I;
+    /// Lanes as pairs of 16-bit integers: the products of both halves, added.
+    unsafe fn multiply_pairs(x: Self::I, y: Self::I) -> Self::I;
+    /// Lanes as four bytes, those of `x` unsigned and those of `y` signed: the products of neighbours,
+    /// added to 16-bit halves.
+    unsafe fn multiply_bytes(x: Self::I, y: Self::I) -> Self::I;
+    /// The sums of 16-bit halves.
+    unsafe fn add_halves(x: Self::I, y: Self::I) -> Self::I;
 
     unsafe fn splat_b(x: u32) -> Self::B;
     unsafe fn load_b(from: *const u8) -> Self::B;
@@ -73,4 +101,67 @@ pub trait Vector {
     unsafe fn max_b(x: Self::B, y: Self::B) -> Self::B;
     /// `LANES` bytes as the exponent fields of floats: each shifted left by 23.
     unsafe fn load_exponents(from: *const u8) -> Self::I;
+
+    unsafe fn splat_d(x: f64) -> Self::D;
+    unsafe fn load_d(from: *const f64) -> Self::D;
+    unsafe fn store_d(to: *mut f64, x: Self::D);
+    unsafe fn add_d(x: Self::D, y: Self::D) -> Self::D;
+    unsafe fn sub_d(x: Self::D, y: Self::D) -> Self::D;
+    unsafe fn mul_d(x: Self::D, y: Self::D) -> Self::D;
+    /// `x * y + z`, rounded once.
+    unsafe fn fma_d(x: Self::D, y: Self::D, z: Self::D) -> Self::D;
+    unsafe fn and_d(x: Self::D, mask: u64) -> Self::D;
+    /// Toward minus infinity to an integer.
+    unsafe fn floor_d(x: Self::D) -> Self::D;
+    /// Toward zero to an integer.
+    unsafe fn truncate_d(x: Self::D) -> Self::D;
+    /// 2^x, of lanes from -1022 to 1023.
+    unsafe fn power_of_two(x: Self::I) -> Self::D;
+    /// `y` where `x` is below zero, else +0.
+    unsafe fn where_negative_d(x: Self::D, y: Self::D) -> Self::D;
+    unsafe fn widen(x: Self::F) -> Self::D;
+    /// To floats, to nearest even.
+    unsafe fn narrow(x: Self::D) -> Self::F;
+    unsafe fn int_to_d(x: Self::I) -> Self::D;
+
+    /// Adds the product of `a` and `b`, exact in a double, to both bounds of a sum: the lower one is
+    /// rounded so that it stays one, and so is the upper one. While nothing is lost they are equal.
+    #[inline(always)]
+    unsafe fn add_between(bounds: &mut [Self::D; 2], a: Self::D, b: Self::D) {
+        // SAFETY: as every method.
+        unsafe {
+            let product = Self::mul_d(a, b);
+            for (bound, toward) in bounds.iter_mut().zip([-f64::EPSILON, f64::EPSILON]) {
+                let (x, y) = (*bound, product);
+                let sum = Self::add_d(x, y);
+                // Knuth's two-sum: what rounding to nearest has lost, exactly.
+                let virtual_y = Self::sub_d(sum, x);
+                let lost_x = Self::sub_d(x, Self::sub_d(sum, virtual_y));
+                let lost = Self::add_d(lost_x, Self::sub_d(y, virtual_y));
+                // A unit in the last place or more beyond the sum.
+                let magnitude = Self::and_d(sum, u64::MAX >> 1);
+                let beyond = Self::fma_d(magnitude, Self::splat_d(toward), sum);
+                *bound = Self::where_zero_d(lost, sum, beyond);
+            }
+        }
+    }
+    /// `y` where `x` is a zero, else `z`.
+    unsafe fn where_zero_d(x: Self::D, y: Self::D, z: Self::D) -> Self::D;
 }
+
+/// Methods of one expression: pure, and so without a word of their own.
+macro_rules! operations {
+    ($($(#[$attribute:meta])* fn $name:ident($($x:ident: $from:ty),*) $(-> $to:ty)? = $body:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            #[inline(always)]
+            unsafe fn $name($($x: $from),*) $(-> $to)? {
+                // SAFETY: whoever calls a method has detected the features that its intrinsics need,
+                // and promises that pointers are valid for a register; see the trait.
+                #[allow(unused_unsafe)]
+                unsafe { $body }
+            }
+        )*
+    };
+}
+use operations;

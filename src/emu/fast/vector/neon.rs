@@ -8,75 +8,59 @@ use std::arch::aarch64::*;
 #[cfg(not(target_arch = "aarch64"))]
 use super::neon_emulated::*;
 
-use super::Vector;
+use super::doubles::{self, plain_doubles};
+use super::{Vector, operations};
 
 /// Four lanes.
 pub struct Neon;
 
-// SAFETY of the whole: every aarch64 target with a standard library has NEON, and the emulation
+#[inline(always)]
+fn lanes(x: int32x4_t) -> [i32; 4] {
+    let mut lanes = [0; 4];
+    // SAFETY: four lanes; NEON is there, or its emulation.
+    unsafe { vst1q_s32(lanes.as_mut_ptr(), x) }
+    lanes
+}
+
+// SAFETY: every aarch64 target with a standard library has NEON, and the emulation
 // needs no feature; pointers are the caller's promise, and these loads and stores need only the
 // alignment of an element.
-impl Vector for Neon {
+unsafe impl Vector for Neon {
     const LANES: usize = 4;
+    const REGISTERS: usize = 32;
     type F = float32x4_t;
     type I = int32x4_t;
+    type D = [f64; 4];
     type B = uint8x16_t;
 
-    #[inline(always)]
-    unsafe fn splat_f(x: f32) -> float32x4_t {
-        unsafe { vdupq_n_f32(x) }
-    }
-    #[inline(always)]
-    unsafe fn load_f(from: *const f32) -> float32x4_t {
-        unsafe { vld1q_f32(from) }
-    }
-    #[inline(always)]
-    unsafe fn store_f(to: *mut f32, x: float32x4_t) {
-        unsafe { vst1q_f32(to, x) }
-    }
-    #[inline(always)]
-    unsafe fn mul(x: float32x4_t, y: float32x4_t) -> float32x4_t {
-        unsafe { vmulq_f32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn add_f(x: float32x4_t, y: float32x4_t) -> float32x4_t {
-        unsafe { vaddq_f32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn bits(x: float32x4_t) -> int32x4_t {
-        unsafe { vreinterpretq_s32_f32(x) }
-    }
-    #[inline(always)]
-    unsafe fn from_bits(x: int32x4_t) -> float32x4_t {
-        unsafe { vreinterpretq_f32_s32(x) }
-    }
-    #[inline(always)]
-    unsafe fn truncate(x: float32x4_t) -> int32x4_t {
-        // FCVTZS: saturates where x86 gives -2^31, which nobody looks at.
-        unsafe { vcvtq_s32_f32(x) }
-    }
-    #[inline(always)]
-    unsafe fn round_toward_zero(x: int32x4_t) -> float32x4_t {
-        // See `toward_zero` of the portable vectors.
-        unsafe {
+    plain_doubles!();
+
+    operations! {
+        fn splat_f(x: f32) -> float32x4_t = vdupq_n_f32(x);
+        fn load_f(from: *const f32) -> float32x4_t = vld1q_f32(from);
+        fn store_f(to: *mut f32, x: float32x4_t) = vst1q_f32(to, x);
+        fn mul(x: float32x4_t, y: float32x4_t) -> float32x4_t = vmulq_f32(x, y);
+        fn add_f(x: float32x4_t, y: float32x4_t) -> float32x4_t = vaddq_f32(x, y);
+        fn bits(x: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(x);
+        fn from_bits(x: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(x);
+        fn truncate(x: float32x4_t) -> int32x4_t = {
+            // FCVTZS: saturates where x86 gives -2^31, which nobody looks at.
+            vcvtq_s32_f32(x)
+        };
+        fn round_toward_zero(x: int32x4_t) -> float32x4_t = {
+            // See `toward_zero` of the portable vectors.
             let magnitude = vabsq_s32(x);
             let high = vshrq_n_u32::<24>(vreinterpretq_u32_s32(magnitude));
             let kept = vbicq_s32(magnitude, vreinterpretq_s32_u32(high));
             let sign = vshrq_n_s32::<31>(x);
             vcvtq_f32_s32(vsubq_s32(veorq_s32(kept, sign), sign))
-        }
-    }
-    #[inline(always)]
-    unsafe fn to_float(x: int32x4_t) -> float32x4_t {
-        unsafe { vcvtq_f32_s32(x) }
-    }
-    #[inline(always)]
-    unsafe fn through_half(x: float32x4_t) -> float32x4_t {
-        // FCVTN and FCVTL would do, but their intrinsics are younger than the oldest Rust that this
-        // crate builds with. A number of exponent e plus 2^(e + 13) is rounded to units of
-        // 2^(e - 10), an even number of which are added and taken off again. From -14 down a half's
-        // units are the same, and from 2^16 up (where e stops here) it is infinite.
-        unsafe {
+        };
+        fn to_float(x: int32x4_t) -> float32x4_t = vcvtq_f32_s32(x);
+        fn through_half(x: float32x4_t) -> float32x4_t = {
+            // FCVTN and FCVTL would do, but their intrinsics are younger than the oldest Rust that this
+            // crate builds with. A number of exponent e plus 2^(e + 13) is rounded to units of
+            // 2^(e - 10), an even number of which are added and taken off again. From -14 down a half's
+            // units are the same, and from 2^16 up (where e stops here) it is infinite.
             let magnitude = vandq_s32(vreinterpretq_s32_f32(x), vdupq_n_s32(i32::MAX));
             let sign = veorq_s32(vreinterpretq_s32_f32(x), magnitude);
             let field = vandq_s32(magnitude, vdupq_n_s32(0x7f80_0000));
@@ -89,98 +73,62 @@ impl Vector for Neon {
             let infinite = vcgeq_f32(rounded, vdupq_n_f32(65536.0));
             let half = vbslq_f32(infinite, vdupq_n_f32(f32::INFINITY), rounded);
             vreinterpretq_f32_s32(vorrq_s32(vreinterpretq_s32_f32(half), sign))
-        }
-    }
+        };
 
-    #[inline(always)]
-    unsafe fn splat(x: i32) -> int32x4_t {
-        unsafe { vdupq_n_s32(x) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> int32x4_t {
-        unsafe { vld1q_s32(from) }
-    }
-    #[inline(always)]
-    unsafe fn add(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vaddq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn sub(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vsubq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn and(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vandq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn or(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vorrq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn xor(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { veorq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vmaxq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vminq_s32(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn min_unsigned(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe {
+        fn splat(x: i32) -> int32x4_t = vdupq_n_s32(x);
+        fn load(from: *const i32) -> int32x4_t = vld1q_s32(from);
+        fn add(x: int32x4_t, y: int32x4_t) -> int32x4_t = vaddq_s32(x, y);
+        fn sub(x: int32x4_t, y: int32x4_t) -> int32x4_t = vsubq_s32(x, y);
+        fn and(x: int32x4_t, y: int32x4_t) -> int32x4_t = vandq_s32(x, y);
+        fn or(x: int32x4_t, y: int32x4_t) -> int32x4_t = vorrq_s32(x, y);
+        fn xor(x: int32x4_t, y: int32x4_t) -> int32x4_t = veorq_s32(x, y);
+        fn max(x: int32x4_t, y: int32x4_t) -> int32x4_t = vmaxq_s32(x, y);
+        fn min(x: int32x4_t, y: int32x4_t) -> int32x4_t = vminq_s32(x, y);
+        fn min_unsigned(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let least = vminq_u32(vreinterpretq_u32_s32(x), vreinterpretq_u32_s32(y));
             vreinterpretq_s32_u32(least)
-        }
-    }
-    #[inline(always)]
-    unsafe fn equal(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vreinterpretq_s32_u32(vceqq_s32(x, y)) }
-    }
-    #[inline(always)]
-    unsafe fn greater(x: int32x4_t, y: int32x4_t) -> int32x4_t {
-        unsafe { vreinterpretq_s32_u32(vcgtq_s32(x, y)) }
-    }
-    #[inline(always)]
-    unsafe fn clear(x: int32x4_t, mask: int32x4_t) -> int32x4_t {
-        unsafe { vbicq_s32(x, mask) }
-    }
-    #[inline(always)]
-    unsafe fn any_negative(x: int32x4_t) -> bool {
-        unsafe { vminvq_s32(x) < 0 }
-    }
+        };
+        fn equal(x: int32x4_t, y: int32x4_t) -> int32x4_t = vreinterpretq_s32_u32(vceqq_s32(x, y));
+        fn greater(x: int32x4_t, y: int32x4_t) -> int32x4_t = vreinterpretq_s32_u32(vcgtq_s32(x, y));
+        fn clear(x: int32x4_t, mask: int32x4_t) -> int32x4_t = vbicq_s32(x, mask);
+        fn any_negative(x: int32x4_t) -> bool = vminvq_s32(x) < 0;
 
-    #[inline(always)]
-    unsafe fn splat_b(x: u32) -> uint8x16_t {
-        unsafe { vreinterpretq_u8_u32(vdupq_n_u32(x)) }
-    }
-    #[inline(always)]
-    unsafe fn load_b(from: *const u8) -> uint8x16_t {
-        unsafe { vld1q_u8(from) }
-    }
-    #[inline(always)]
-    unsafe fn store_b(to: *mut u8, x: uint8x16_t) {
-        unsafe { vst1q_u8(to, x) }
-    }
-    #[inline(always)]
-    unsafe fn sub_saturating(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
-        unsafe { vqsubq_u8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn max_b(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
-        unsafe { vmaxq_u8(x, y) }
-    }
-    #[inline(always)]
-    unsafe fn load_exponents(from: *const u8) -> int32x4_t {
-        unsafe {
+        fn splat_b(x: u32) -> uint8x16_t = vreinterpretq_u8_u32(vdupq_n_u32(x));
+        fn load_b(from: *const u8) -> uint8x16_t = vld1q_u8(from);
+        fn store_b(to: *mut u8, x: uint8x16_t) = vst1q_u8(to, x);
+        fn sub_saturating(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t = vqsubq_u8(x, y);
+        fn max_b(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t = vmaxq_u8(x, y);
+        fn load_exponents(from: *const u8) -> int32x4_t = {
             // The first byte in the lowest bits, as lane 0.
             let bytes = u32::from_le_bytes(from.cast::<[u8; 4]>().read());
             let halves = vmovl_u8(vcreate_u8(u64::from(bytes)));
             let words = vmovl_u16(vget_low_u16(halves));
             vreinterpretq_s32_u32(vshlq_n_u32::<23>(words))
-        }
+        };
+        fn fma(x: float32x4_t, y: float32x4_t, z: float32x4_t) -> float32x4_t = vfmaq_f32(z, x, y);
+        fn store(to: *mut i32, x: int32x4_t) = vst1q_s32(to, x);
+        fn shift_right(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, vnegq_s32(y));
+        fn multiply_bytes(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
+            let (x, y) = (lanes(x), lanes(y));
+            let product = |i: usize| doubles::multiply_bytes(x[i], y[i]);
+            vld1q_s32([product(0), product(1), product(2), product(3)].as_ptr())
+        };
+        fn add_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_s16(vaddq_s16(vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y)));
+        fn power_of_two(x: int32x4_t) -> [f64; 4] = doubles::powers(lanes(x));
+        fn multiply_pairs(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
+            let (x, y) = (vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y));
+            let low = vmull_s16(vget_low_s16(x), vget_low_s16(y));
+            let high = vmull_s16(vget_high_s16(x), vget_high_s16(y));
+            vpaddq_s32(low, high)
+        };
+        fn widen(x: float32x4_t) -> [f64; 4] = {
+            let mut lanes = [0.0; 4];
+            vst1q_f32(lanes.as_mut_ptr(), x);
+            doubles::widen(lanes)
+        };
+        fn narrow(x: [f64; 4]) -> float32x4_t = vld1q_f32(doubles::narrow(x).as_ptr());
+        fn int_to_d(x: int32x4_t) -> [f64; 4] = doubles::from_integers(lanes(x));
     }
 }
 

@@ -5,6 +5,8 @@
 #![allow(non_camel_case_types)]
 
 pub type float32x4_t = Lanes<f32, 4>;
+pub type int16x8_t = Lanes<i16, 8>;
+pub type int16x4_t = Lanes<i16, 4>;
 pub type int32x4_t = Lanes<i32, 4>;
 pub type uint32x4_t = Lanes<u32, 4>;
 pub type uint16x4_t = Lanes<u16, 4>;
@@ -51,6 +53,7 @@ intrinsics! {
     vcvtq_f32_s32: int32x4_t -> float32x4_t = |x| x as f32;
     // ABS keeps -2^31 (SQABS would not).
     vabsq_s32: int32x4_t -> int32x4_t = i32::wrapping_abs;
+    vnegq_s32: int32x4_t -> int32x4_t = i32::wrapping_neg;
     vmovl_u16: uint16x4_t -> uint32x4_t = u32::from;
     vmovl_u8: uint8x8_t -> uint16x8_t = u16::from;
 }
@@ -69,6 +72,13 @@ intrinsics! {
     vmaxq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::max;
     vminq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::min;
     vminq_u32: uint32x4_t, uint32x4_t -> uint32x4_t = u32::min;
+    vaddq_s16: int16x8_t, int16x8_t -> int16x8_t = i16::wrapping_add;
+    vmull_s16: int16x4_t, int16x4_t -> int32x4_t = |x, y| i32::from(x) * i32::from(y);
+    // SSHL: by the lowest byte, to the right where that is negative.
+    vshlq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| match y as i8 {
+        left @ 0.. => x.checked_shl(left as u32).unwrap_or(0),
+        right => x >> right.unsigned_abs().min(31),
+    };
     vceqq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x == y);
     vcgtq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x > y);
     vqsubq_u8: uint8x16_t, uint8x16_t -> uint8x16_t = u8::saturating_sub;
@@ -90,16 +100,23 @@ pub unsafe fn vld1q_f32(ptr: *const f32) -> float32x4_t {
     Lanes(unsafe { ptr.cast::<[f32; 4]>().read() })
 }
 pub unsafe fn vst1q_f32(ptr: *mut f32, a: float32x4_t) {
+    // SAFETY: as above.
     unsafe { ptr.cast::<[f32; 4]>().write(a.0) }
 }
 pub unsafe fn vld1q_s32(ptr: *const i32) -> int32x4_t {
+    // SAFETY: as above.
     Lanes(unsafe { ptr.cast::<[i32; 4]>().read() })
+}
+pub unsafe fn vst1q_s32(ptr: *mut i32, a: int32x4_t) {
+    // SAFETY: as above.
+    unsafe { ptr.cast::<[i32; 4]>().write(a.0) }
 }
 pub unsafe fn vld1q_u8(ptr: *const u8) -> uint8x16_t {
     // SAFETY: sixteen elements are the caller's promise, here and below.
     Lanes(unsafe { ptr.cast::<[u8; 16]>().read() })
 }
 pub unsafe fn vst1q_u8(ptr: *mut u8, a: uint8x16_t) {
+    // SAFETY: as above.
     unsafe { ptr.cast::<[u8; 16]>().write(a.0) }
 }
 
@@ -138,4 +155,35 @@ pub unsafe fn vcreate_u8(a: u64) -> uint8x8_t {
 }
 pub unsafe fn vget_low_u16(a: uint16x8_t) -> uint16x4_t {
     Lanes(std::array::from_fn(|i| a.0[i]))
+}
+
+/// FMLA: `a + b * c`, rounded once.
+pub unsafe fn vfmaq_f32(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
+    Lanes(std::array::from_fn(|i| b.0[i].mul_add(c.0[i], a.0[i])))
+}
+
+/// Lane 0 in the lowest bits.
+pub unsafe fn vreinterpretq_s16_s32(a: int32x4_t) -> int16x8_t {
+    Lanes(std::array::from_fn(|i| {
+        (a.0[i / 2] >> (16 * (i % 2))) as i16
+    }))
+}
+pub unsafe fn vreinterpretq_s32_s16(a: int16x8_t) -> int32x4_t {
+    Lanes(std::array::from_fn(|i| {
+        let low = u32::from(a.0[2 * i] as u16);
+        (low | u32::from(a.0[2 * i + 1] as u16) << 16) as i32
+    }))
+}
+pub unsafe fn vget_low_s16(a: int16x8_t) -> int16x4_t {
+    Lanes(std::array::from_fn(|i| a.0[i]))
+}
+pub unsafe fn vget_high_s16(a: int16x8_t) -> int16x4_t {
+    Lanes(std::array::from_fn(|i| a.0[4 + i]))
+}
+/// ADDP: neighbours of `a`, then of `b`.
+pub unsafe fn vpaddq_s32(a: int32x4_t, b: int32x4_t) -> int32x4_t {
+    let all = |i: usize| if i < 4 { a.0[i] } else { b.0[i - 4] };
+    Lanes(std::array::from_fn(|i| {
+        all(2 * i).wrapping_add(all(2 * i + 1))
+    }))
 }

@@ -1,6 +1,7 @@
 //! Plain Rust on small arrays; compilers turn it into whatever vectors the target has.
 
-use super::Vector;
+use super::doubles::{self, plain_doubles};
+use super::{Vector, operations};
 use crate::num::{Format, Rounding, convert_exact, round_code};
 
 /// Eight lanes of plain Rust.
@@ -67,150 +68,102 @@ fn toward_zero_never_goes_away_from_it() {
     assert_eq!(toward_zero(i32::MIN), -2f32.powi(31));
 }
 
-// SAFETY of the whole: nothing here needs a feature; only loads and stores are unsafe, and their
+// SAFETY: nothing here needs a feature; only loads and stores are unsafe, and their
 // pointers are the caller's promise.
-impl Vector for Portable {
+unsafe impl Vector for Portable {
     const LANES: usize = N;
+    const REGISTERS: usize = 16;
     type F = [f32; N];
     type I = [i32; N];
+    type D = [f64; N];
     type B = [u8; 4 * N];
 
-    #[inline(always)]
-    unsafe fn splat_f(x: f32) -> [f32; N] {
-        [x; N]
-    }
-    #[inline(always)]
-    unsafe fn load_f(from: *const f32) -> [f32; N] {
-        unsafe { from.cast::<[f32; N]>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn store_f(to: *mut f32, x: [f32; N]) {
-        unsafe { to.cast::<[f32; N]>().write_unaligned(x) }
-    }
-    #[inline(always)]
-    unsafe fn mul(x: [f32; N], y: [f32; N]) -> [f32; N] {
-        zip(x, y, |x, y| x * y)
-    }
-    #[inline(always)]
-    unsafe fn add_f(x: [f32; N], y: [f32; N]) -> [f32; N] {
-        zip(x, y, |x, y| x + y)
-    }
-    #[inline(always)]
-    unsafe fn bits(x: [f32; N]) -> [i32; N] {
-        map(x, |x| x.to_bits() as i32)
-    }
-    #[inline(always)]
-    unsafe fn from_bits(x: [i32; N]) -> [f32; N] {
-        map(x, |x| f32::from_bits(x as u32))
-    }
-    #[inline(always)]
-    unsafe fn truncate(x: [f32; N]) -> [i32; N] {
-        map(x, |x| x as i32)
-    }
-    #[inline(always)]
-    unsafe fn round_toward_zero(x: [i32; N]) -> [f32; N] {
-        map(x, toward_zero)
-    }
-    #[inline(always)]
-    unsafe fn to_float(x: [i32; N]) -> [f32; N] {
-        map(x, |x| x as f32)
-    }
-    #[inline(always)]
-    unsafe fn through_half(x: [f32; N]) -> [f32; N] {
-        map(x, |x| {
-            let code = u64::from(x.to_bits());
-            let half = round_code(
-                Format::Fp32,
-                code,
-                Format::Fp16,
-                Rounding::NearestEven,
-                0x7fff,
-            );
-            let back = convert_exact(Format::Fp16, half, Format::Fp32);
-            f32::from_bits(back.expect("every half is a float") as u32)
-        })
-    }
+    plain_doubles!();
 
-    #[inline(always)]
-    unsafe fn splat(x: i32) -> [i32; N] {
-        [x; N]
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const i32) -> [i32; N] {
-        unsafe { from.cast::<[i32; N]>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn add(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, i32::wrapping_add)
-    }
-    #[inline(always)]
-    unsafe fn sub(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, i32::wrapping_sub)
-    }
-    #[inline(always)]
-    unsafe fn and(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| x & y)
-    }
-    #[inline(always)]
-    unsafe fn or(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| x | y)
-    }
-    #[inline(always)]
-    unsafe fn xor(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| x ^ y)
-    }
-    #[inline(always)]
-    unsafe fn max(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, i32::max)
-    }
-    #[inline(always)]
-    unsafe fn min(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, i32::min)
-    }
-    #[inline(always)]
-    unsafe fn min_unsigned(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| (x as u32).min(y as u32) as i32)
-    }
-    #[inline(always)]
-    unsafe fn equal(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| mask(x == y))
-    }
-    #[inline(always)]
-    unsafe fn greater(x: [i32; N], y: [i32; N]) -> [i32; N] {
-        zip(x, y, |x, y| mask(x > y))
-    }
-    #[inline(always)]
-    unsafe fn clear(x: [i32; N], mask: [i32; N]) -> [i32; N] {
-        zip(x, mask, |x, mask| x & !mask)
-    }
-    #[inline(always)]
-    unsafe fn any_negative(x: [i32; N]) -> bool {
-        x.into_iter().any(|x| x < 0)
-    }
+    operations! {
+            fn splat_f(x: f32) -> [f32; N] = {
+    [x; N]
+            };
+            fn load_f(from: *const f32) -> [f32; N] = {
+    from.cast::<[f32; N]>().read_unaligned()
+            };
+            fn store_f(to: *mut f32, x: [f32; N]) = {
+    to.cast::<[f32; N]>().write_unaligned(x)
+            };
+            fn mul(x: [f32; N], y: [f32; N]) -> [f32; N] = zip(x, y, |x, y| x * y);
+            fn add_f(x: [f32; N], y: [f32; N]) -> [f32; N] = zip(x, y, |x, y| x + y);
+            fn bits(x: [f32; N]) -> [i32; N] = map(x, |x| x.to_bits() as i32);
+            fn from_bits(x: [i32; N]) -> [f32; N] = map(x, |x| f32::from_bits(x as u32));
+            fn truncate(x: [f32; N]) -> [i32; N] = map(x, |x| x as i32);
+            fn round_toward_zero(x: [i32; N]) -> [f32; N] = map(x, toward_zero);
+            fn to_float(x: [i32; N]) -> [f32; N] = map(x, |x| x as f32);
+            fn through_half(x: [f32; N]) -> [f32; N] = {
+    map(x, |x| {
+                let code = u64::from(x.to_bits());
+                let half = round_code(
+                    Format::Fp32,
+                    code,
+                    Format::Fp16,
+                    Rounding::NearestEven,
+                    0x7fff,
+                );
+                let back = convert_exact(Format::Fp16, half, Format::Fp32);
+                f32::from_bits(back.expect("every half is a float") as u32)
+            })
+            };
 
-    #[inline(always)]
-    unsafe fn splat_b(x: u32) -> [u8; 4 * N] {
-        [x as u8; 4 * N]
-    }
-    #[inline(always)]
-    unsafe fn load_b(from: *const u8) -> [u8; 4 * N] {
-        unsafe { from.cast::<[u8; 4 * N]>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn store_b(to: *mut u8, x: [u8; 4 * N]) {
-        unsafe { to.cast::<[u8; 4 * N]>().write_unaligned(x) }
-    }
-    #[inline(always)]
-    unsafe fn sub_saturating(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] {
-        zip(x, y, u8::saturating_sub)
-    }
-    #[inline(always)]
-    unsafe fn max_b(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] {
-        zip(x, y, u8::max)
-    }
-    #[inline(always)]
-    unsafe fn load_exponents(from: *const u8) -> [i32; N] {
-        let bytes = unsafe { from.cast::<[u8; N]>().read_unaligned() };
-        map(bytes, |byte| i32::from(byte) << 23)
-    }
+            fn splat(x: i32) -> [i32; N] = {
+    [x; N]
+            };
+            fn load(from: *const i32) -> [i32; N] = {
+    from.cast::<[i32; N]>().read_unaligned()
+            };
+            fn add(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, i32::wrapping_add);
+            fn sub(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, i32::wrapping_sub);
+            fn and(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x & y);
+            fn or(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x | y);
+            fn xor(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x ^ y);
+            fn max(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, i32::max);
+            fn min(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, i32::min);
+            fn min_unsigned(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| (x as u32).min(y as u32) as i32);
+            fn equal(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| mask(x == y));
+            fn greater(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| mask(x > y));
+            fn clear(x: [i32; N], mask: [i32; N]) -> [i32; N] = zip(x, mask, |x, mask| x & !mask);
+            fn any_negative(x: [i32; N]) -> bool = x.into_iter().any(|x| x < 0);
+
+            fn splat_b(x: u32) -> [u8; 4 * N] = {
+    [x as u8; 4 * N]
+            };
+            fn load_b(from: *const u8) -> [u8; 4 * N] = {
+    from.cast::<[u8; 4 * N]>().read_unaligned()
+            };
+            fn store_b(to: *mut u8, x: [u8; 4 * N]) = {
+    to.cast::<[u8; 4 * N]>().write_unaligned(x)
+            };
+            fn sub_saturating(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] = zip(x, y, u8::saturating_sub);
+            fn max_b(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] = zip(x, y, u8::max);
+            fn load_exponents(from: *const u8) -> [i32; N] = {
+                let bytes = from.cast::<[u8; N]>().read_unaligned();
+                map(bytes, |byte| i32::from(byte) << 23)
+            };
+            fn fma(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] = {
+                let mut out = [0.0; N];
+                for i in 0..N {
+                    out[i] = x[i].mul_add(y[i], z[i]);
+                }
+                out
+            };
+            fn store(to: *mut i32, x: [i32; N]) = to.cast::<[i32; N]>().write_unaligned(x);
+            fn shift_right(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x >> y);
+            fn multiply_bytes(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::multiply_bytes);
+        fn add_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::add_halves);
+        fn power_of_two(x: [i32; N]) -> [f64; N] = doubles::powers(x);
+        fn multiply_pairs(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| {
+                let low = i32::from(x as i16) * i32::from(y as i16);
+                low.wrapping_add((x >> 16) * (y >> 16))
+            });
+                fn widen(x: [f32; N]) -> [f64; N] = doubles::widen(x);
+            fn narrow(x: [f64; N]) -> [f32; N] = doubles::narrow(x);
+            fn int_to_d(x: [i32; N]) -> [f64; N] = doubles::from_integers(x);
+        }
 }

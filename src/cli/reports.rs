@@ -1,0 +1,168 @@
+//! Where reports go: the destinations that commands share, opened before the work starts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use super::show;
+use crate::check::{Judged, Prepared};
+use crate::explain::{self, Wish};
+use crate::io::{Output, Outputs};
+use crate::report::{Exporter, GitHub, Html, Json, Junit, Markdown, Outcome, Report};
+
+use super::args::said;
+
+/// The environment variable that names the file to which steps of GitHub Actions append.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Which forms, and where to.
+#[derive(Args)]
+#[command(next_help_heading = "Report")]
+pub struct ReportArgs {
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Write the report as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+
+    /// Write the verdict as JUnit XML, for CI servers
+    #[arg(long, value_name = "PATH")]
+    junit: Option<PathBuf>,
+
+    /// Write the report as Markdown
+    #[arg(long, value_name = "PATH")]
+    markdown: Option<PathBuf>,
+
+    /// Annotate a run of GitHub Actions: "::error ..." on standard output, even with --quiet, and
+    /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
+    #[arg(long)]
+    pub github: bool,
+}
+
+/// The page, which only a single check has.
+#[derive(Args)]
+#[command(next_help_heading = "Report")]
+pub struct PageArgs {
+    /// Write the report as one page for a browser: a map of the mismatches, their bits, the model and
+    /// its sources. It loads nothing
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+}
+
+/// The destinations, opened.
+pub struct Destinations {
+    pub json: Option<Output>,
+    pub junit: Option<Output>,
+    pub markdown: Option<Output>,
+    /// What a step of GitHub Actions has to say; steps append to it.
+    pub summary: Option<Output>,
+    pub html: Option<Output>,
+    /// Whether one of them takes the place of the text.
+    pub to_stdout: bool,
+}
+
+impl ReportArgs {
+    /// Opens them, so that an unwritable place does not cost a replay.
+    ///
+    /// # Errors
+    /// If one cannot be written, would overwrite what is read, or is named twice.
+    pub fn open(&self, outputs: &mut Outputs, page: Option<&Path>) -> Result<Destinations> {
+        let paths = [&self.json, &self.junit, &self.markdown].map(Option::as_deref);
+        let to_stdout = paths.contains(&Some(Path::new("-"))) || page == Some(Path::new("-"));
+        ensure!(
+            !(to_stdout && self.github),
+            "--github prints to standard output, and so would a report to \"-\""
+        );
+        let [json, junit, markdown] = paths;
+        let mut open =
+            |role: &str, path: Option<&Path>| path.map(|path| outputs.open(role, path)).transpose();
+        Ok(Destinations {
+            json: open("the JSON report", json)?,
+            junit: open("the JUnit report", junit)?,
+            markdown: open("the Markdown report", markdown)?,
+            html: open("the page", page)?,
+            summary: match self.summary() {
+                Some(path) => Some(outputs.append("the summary", &path).context(SUMMARY)?),
+                None => None,
+            },
+            to_stdout,
+        })
+    }
+
+    fn summary(&self) -> Option<PathBuf> {
+        let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
+        path.filter(|_| self.github).map(PathBuf::from)
+    }
+}
+
+impl Destinations {
+    /// Writes the report on one product.
+    ///
+    /// # Errors
+    /// The first destination that cannot be written.
+    pub fn publish(mut self, prepared: &Prepared, judged: &Judged) -> Result<()> {
+        let report = &judged.report;
+        if let Some(html) = self.html.take() {
+            let page = Html {
+                trace: trace(prepared, report)?,
+                map: judged.map.clone(),
+            };
+            html.commit(|out| page.export(report, out))?;
+        }
+        self.publish_report(report)
+    }
+
+    /// The same without a page.
+    ///
+    /// # Errors
+    /// The first destination that cannot be written.
+    pub fn publish_report(self, report: &Report) -> Result<()> {
+        let forms: [(_, &dyn Exporter); 3] = [
+            (self.junit, &Junit),
+            (self.markdown, &Markdown),
+            (self.json, &Json),
+        ];
+        for (output, form) in forms {
+            if let Some(output) = output {
+                output.commit(|out| form.export(report, out))?;
+            }
+        }
+        if let Some(summary) = self.summary {
+            summary.commit(|out| {
+                Markdown.export(report, out)?;
+                writeln!(out)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints annotations: after the text, so that it stays in one piece.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn annotate(report: &Report) -> Result<()> {
+    show::print(|out| GitHub.export(report, out))
+}
+
+/// The longest K that a page explains: more takes long, and memory.
+const MAX_EXPLAINED_K: usize = 1 << 20;
+
+/// What `tcverify explain` shows of the first mismatch, without colours.
+fn trace(prepared: &Prepared, report: &Report) -> Result<Option<String>> {
+    let Outcome::Elements { comparison, .. } = &report.outcome else {
+        return Ok(None);
+    };
+    let first = comparison.first.first();
+    let Some(first) = first.filter(|_| report.product.k <= MAX_EXPLAINED_K) else {
+        return Ok(None);
+    };
+    let explanation = said(prepared.explain(&first.index, Wish::default()))?;
+    said(prepared.confirm_unchanged())?;
+    let mut text = Vec::new();
+    explain::write(&explanation, &mut text)?;
+    Ok(Some(String::from_utf8(strip_ansi_escapes::strip(text))?))
+}

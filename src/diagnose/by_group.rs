@@ -1,0 +1,133 @@
+//! Findings on groups of mismatches, where no one computation gives all of D.
+
+use super::group::{Group, Shape, groups};
+use super::trial::{Stored, Work};
+use super::{Area, Ask, Case, Finding, Found, Hypothesis, capital, local, place, stored, whole};
+
+/// Groups that are told.
+const TOLD: usize = 16;
+
+/// What every group of mismatches may come from.
+pub fn by_group(
+    case: &Case,
+    controls: &[Stored],
+    [computing, scheduling]: [&Work; 2],
+    tried: &mut Vec<&'static str>,
+) -> Vec<Finding> {
+    tried.push(local::TRIED);
+    let Some(stacks) = &case.spread.stacks else {
+        return everywhere(case).into_iter().collect();
+    };
+    let size = case.size();
+    let mut groups = groups(stacks, size);
+    // What lies where in a part says nothing about all of D.
+    if !case.is_whole() {
+        groups.retain(|group| group.shape == Shape::Element);
+    }
+    let only = groups.len() == 1 && groups[0].mismatches == case.comparison.mismatches;
+    let mut findings = Vec::new();
+    if case.is_narrow() && !only {
+        findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
+    }
+    for group in groups.iter().take(TOLD) {
+        let area = Area {
+            shape: group.shape.name(),
+            rows: group.rows,
+            columns: group.columns,
+        };
+        let found = |kind: String, text: String, found: Option<Found>| Finding {
+            kind,
+            sentence: format!("{}.", capital(&text)),
+            at: found.as_ref().map_or(Vec::new(), |found| found.at.clone()),
+            // What would be asked for all of D holds for a part.
+            ask: Ask::Nothing,
+            mismatches: group.mismatches,
+            place: (!only).then(|| area.clone()),
+        };
+        let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
+        if faults.is_empty() {
+            let alone = place::alone(group, size, only);
+            findings.extend(alone.map(|text| found(group.shape.name().into(), text, None)));
+            continue;
+        }
+        for fault in faults {
+            let text = match fault.placed {
+                true => fault.found.text.clone(),
+                false => format!("{}: {}", place::place(group, size), fault.found.text),
+            };
+            findings.push(found(
+                fault.found.hypothesis.name(),
+                text,
+                Some(fault.found),
+            ));
+        }
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));
+    findings
+}
+
+/// Single elements of a D of few bits that one computation gives: they are no groups any more.
+fn lone(
+    case: &Case,
+    groups: &mut Vec<Group>,
+    controls: &[Stored],
+    works: [&Work; 2],
+) -> Option<Finding> {
+    let is_lone = |group: &Group| group.shape == Shape::Element;
+    let lone = || groups.iter().filter(|group| is_lone(group));
+    let different = lone().flat_map(|group| group.sample(1));
+    let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
+    if different.is_empty() {
+        return None;
+    }
+    let trials = works.map(|work| case.trial(&different, controls, work));
+    let found = whole(case, &trials).into_iter().next()?;
+    let bound = |side: fn(&Group) -> [usize; 2]| {
+        let first = lone().map(|group| side(group)[0]).min().unwrap_or(0);
+        [first, lone().map(|group| side(group)[1]).max().unwrap_or(0)]
+    };
+    let place = Area {
+        shape: Shape::Scattered.name(),
+        rows: bound(|group| group.rows),
+        columns: bound(|group| group.columns),
+    };
+    let count = different.len() as u64;
+    groups.retain(|group| !is_lone(group));
+    let elements = match count {
+        1 => "One element".to_owned(),
+        _ => format!("{count} elements"),
+    };
+    Some(Finding {
+        kind: found.hypothesis.name(),
+        sentence: format!("{elements} elsewhere: {}.", found.text),
+        at: found.at,
+        ask: Ask::Nothing,
+        mismatches: count,
+        place: Some(place),
+    })
+}
+
+/// What all mismatches have in common where they are too many and too scattered to be put into groups.
+fn everywhere(case: &Case) -> Option<Finding> {
+    let n = case.replay.problem.n;
+    let seen = case.spread.different.iter();
+    let pairs = seen.map(|seen| {
+        let stored = case.stored([seen.position / n, seen.position % n]);
+        (stored, seen.reproduced)
+    });
+    let pairs: Vec<(Stored, u64)> = pairs.collect();
+    let format = case.replay.format();
+    let bit = stored::flipped_bit(format, &pairs)?;
+    let field = stored::field(format, bit);
+    Some(Finding {
+        kind: Hypothesis::BitFlipped.name(),
+        sentence: format!(
+            "Bit {bit} ({field}) differs and nothing else, in all {} tested elements of those that differ.",
+            pairs.len()
+        ),
+        at: vec![bit as usize],
+        ask: Ask::Nothing,
+        mismatches: case.comparison.mismatches,
+        place: None,
+    })
+}

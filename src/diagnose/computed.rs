@@ -1,0 +1,378 @@
+//! Another computation that gives D.
+
+use super::addend::{self, Way};
+use super::alpha::alpha;
+use super::trial::Trial;
+use super::{Ask, Case, Found, Hypothesis};
+use crate::emu::{Element, Evidence, Problem, Replay};
+use crate::identify::{Candidate, Conditions, candidates};
+use crate::num::{Format, Rounding, round_code};
+use crate::tensor::Planes;
+
+/// Models that a sentence names.
+const NAMED: usize = 4;
+
+/// What [`computations`] tries.
+pub const TRIED: &str = "operands and D the other way round, C left out, added twice or last, a factor \
+                         of the sum, other formats, other roundings, other models";
+
+/// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
+/// operands have a place in it that other ones do not.
+pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
+    if case.replay.kernel.is_some() {
+        return Vec::new();
+    }
+    let tests = [turned, addends, alpha, formats, tf32, rounding, models];
+    let found = tests.iter().flat_map(|test| test(case, trial));
+    found.collect()
+}
+
+pub fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
+    |at| replay.elements(at)
+}
+
+fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
+    Replay {
+        problem,
+        ..case.replay
+    }
+}
+
+/// Operands or D the other way round.
+fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
+    let problem = case.replay.problem;
+    let (m, n, k) = (problem.m, problem.n, problem.k);
+    let mut found = Vec::new();
+    let mut fit = |trial: &Trial, hypothesis, what: &str, ask| {
+        let text = format!("{what}: {}", trial.words());
+        found.push(Found::new(hypothesis, text).asking(ask));
+    };
+    if m == n && m > 1 {
+        let across = |at: &[Element]| {
+            let swap = |at: &Element| Element {
+                row: at.column,
+                column: at.row,
+                ..*at
+            };
+            let at: Vec<_> = at.iter().map(swap).collect();
+            case.replay.elements(&at)
+        };
+        if trial.fits(&across) {
+            // The same as a product of its own, if one can be asked for.
+            let (a, b) = (problem.b.transposed(), problem.a.transposed());
+            let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
+            let plain = plain && problem.c.is_none() && problem.scales.is_none();
+            let reversed = with(case, Problem { a, b, ..problem });
+            let ask = match plain && trial.fits(&replayed(&reversed)) {
+                true => Ask::Reversed,
+                false => Ask::Nothing,
+            };
+            let what = "D is the transpose of what the model computes";
+            fit(trial, Hypothesis::DTransposed, what, ask);
+        }
+    }
+    if problem.scales.is_some() {
+        return found;
+    }
+    let (a, b) = (problem.a, problem.b);
+    let square = [m == k && k > 1, n == k && k > 1];
+    let mut alone = false;
+    for (turn, hypothesis, what) in [
+        (
+            [true, false],
+            Hypothesis::ATransposed,
+            "A is taken transposed",
+        ),
+        (
+            [false, true],
+            Hypothesis::BTransposed,
+            "B is taken transposed",
+        ),
+        (
+            [true, true],
+            Hypothesis::AAndBTransposed,
+            "A and B are taken transposed",
+        ),
+    ] {
+        let possible = (0..2).all(|side| square[side] || !turn[side]);
+        if !possible || (turn == [true, true] && alone) {
+            continue;
+        }
+        let problem = Problem {
+            a: if turn[0] { a.transposed() } else { a },
+            b: if turn[1] { b.transposed() } else { b },
+            ..problem
+        };
+        if trial.fits(&replayed(&with(case, problem))) {
+            alone = true;
+            fit(trial, hypothesis, what, Ask::Transposed(turn));
+        }
+    }
+    if square == [true, true] && case.replay.arithmetic.a == case.replay.arithmetic.b {
+        let exchanged = with(
+            case,
+            Problem {
+                a: b,
+                b: a,
+                ..problem
+            },
+        );
+        if trial.fits(&replayed(&exchanged)) {
+            fit(
+                trial,
+                Hypothesis::Exchanged,
+                "D is B times A",
+                Ask::Exchanged,
+            );
+        }
+    }
+    found
+}
+
+/// C left out, added twice, or added at another place.
+pub fn addends(case: &Case, trial: &Trial) -> Vec<Found> {
+    let Some(c) = case.replay.problem.c else {
+        return Vec::new();
+    };
+    let problem = Problem {
+        c: None,
+        ..case.replay.problem
+    };
+    let without = with(case, problem);
+    if trial.fits(&replayed(&without)) {
+        let text = format!("C is left out: {}", trial.words());
+        return vec![Found::new(Hypothesis::COmitted, text).asking(Ask::WithoutC)];
+    }
+    for (way, hypothesis, what) in [
+        (
+            Way::Again,
+            Hypothesis::CTwice,
+            "C is added twice, the second time to the finished chain",
+        ),
+        (
+            Way::Doubled,
+            Hypothesis::CTwice,
+            "C is added twice, before the products",
+        ),
+        (
+            Way::Last,
+            Hypothesis::CAddedLast,
+            "C is added to the finished product and rounded to nearest even, not before the products",
+        ),
+    ] {
+        if trial.fits(&|at| addend::elements(&case.replay, c, way, at)) {
+            let text = format!("{what}: {}", trial.words());
+            return vec![Found::new(hypothesis, text)];
+        }
+    }
+    Vec::new()
+}
+
+/// The format that codes of another could be mistaken for.
+fn mistaken(format: Format) -> Option<Format> {
+    Some(match format {
+        Format::E4m3 => Format::E5m2,
+        Format::E5m2 => Format::E4m3,
+        Format::E4m3fnuz => Format::E5m2fnuz,
+        Format::E5m2fnuz => Format::E4m3fnuz,
+        Format::E3m2 => Format::E2m3,
+        Format::E2m3 => Format::E3m2,
+        Format::Fp16 => Format::Bf16,
+        Format::Bf16 => Format::Fp16,
+        Format::Int8 => Format::Uint8,
+        Format::Uint8 => Format::Int8,
+        _ => return None,
+    })
+}
+
+/// Codes of A, B or both read as another format.
+fn formats(case: &Case, trial: &Trial) -> Vec<Found> {
+    let problem = case.replay.problem;
+    let own = [case.replay.arithmetic.a, case.replay.arithmetic.b];
+    for sides in [[true, false], [false, true], [true, true]] {
+        let read = [0, 1].map(|side| match sides[side] {
+            true => mistaken(own[side]),
+            false => Some(own[side]),
+        });
+        let [Some(of_a), Some(of_b)] = read else {
+            continue;
+        };
+        let Some(arithmetic) = (case.rule)([of_a, of_b]) else {
+            continue;
+        };
+        // C and D are what they were.
+        let same = |one: Format, other: Format| one == other;
+        if !same(arithmetic.accumulator, case.replay.arithmetic.accumulator)
+            || !same(arithmetic.addend(), case.replay.arithmetic.addend())
+            || arithmetic.scale != case.replay.arithmetic.scale
+        {
+            continue;
+        }
+        let (a, b) = (
+            problem.a.tensor().reread(of_a),
+            problem.b.tensor().reread(of_b),
+        );
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        let problem = Problem {
+            a: problem.a.over(&a),
+            b: problem.b.over(&b),
+            ..problem
+        };
+        let replay = Replay {
+            problem,
+            arithmetic: &arithmetic,
+            ..case.replay
+        };
+        if trial.fits(&replayed(&replay)) {
+            let what = match sides {
+                [true, true] => format!("A holds {of_a} and B {of_b}"),
+                [true, false] => format!("A holds {of_a}"),
+                _ => format!("B holds {of_b}"),
+            };
+            let not = match sides {
+                [true, true] => format!("{} and {}", own[0], own[1]),
+                [true, false] => own[0].to_string(),
+                _ => own[1].to_string(),
+            };
+            let text = format!("{what}, not {not}: {}", trial.words());
+            let found = Found::new(Hypothesis::Formats, text);
+            return vec![found.asking(Ask::Formats([of_a, of_b]))];
+        }
+    }
+    Vec::new()
+}
+
+/// The finished elements rounded to D's format in another way.
+fn rounding(case: &Case, trial: &Trial) -> Vec<Found> {
+    let Some(to) = case.replay.convert_to else {
+        return Vec::new();
+    };
+    let chain = Replay {
+        convert_to: None,
+        ..case.replay
+    };
+    let from = case.replay.arithmetic.accumulator;
+    for (rounding, how) in [
+        (Rounding::TowardZero, "toward zero (RZ)"),
+        (Rounding::NearestAway, "to nearest, ties away (RNA)"),
+        (Rounding::Down, "down (RD)"),
+    ] {
+        let rounded = |at: &[Element]| {
+            let codes = chain.elements(at).into_iter();
+            let round = |code| round_code(from, code, to, rounding, to.sign_mask() - 1);
+            codes.map(round).collect()
+        };
+        if trial.fits(&rounded) {
+            let words = trial.words();
+            let text = format!("D is rounded to {to} {how}, not to nearest even: {words}");
+            return vec![Found::new(Hypothesis::Rounding, text)];
+        }
+    }
+    Vec::new()
+}
+
+/// Another rule of the catalogue.
+fn models(case: &Case, trial: &Trial) -> Vec<Found> {
+    let own = &case.replay;
+    let arithmetic = own.arithmetic;
+    let problem = own.problem;
+    let all = candidates(
+        case.catalogue,
+        &Conditions {
+            a: &|format| format == arithmetic.a,
+            b: &|format| format == arithmetic.b,
+            c: &|format| problem.c.is_none() || format == arithmetic.addend(),
+            d: &|format| format == case.replay.format(),
+            scale: &|scale| scale == arithmetic.scale,
+            k: problem.k,
+        },
+    );
+    let differs = |c: &&Candidate| c.arithmetic != *arithmetic || c.convert_to != own.convert_to;
+    let mut fitting: Vec<&Candidate> = Vec::new();
+    for candidate in all.iter().filter(differs) {
+        let replay = Replay {
+            arithmetic: &candidate.arithmetic,
+            convert_to: candidate.convert_to,
+            ..*own
+        };
+        if trial.fits(&replayed(&replay)) {
+            fitting.push(candidate);
+        }
+    }
+    // Of the same machine first, then what is best known, then as the catalogue has them.
+    let same = |c: &Candidate| {
+        c.names
+            .iter()
+            .position(|n| n.architecture == case.architecture)
+    };
+    let best = |c: &Candidate| {
+        let evidence = c
+            .names
+            .iter()
+            .map(|name| name.evidence == Evidence::Hardware);
+        evidence.enumerate().find(|(_, hardware)| *hardware)
+    };
+    fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
+    let Some(first) = fitting.first() else {
+        return Vec::new();
+    };
+    let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
+    let name = &first.names[name];
+    let words = |c: &Candidate, name: &crate::identify::Name| {
+        let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));
+        format!(
+            "{} {} (-> {}{conversion})",
+            name.architecture, name.instruction, c.arithmetic.accumulator
+        )
+    };
+    let names = fitting
+        .iter()
+        .flat_map(|c| c.names.iter().map(move |name| (c, name)));
+    let others: Vec<_> = names
+        .filter(|(c, other)| !(std::ptr::eq(**c, *first) && *other == name))
+        .map(|(c, name)| words(c, name))
+        .collect();
+    let too = match others.len() {
+        0 => String::new(),
+        1 => format!(". So does {}", others[0]),
+        n if n <= NAMED => format!(". So do {}", others.join(", ")),
+        n => format!(
+            ". So do {}, and {} more",
+            others[..NAMED].join(", "),
+            n - NAMED
+        ),
+    };
+    let (tested, own) = (trial.words(), words(first, name));
+    let text = format!("Another unit or accumulation fits, {own}: {tested}{too}");
+    let ask = Ask::Model {
+        name: name.clone(),
+        arithmetic: Box::new(first.arithmetic.clone()),
+        convert_to: first.convert_to,
+    };
+    vec![Found::new(Hypothesis::OtherModel, text).asking(ask)]
+}
+
+/// FP32 operands that were rounded to TF32 first, or were not.
+fn tf32(case: &Case, trial: &Trial) -> Vec<Found> {
+    let problem = case.replay.problem;
+    for nearest in [true, false] {
+        let side = |planes: Planes| planes.tensor().with_tf32_rounding(nearest);
+        let (a, b) = (side(problem.a), side(problem.b));
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        let rounded = Problem {
+            a: problem.a.over(&a),
+            b: problem.b.over(&b),
+            ..problem
+        };
+        if trial.fits(&replayed(&with(case, rounded))) {
+            let what = match nearest {
+                true => "A and B are rounded to nearest (ties away) before they are multiplied",
+                false => "A and B are not rounded; the unit ignores their low 13 bits",
+            };
+            let text = format!("{what}: {}", trial.words());
+            let found = Found::new(Hypothesis::Tf32Input, text);
+            return vec![found.asking(Ask::Tf32Nearest(nearest))];
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,226 @@
+//! One element of D: its row of A, its column of B, its C.
+
+use crate::emu::step::{Carried, Formats, TraceObserver};
+use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
+use crate::num::{Class, Dyadic, Format, Unpacked, Value, fma, quiet_nan};
+
+/// What one element of D is computed from.
+#[derive(Clone, Debug)]
+pub struct Element {
+    pub arithmetic: Arithmetic,
+    /// Codes as they are stored.
+    pub a: Vec<u64>,
+    pub b: Vec<u64>,
+    pub c: u64,
+    pub has_c: bool,
+    /// Codes of the scales, one an operand.
+    pub scales: Option<[Vec<u8>; 2]>,
+    /// Operands as the step takes them.
+    taken: Taken,
+}
+
+#[derive(Clone, Debug)]
+struct Taken {
+    a: Vec<Unpacked>,
+    b: Vec<Unpacked>,
+    scales: Option<[Vec<u8>; 2]>,
+}
+
+/// A change of the computation, to see what comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The product counts as +0 times +0.
+    Missing(usize),
+    /// The product's sign is turned.
+    Flipped(usize),
+}
+
+impl Element {
+    /// The element at `row` and `column` of a matrix of the batch.
+    pub fn new(
+        problem: &Problem,
+        arithmetic: &Arithmetic,
+        (batch, row, column): (usize, usize, usize),
+    ) -> Element {
+        let block = Block {
+            batch,
+            rows: row..row + 1,
+            columns: column..column + 1,
+        };
+        let k = 0..problem.k;
+        let Gathered {
+            a,
+            b,
+            scales: taken,
+        } = gather(problem, arithmetic, &block, k.clone(), |x| x);
+        let plane_a = problem.a.plane(batch);
+        let plane_b = problem.b.plane(batch);
+        Element {
+            arithmetic: arithmetic.clone(),
+            a: k.clone().map(|k| plane_a.code(row, k)).collect(),
+            b: k.clone().map(|k| plane_b.code(k, column)).collect(),
+            c: initial(problem, &block)[0],
+            has_c: problem.c.is_some(),
+            scales: scales(problem, &block, k),
+            taken: Taken {
+                a,
+                b,
+                scales: taken,
+            },
+        }
+    }
+
+    pub fn k(&self) -> usize {
+        self.a.len()
+    }
+
+    pub fn formats(&self) -> Formats {
+        self.arithmetic.formats()
+    }
+
+    /// Products of one step of the explanation: an exact dot product is one step.
+    pub fn span(&self) -> usize {
+        match self.unrounded() {
+            true => self.k(),
+            false => self.arithmetic.step.span(),
+        }
+    }
+
+    /// Whether nothing is rounded before the end.
+    pub fn unrounded(&self) -> bool {
+        let start = self.arithmetic.step.start(self.formats(), 0);
+        matches!(start, Carried::Exact(_))
+    }
+
+    pub fn steps(&self) -> usize {
+        self.k().div_ceil(self.span())
+    }
+
+    /// The k of a step.
+    pub fn range(&self, step: usize) -> std::ops::Range<usize> {
+        let span = self.span();
+        step * span..(step * span + span).min(self.k())
+    }
+
+    /// The code after the products `k`, added to the code `before`.
+    pub fn advance(
+        &self,
+        k: std::ops::Range<usize>,
+        before: u64,
+        change: Option<Change>,
+        watch: &mut impl TraceObserver,
+    ) -> u64 {
+        let formats = self.formats();
+        let step = &self.arithmetic.step;
+        let mut a = self.taken.a[k.clone()].to_vec();
+        let mut b = self.taken.b[k.clone()].to_vec();
+        match change {
+            Some(Change::Missing(at)) if k.contains(&at) => {
+                a[at - k.start] = formats.a.unpack(0);
+                b[at - k.start] = formats.b.unpack(0);
+            }
+            Some(Change::Flipped(at)) if k.contains(&at) => a[at - k.start].negative ^= true,
+            _ => {}
+        }
+        let scales = self.taken.scales.as_ref();
+        let scales = scales.map(|[x, y]| [&x[k.clone()], &y[k.clone()]]);
+        let mut carried = step.start(formats, before);
+        step.run_observed(formats, &a, &b, scales, &mut carried, watch);
+        step.finish(formats, &carried)
+    }
+
+    /// The accumulator before every step, and after the last.
+    pub fn accumulators(&self) -> Vec<u64> {
+        let mut code = self.c;
+        let mut all = vec![code];
+        for step in 0..self.steps() {
+            code = self.advance(self.range(step), code, None, &mut ());
+            all.push(code);
+        }
+        all
+    }
+
+    /// The code that the steps from `first` on make of `before`.
+    pub fn finish_from(&self, first: usize, before: u64, change: Option<Change>) -> u64 {
+        let steps = first..self.steps();
+        steps.fold(before, |code, step| {
+            self.advance(self.range(step), code, change, &mut ())
+        })
+    }
+
+    /// An operand with its scale, exactly: sides 0 and 1 are A and B.
+    pub fn operand(&self, side: usize, k: usize) -> Unpacked {
+        let formats = self.formats();
+        let (format, codes) = match side {
+            0 => (formats.a, &self.a),
+            _ => (formats.b, &self.b),
+        };
+        let x = format.unpack(codes[k]);
+        let (Some(scales), Some(scale)) = (&self.scales, formats.scale) else {
+            return x;
+        };
+        let s = scale.format.unpack(scales[side][k].into());
+        if s.is_nan() {
+            return Unpacked {
+                class: Class::Nan,
+                significand: 0,
+                ..x
+            };
+        }
+        Unpacked {
+            significand: x.significand * s.significand,
+            exponent: x.exponent + s.exponent - scale.format.fraction_bits() as i32,
+            ..x
+        }
+    }
+
+    /// A product, its scales included, exactly.
+    pub fn product(&self, k: usize) -> Value {
+        let (a, b) = (self.operand(0, k), self.operand(1, k));
+        let negative = a.negative != b.negative;
+        let infinite = a.is_infinite() || b.is_infinite();
+        if a.is_nan() || b.is_nan() || infinite && (a.is_zero() || b.is_zero()) {
+            Value::Nan
+        } else if infinite {
+            Value::Infinite { negative }
+        } else {
+            let formats = self.formats();
+            let fraction = (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
+            let magnitude = u128::from(a.significand) * u128::from(b.significand);
+            Value::Finite(Dyadic::new(
+                negative,
+                magnitude,
+                a.exponent + b.exponent - fraction,
+            ))
+        }
+    }
+
+    /// C and all products, exactly.
+    pub fn exact(&self) -> Value {
+        let c = Value::of(self.formats().addend, self.c);
+        (0..self.k()).fold(c, |sum, k| sum.plus(&self.product(k)))
+    }
+
+    /// The chain of IEEE fused multiply-adds: its format and its result. Integers have none.
+    pub fn ieee_chain(&self) -> Option<(Format, u64)> {
+        let formats = self.formats();
+        let format = match formats.accumulator {
+            Format::Fp64 => Format::Fp64,
+            accumulator if accumulator.is_integer() => return None,
+            _ => Format::Fp32,
+        };
+        let widened = crate::num::convert_exact(formats.addend, self.c, format).ok()?;
+        let target = crate::num::Target::full(format, crate::num::Rounding::NearestEven);
+        let operands = [formats.a, formats.b];
+        let result = (0..self.k()).fold(widened, |c, k| {
+            let product = (operands, self.operand(0, k), self.operand(1, k));
+            fma(
+                product,
+                (format, format.unpack(c)),
+                target,
+                quiet_nan(format),
+            )
+        });
+        Some((format, result))
+    }
+}

@@ -1,0 +1,39 @@
+//! Floating-point estimates: they choose what is worth a try, and never decide a bit.
+
+use crate::num::{Class, Format, Unpacked};
+
+/// The value of a code.
+pub fn value(format: Format, code: u64) -> f64 {
+    unpacked(format, format.unpack(code))
+}
+
+/// The value of a number of this format.
+pub fn unpacked(format: Format, number: Unpacked) -> f64 {
+    let magnitude = match number.class {
+        Class::Nan => return f64::NAN,
+        Class::Infinite => f64::INFINITY,
+        // In two steps, so that no power leaves the range before the product does.
+        Class::Finite => {
+            let exponent = number.exponent - format.fraction_bits() as i32;
+            let half = exponent / 2;
+            number.significand as f64 * f64::from(half).exp2() * f64::from(exponent - half).exp2()
+        }
+    };
+    if number.negative {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
+/// How much of a sum of magnitudes another order of adding up, or another unit, can make of it: a share.
+pub fn noise(operand: Format, accumulator: Format) -> f64 {
+    match (accumulator, operand) {
+        (Format::Int32, _) => 0.0,
+        (Format::Fp64, _) => 1e-13,
+        (Format::Fp16, _) => 4e-3,
+        // Some units keep 13 fraction bits of FP8 products.
+        (_, operand) if operand.bytes() == 1 => 1e-3,
+        _ => 1e-5,
+    }
+}

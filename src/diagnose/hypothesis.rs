@@ -1,0 +1,144 @@
+//! What a D that differs may be: one list for whole matrices and for single elements.
+
+use serde::Serialize;
+
+use crate::emu::Arithmetic;
+use crate::identify::Name;
+use crate::num::Format;
+
+/// A way in which elements of D can come about. Each is tested by computing it: what it gives has to be
+/// D, bit for bit, on every element it is tested on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hypothesis {
+    // What was stored is not what was computed.
+    /// Every element is +0.
+    Unwritten,
+    /// Every element has the same bits.
+    Constant,
+    /// `at`: the bit, 0 being the lowest.
+    BitFlipped,
+    /// NaNs where NaNs should be, but of other bits.
+    NanPayload,
+    /// Zeros of the other sign.
+    ZeroSign,
+    /// The result went through a narrower format.
+    RoundedNarrower,
+    /// D's 16-bit codes are of the other format.
+    ResultFormat,
+    /// D is rounded in another way.
+    Rounding,
+
+    // Another product.
+    DTransposed,
+    ATransposed,
+    BTransposed,
+    AAndBTransposed,
+    Exchanged,
+    COmitted,
+    CTwice,
+    CAddedLast,
+    /// The sum is multiplied with a number.
+    Alpha,
+    /// Codes of A or B are of another format.
+    Formats,
+    /// FP32 operands are rounded to TF32 in another way.
+    Tf32Input,
+
+    // Another way over K.
+    OtherModel,
+    OtherSchedule,
+    /// `at`: how many products were added.
+    LostTail,
+    IeeeChain,
+    ExactValue,
+
+    // A fault in some elements.
+    /// `at`: how many products were added.
+    StoppedEarly,
+    /// `at`: the step.
+    StepMissing,
+    /// `at`: its k.
+    ProductMissing,
+    /// `at`: its k.
+    ProductFlipped,
+    /// `at`: row and column of the operand, and the bit.
+    InputFlipped,
+    /// `at`: the row it is from, where there is one.
+    RowMoved,
+    ColumnMoved,
+}
+
+impl Hypothesis {
+    /// Its name in reports.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a name");
+        name.as_str().expect("a name").to_owned()
+    }
+}
+
+/// A hypothesis that gives exactly D.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    pub hypothesis: Hypothesis,
+    /// What is so, for people, without a full stop.
+    pub text: String,
+    /// Where: numbers of products, steps (from 1), k or bits, as the hypothesis says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<usize>,
+    /// How to ask for it on all of D.
+    #[serde(skip)]
+    pub ask: Ask,
+}
+
+impl Found {
+    pub fn new(hypothesis: Hypothesis, text: impl Into<String>) -> Found {
+        Found {
+            hypothesis,
+            text: text.into(),
+            at: Vec::new(),
+            ask: Ask::Nothing,
+        }
+    }
+
+    pub fn at(self, at: impl Into<Vec<usize>>) -> Found {
+        Found {
+            at: at.into(),
+            ..self
+        }
+    }
+
+    pub fn asking(self, ask: Ask) -> Found {
+        Found { ask, ..self }
+    }
+}
+
+/// How a check would have to be asked otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// There is no way to ask for it.
+    Nothing,
+    /// The other way round than asked: A, B.
+    Transposed([bool; 2]),
+    /// B transposed times A transposed.
+    Reversed,
+    /// B times A.
+    Exchanged,
+    WithoutC,
+    /// These options instead of the schedule's.
+    Schedule(String),
+    Formats([Format; 2]),
+    /// D is of this format.
+    Result(Format),
+    /// TF32 operands are rounded to nearest first, or not.
+    Tf32Nearest(bool),
+    /// Both.
+    Both(Box<Ask>, Box<Ask>),
+    AnyNan,
+    AnyZero,
+    Model {
+        name: Name,
+        arithmetic: Box<Arithmetic>,
+        convert_to: Option<Format>,
+    },
+}

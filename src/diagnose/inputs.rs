@@ -1,0 +1,227 @@
+//! One bit of an element of A, B or C that was another when the product was computed.
+
+use super::Element as Operands;
+use super::estimate::{noise, unpacked, value};
+use super::trial::{Stored, Work};
+use crate::emu::{Element, Problem, Replay};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Flips that are tested bit for bit, the likeliest by estimate.
+const TESTED: usize = 64;
+
+/// Elements by which flips are estimated.
+const ESTIMATED: usize = 8;
+
+/// A row of A (side 0) or a column of B (side 1), of one matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub side: usize,
+    pub batch: usize,
+    pub index: usize,
+}
+
+/// A bit of the line's element at `k`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    pub k: usize,
+    pub bit: u32,
+}
+
+impl Line {
+    fn format(&self, replay: &Replay) -> Format {
+        [replay.arithmetic.a, replay.arithmetic.b][self.side]
+    }
+
+    pub fn code(&self, replay: &Replay, k: usize) -> u64 {
+        let problem = &replay.problem;
+        match self.side {
+            0 => problem.a.plane(self.batch).code(self.index, k),
+            _ => problem.b.plane(self.batch).code(k, self.index),
+        }
+    }
+
+    /// Row and column in the operand.
+    pub fn place(&self, k: usize) -> [usize; 2] {
+        match self.side {
+            0 => [self.index, k],
+            _ => [k, self.index],
+        }
+    }
+
+    /// Elements of D in this line, the code at `k` being another.
+    pub fn with(&self, replay: &Replay, k: usize, code: u64, at: &[Element]) -> Vec<u64> {
+        let mut codes: Vec<u64> = (0..replay.problem.k)
+            .map(|k| self.code(replay, k))
+            .collect();
+        codes[k] = code;
+        let shape = match self.side {
+            0 => vec![1, codes.len()],
+            _ => vec![codes.len(), 1],
+        };
+        let line = Tensor::from_codes(self.format(replay), shape, &codes);
+        let one = |at: &Element| {
+            let (rows, columns) = (at.row..at.row + 1, at.column..at.column + 1);
+            let problem = replay.problem.matrix(at.batch);
+            let problem = problem.part(rows.clone(), columns.clone());
+            let problem = match self.side {
+                0 => Problem {
+                    a: line.planes(),
+                    ..problem
+                },
+                _ => Problem {
+                    b: line.planes(),
+                    ..problem
+                },
+            };
+            let kernel = replay
+                .kernel
+                .map(|kernel| kernel.part(at.batch, &rows, &columns));
+            Replay {
+                problem,
+                kernel,
+                ..*replay
+            }
+            .part(0, 0..1, 0..1, &|_| {})[0]
+        };
+        at.iter().map(one).collect()
+    }
+
+    /// Every flip, but of these bits, that gives what is stored in the line: first elements that differ,
+    /// with what they should be, then elements that do not.
+    pub fn flips(
+        &self,
+        replay: &Replay,
+        (different, equal): (&[(Stored, u64)], &[Stored]),
+        without: u64,
+        work: &Work,
+    ) -> Vec<Flip> {
+        let Some(likely) = self.likely(replay, different, without, work) else {
+            return Vec::new();
+        };
+        let all: Vec<Stored> = different
+            .iter()
+            .map(|(s, _)| *s)
+            .chain(equal.iter().copied())
+            .collect();
+        let at: Vec<Element> = all.iter().map(|stored| stored.at).collect();
+        let gives = |flip: &Flip| {
+            let code = self.code(replay, flip.k) ^ 1 << flip.bit;
+            let lots = [1, all.len()];
+            let mut done = 0;
+            lots.iter().all(|&end| {
+                let cost = (end - done) as u64 * replay.problem.k as u64;
+                let given = all[done..end].iter().map(|stored| stored.given);
+                let fits = work.spend(cost)
+                    && self
+                        .with(replay, flip.k, code, &at[done..end])
+                        .into_iter()
+                        .eq(given);
+                done = end;
+                fits
+            })
+        };
+        likely.into_iter().filter(gives).collect()
+    }
+
+    /// Flips that would move the elements about as far as they are off.
+    fn likely(
+        &self,
+        replay: &Replay,
+        different: &[(Stored, u64)],
+        without: u64,
+        work: &Work,
+    ) -> Option<Vec<Flip>> {
+        let format = self.format(replay);
+        let bits = format.width();
+        let k = replay.problem.k;
+        let told = &different[..different.len().min(ESTIMATED)];
+        work.spend(told.len() as u64 * k as u64).then_some(())?;
+        let result = replay.format();
+        let arithmetic = replay.arithmetic;
+        let share = noise(arithmetic.a, arithmetic.accumulator);
+        let unit = match result.is_integer() {
+            true => 0.0,
+            false => (-f64::from(result.fraction_bits())).exp2(),
+        };
+        let elements: Vec<Estimated> = told
+            .iter()
+            .map(|(stored, reproduced)| {
+                let Element { batch, row, column } = stored.at;
+                let operands = Operands::new(&replay.problem, arithmetic, (batch, row, column));
+                let own = |k: usize| unpacked(format, operands.operand(self.side, k));
+                let other = |k: usize| {
+                    let format = [arithmetic.b, arithmetic.a][self.side];
+                    unpacked(format, operands.operand(1 - self.side, k))
+                };
+                let other: Vec<f64> = (0..k).map(other).collect();
+                let own: Vec<f64> = (0..k).map(own).collect();
+                let sum = own
+                    .iter()
+                    .zip(&other)
+                    .map(|(x, y)| (x * y).abs())
+                    .sum::<f64>();
+                Estimated {
+                    other,
+                    own,
+                    sum,
+                    reproduced: value(result, *reproduced),
+                    given: value(result, stored.given),
+                }
+            })
+            .collect();
+        let codes: Vec<u64> = (0..k).map(|k| self.code(replay, k)).collect();
+        let mut likely: Vec<(f64, Flip)> = Vec::new();
+        for (k, &code) in codes.iter().enumerate() {
+            for bit in format.ignored_bits()..bits {
+                if without >> bit & 1 == 1 {
+                    continue;
+                }
+                let before = value(format, code);
+                let after = value(format, code ^ 1 << bit);
+                let off = |element: &Estimated| element.off(k, [before, after], share, unit);
+                let total = elements
+                    .iter()
+                    .map(off)
+                    .try_fold(0.0, |sum: f64, off| Some(sum + off?));
+                likely.extend(total.map(|total| (total, Flip { k, bit })));
+            }
+        }
+        likely.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+        likely.truncate(TESTED);
+        Some(likely.into_iter().map(|(_, flip)| flip).collect())
+    }
+}
+
+/// An element of D and what it is the sum of.
+struct Estimated {
+    own: Vec<f64>,
+    other: Vec<f64>,
+    /// Of the magnitudes of all products.
+    sum: f64,
+    reproduced: f64,
+    given: f64,
+}
+
+impl Estimated {
+    /// How far what a change would make of the element is from what is given, of what rounding may do;
+    /// none if it is further.
+    fn off(&self, k: usize, [before, after]: [f64; 2], share: f64, unit: f64) -> Option<f64> {
+        // A scale belongs to the operand.
+        let scale = if before == 0.0 {
+            1.0
+        } else {
+            self.own[k] / before
+        };
+        let change = (after - before) * scale * self.other[k];
+        if !change.is_finite() || !self.given.is_finite() || !self.reproduced.is_finite() {
+            let made = self.reproduced + after * self.other[k];
+            let alike = made == self.given || made.is_nan() && self.given.is_nan();
+            return (alike || !self.reproduced.is_finite()).then_some(0.0);
+        }
+        let made = self.reproduced + change;
+        let rounding = share * (self.sum + change.abs()) + unit * (made.abs() + self.given.abs());
+        let off = (made - self.given).abs() / (rounding + f64::MIN_POSITIVE);
+        (off <= 1.0).then_some(off)
+    }
+}

@@ -1,0 +1,296 @@
+//! Faults of a group of mismatches.
+
+use super::estimate::{noise, unpacked, value};
+use super::group::{Group, Shape};
+use super::inputs::Line;
+use super::trial::{Stored, Work};
+use super::{Case, Chain, Element as Operands, Found, Hypothesis, SAMPLE, Single};
+use super::{computed, moved, partial, place, schedule, stored};
+use crate::emu::Element;
+use crate::num::Number;
+use crate::random::mix;
+use crate::report::grouped;
+
+/// What is tried of a group.
+pub const TRIED: &str = "for each group of mismatches a flipped bit of A, B or C, rows or columns of another \
+                         place, chains that stopped early, a product or a step that is missing";
+
+/// Lines of a group that are asked one by one.
+const LINES: usize = 4;
+
+/// Elements of a line or a rectangle that do not differ.
+const BESIDE: usize = 64;
+
+/// Up to this K the chain of a single element is taken apart.
+const SHORT_K: usize = 1024;
+
+/// What fits a group.
+pub struct Fault {
+    pub found: Found,
+    /// Its words say where.
+    pub placed: bool,
+}
+
+/// What fits the group; of several that do, the first that is likely. `only`: there is no other.
+pub fn faults(
+    case: &Case,
+    group: &Group,
+    (controls, only): (&[Stored], bool),
+    [computing, scheduling]: [&Work; 2],
+) -> Vec<Fault> {
+    let unplaced = |found: Found| Fault {
+        found,
+        placed: false,
+    };
+    if let Some(found) = stored::alike(case, group) {
+        return vec![unplaced(found)];
+    }
+    let different: Vec<Stored> = group
+        .sample(SAMPLE)
+        .into_iter()
+        .map(|at| case.stored(at))
+        .collect();
+    if !computing.spend(different.len() as u64 * case.replay.problem.k as u64) {
+        return Vec::new();
+    }
+    let at: Vec<Element> = different.iter().map(|stored| stored.at).collect();
+    let reproduced = case.replay.elements(&at);
+    let pairs: Vec<(Stored, u64)> = different.iter().copied().zip(reproduced).collect();
+    if group.shape == Shape::Element {
+        return element(case, pairs[0], only, computing)
+            .into_iter()
+            .collect();
+    }
+    let format = case.replay.format();
+    if let Some(bit) = stored::flipped_bit(format, &pairs) {
+        let field = stored::field(format, bit);
+        let text = format!(
+            "bit {bit} ({field}) differs and nothing else, in all {} tested elements",
+            pairs.len()
+        );
+        return vec![unplaced(
+            Found::new(Hypothesis::BitFlipped, text).at([bit as usize]),
+        )];
+    }
+    if let Some(faults) = lines(case, group, computing) {
+        return faults;
+    }
+    // Whatever is scattered is of all of D; what has a place is judged there.
+    let beside = match group.shape {
+        Shape::Scattered if only => return Vec::new(),
+        Shape::Scattered => controls.to_vec(),
+        _ => beside(case, group),
+    };
+    let trials = [computing, scheduling].map(|work| case.trial(&different, &beside, work));
+    if group.shape == Shape::Scattered {
+        let found = super::whole(case, &trials).into_iter().map(unplaced);
+        return found.collect();
+    }
+    let [computing, scheduling] = &trials;
+    let found = moved::moved(case, computing, 0)
+        .or_else(|| moved::moved(case, computing, 1))
+        .or_else(|| partial::stopped_early(case, computing))
+        .or_else(|| computed::addends(case, computing).into_iter().next())
+        .or_else(|| schedule::schedules(case, scheduling).into_iter().next());
+    found.map(unplaced).into_iter().collect()
+}
+
+/// Elements of the group's area that do not differ.
+fn beside(case: &Case, group: &Group) -> Vec<Stored> {
+    let size = case.size();
+    let mut beside = Vec::new();
+    for i in 0..4 * BESIDE as u64 {
+        let pick = |range: [usize; 2], word: u64| range[0] + word as usize % (range[1] - range[0]);
+        let (row, column) = match &group.shape {
+            Shape::Rows { lines, .. } => (
+                lines[mix(2 * i) as usize % lines.len()],
+                mix(2 * i + 1) as usize % size.n,
+            ),
+            Shape::Columns { lines, .. } => {
+                let line = lines[mix(2 * i) as usize % lines.len()];
+                let row = line / size.n * size.m + mix(2 * i + 1) as usize % size.m;
+                (row, line % size.n)
+            }
+            _ => (
+                pick(group.rows, mix(2 * i)),
+                pick(group.columns, mix(2 * i + 1)),
+            ),
+        };
+        let at = [row, column];
+        if group.covers(at, size) && !group.holds(at) && beside.len() < BESIDE {
+            beside.push(case.stored(at));
+        }
+    }
+    beside
+}
+
+/// Bits of A in rows, of B in columns; of every line its own. None if a line has none.
+fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
+    let size = case.size();
+    let (side, lines) = match &group.shape {
+        Shape::Rows { lines, .. } => (0, lines),
+        Shape::Columns { lines, .. } => (1, lines),
+        _ => return None,
+    };
+    if lines.len() > LINES {
+        return None;
+    }
+    let fault = |&index: &usize| {
+        let (batch, index) = match side {
+            0 => (index / size.m, index % size.m),
+            _ => (index / size.n, index % size.n),
+        };
+        let line = Line { side, batch, index };
+        let one = Group {
+            shape: match side {
+                0 => Shape::Rows {
+                    lines: vec![batch * size.m + index],
+                    dense: true,
+                },
+                _ => Shape::Columns {
+                    lines: vec![batch * size.n + index],
+                    dense: true,
+                },
+            },
+            ..group.clone()
+        };
+        let stacks = group.stacks.iter().filter(|stack| {
+            // Stacks of lines are one line thick.
+            one.covers([stack.rows[0], stack.columns[0]], size)
+        });
+        let one = Group {
+            stacks: stacks.copied().collect(),
+            mismatches: 0,
+            ..one
+        };
+        let one = Group {
+            mismatches: one.stacks.iter().map(crate::report::Stack::area).sum(),
+            ..one
+        };
+        let different: Vec<Stored> = one
+            .sample(SAMPLE)
+            .into_iter()
+            .map(|at| case.stored(at))
+            .collect();
+        let at: Vec<Element> = different.iter().map(|stored| stored.at).collect();
+        let reproduced = case.replay.elements(&at);
+        let pairs: Vec<(Stored, u64)> = different.into_iter().zip(reproduced).collect();
+        let beside = beside(case, &one);
+        let flips = line.flips(&case.replay, (&pairs, &beside), 0, work);
+        let flip = flips.first()?;
+        let [row, column] = line.place(flip.k);
+        let name = ["A", "B"][side];
+        let tested = pairs.len() + beside.len();
+        let matrix = match size.batches {
+            1 => String::new(),
+            _ => format!(" of matrix {batch}"),
+        };
+        let others = match flips.len() {
+            1 => String::new(),
+            n => format!("; {} other flips of the line do, too", n - 1),
+        };
+        let text = format!(
+            "{}: bit {} of {name}[{row}, {column}]{matrix} was flipped when this was computed: that gives all \
+             {tested} tested elements there, bit for bit ({} that differ and {} that do not){others}",
+            place::place(&one, size),
+            flip.bit,
+            pairs.len(),
+            beside.len()
+        );
+        let at = [row, column, flip.bit as usize];
+        let found = Found::new(Hypothesis::InputFlipped, text).at(at);
+        Some(Fault {
+            found,
+            placed: true,
+        })
+    };
+    lines.iter().map(fault).collect()
+}
+
+/// One element alone.
+fn element(
+    case: &Case,
+    (stored, reproduced): (Stored, u64),
+    only: bool,
+    work: &Work,
+) -> Option<Fault> {
+    let format = case.replay.format();
+    let Element { batch, row, column } = stored.at;
+    let problem = &case.replay.problem;
+    let matrix = match problem.batches() {
+        1 => String::new(),
+        _ => format!(" of matrix {batch}"),
+    };
+    let bit = stored::flipped_bit(format, &[(stored, reproduced)]);
+    if let Some(bit) = bit {
+        let field = stored::field(format, bit);
+        let place = format!("bit {bit} ({field}) at row {row}, column {column}{matrix}");
+        let elements = grouped(case.comparison.elements);
+        let what = match only {
+            true => {
+                format!("One bit of one element differs and nothing else, of {elements} elements")
+            }
+            false => "One bit of one element differs".to_owned(),
+        };
+        if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
+            // Told as a place: nothing that was computed gives it.
+            return None;
+        }
+        let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
+        return Some(Fault {
+            found: found.at([bit as usize]),
+            placed: true,
+        });
+    }
+    // In few bits too much fits by chance.
+    if case.is_narrow() || case.replay.kernel.is_some() || problem.k > SHORT_K {
+        return None;
+    }
+    let cost = (problem.k * problem.k) as u64;
+    if !work.spend(cost) {
+        return None;
+    }
+    let operands = Operands::new(problem, case.replay.arithmetic, (batch, row, column));
+    let accumulators = operands.accumulators();
+    let single = Single {
+        replay: &case.replay,
+        at: stored.at,
+        chain: Some(Chain {
+            element: &operands,
+            accumulators: &accumulators,
+        }),
+        reproduced: Number::new(format, reproduced),
+        given: Number::new(format, stored.given),
+    };
+    let found = single
+        .c_elsewhere_first()
+        .or_else(|| single.c_flipped())
+        .or_else(|| single.faults().into_iter().next())?;
+    Some(Fault {
+        found,
+        placed: false,
+    })
+}
+
+/// Whether an element is off by no more than another order of adding up can make of it.
+fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> bool {
+    let (problem, arithmetic) = (&case.replay.problem, case.replay.arithmetic);
+    if !work.spend(problem.k as u64) {
+        return true;
+    }
+    let Element { batch, row, column } = stored.at;
+    let operands = Operands::new(problem, arithmetic, (batch, row, column));
+    let side = |side: usize, k: usize| {
+        unpacked(
+            [arithmetic.a, arithmetic.b][side],
+            operands.operand(side, k),
+        )
+    };
+    let products = (0..problem.k).map(|k| (side(0, k) * side(1, k)).abs());
+    let format = case.replay.format();
+    let (given, expected) = (value(format, stored.given), value(format, reproduced));
+    // Half a unit of either, and what adding up loses.
+    let unit = (-f64::from(format.fraction_bits())).exp2() * given.abs().max(expected.abs());
+    let lost = noise(arithmetic.a, arithmetic.accumulator) * products.sum::<f64>();
+    (given - expected).abs() <= 1.01 * unit + lost
+}

@@ -1,0 +1,111 @@
+//! Rows or columns of D that are those of another row or column.
+
+use super::trial::Trial;
+use super::{Case, Found, Hypothesis};
+use crate::emu::Element;
+
+/// Places that are tested.
+const TESTED: usize = 8;
+
+/// Which row (side 0) or column (side 1) of the same matrix holds what D has: a fixed distance away, or one
+/// for all.
+pub fn moved(case: &Case, trial: &Trial, side: usize) -> Option<Found> {
+    let replay = case.replay;
+    let problem = replay.problem;
+    let mut differing = trial
+        .differing()
+        .filter(|stored| !zero_like(case, stored.given));
+    let first = differing.next()?;
+    // By one element, half of D would be found somewhere.
+    differing.next()?;
+    let length = [problem.m, problem.n][side];
+    trial
+        .work()
+        .spend(length as u64 * problem.k as u64)
+        .then_some(())?;
+    let Element { batch, row, column } = first.at;
+    let own = [row, column][side];
+    let line = match side {
+        0 => replay.part(batch, 0..length, column..column + 1, &|_| {}),
+        _ => replay.part(batch, row..row + 1, 0..length, &|_| {}),
+    };
+    let holds = |&at: &usize| at != own && line[at] == first.given;
+    let mut places: Vec<usize> = (0..length).filter(holds).collect();
+    // The nearest first.
+    places.sort_by_key(|&place| place.abs_diff(own));
+    for place in places.into_iter().take(TESTED) {
+        let from = |at: &Element, index: usize| match side {
+            0 => Element { row: index, ..*at },
+            _ => Element {
+                column: index,
+                ..*at
+            },
+        };
+        let what = ["row", "column"][side];
+        let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
+        let index = |at: &Element| [at.row, at.column][side];
+        let one = |at: &[Element]| {
+            let at: Vec<_> = at.iter().map(|at| from(at, place)).collect();
+            replay.elements(&at)
+        };
+        let same_line = trial.differing().all(|stored| index(&stored.at) == own);
+        let distance = place as isize - own as isize;
+        // What would lie outside comes round again, or is that of the edge.
+        let shifted = |around: bool| {
+            move |at: &[Element]| {
+                let there = |at: &Element| {
+                    let there = index(at) as isize + distance;
+                    let last = length as isize - 1;
+                    let inside = match around {
+                        true => there.rem_euclid(length as isize),
+                        false => there.clamp(0, last),
+                    };
+                    from(at, inside as usize)
+                };
+                let places: Vec<_> = at.iter().map(there).collect();
+                replay.elements(&places)
+            }
+        };
+        let words = || trial.words();
+        if trial.fits(&one) {
+            let text = match same_line {
+                true => format!(
+                    "{what} {own} holds what belongs to {what} {place}: {}",
+                    words()
+                ),
+                false => format!(
+                    "every {what} holds what belongs to {what} {place}: {}",
+                    words()
+                ),
+            };
+            return Some(Found::new(hypothesis, text).at([place]));
+        }
+        if !same_line && (trial.fits(&shifted(true)) || trial.fits(&shifted(false))) {
+            let by = distance.unsigned_abs();
+            let (lines, way) = match (by, distance > 0) {
+                (1, true) => ("the next".to_owned(), ""),
+                (1, false) => ("the previous".to_owned(), ""),
+                (n, true) => (format!("{n}"), " further"),
+                (n, false) => (format!("{n}"), " before"),
+            };
+            let text = match by {
+                1 => format!(
+                    "every {what} holds what belongs to {lines} one: {}",
+                    words()
+                ),
+                _ => format!(
+                    "every {what} holds what belongs to the one {lines}{way}: {}",
+                    words()
+                ),
+            };
+            return Some(Found::new(hypothesis, text));
+        }
+    }
+    None
+}
+
+/// Zeros are everywhere.
+fn zero_like(case: &Case, code: u64) -> bool {
+    let number = case.replay.format().unpack(code);
+    number.is_zero() || number.is_nan() || number.is_infinite()
+}

@@ -1,0 +1,115 @@
+//! A D whose numbers are of another format than the one it was read as.
+
+use super::stored::narrowed;
+use super::trial::{Stored, Trial};
+use super::{Ask, Case, Found, Hypothesis, computed, schedule};
+use crate::emu::Replay;
+use crate::num::{Format, convert_exact};
+
+/// Elements that must have different numbers before their format is believed.
+const DISTINCT: usize = 16;
+
+/// The other 16-bit format of the same codes; or a narrower one that D was widened from, as NumPy dumps
+/// are (`d.float().numpy()`).
+pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
+    let format = case.replay.format();
+    match format {
+        Format::Fp16 => exchanged(case, computing, Format::Bf16)
+            .into_iter()
+            .collect(),
+        Format::Bf16 => exchanged(case, computing, Format::Fp16)
+            .into_iter()
+            .collect(),
+        Format::Fp32 => widened(case, computing, scheduling),
+        _ => Vec::new(),
+    }
+}
+
+/// The same computation, its result rounded to another format of as many bits.
+fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
+    if case.replay.arithmetic.accumulator != Format::Fp32 {
+        return None;
+    }
+    let rounded = Replay {
+        convert_to: Some(other),
+        ..case.replay
+    };
+    trial.fits(&|at| rounded.elements(at)).then(|| {
+        let own = case.replay.format();
+        let text = format!(
+            "D holds codes of {other} that were read as {own}: {}",
+            trial.words()
+        );
+        let found = Found::new(Hypothesis::ResultFormat, text);
+        match case.given.reread(other) {
+            Some(_) => found.asking(Ask::Result(other)),
+            None => found,
+        }
+    })
+}
+
+fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
+    for narrow in [Format::Bf16, Format::Fp16] {
+        let codes = |trial: &Trial| -> Option<Vec<Stored>> {
+            let code = |stored: Stored| narrowed(Format::Fp32, narrow, stored.given);
+            let all = trial.elements();
+            all.map(|stored| {
+                Some(Stored {
+                    given: code(stored)?,
+                    ..stored
+                })
+            })
+            .collect()
+        };
+        let Some(all) = codes(computing) else {
+            continue;
+        };
+        let (different, equal) = all.split_at(computing.differing().count());
+        let read = Case {
+            replay: Replay {
+                convert_to: Some(narrow),
+                ..case.replay
+            },
+            ..*case
+        };
+        let trials =
+            [computing, scheduling].map(|trial| read.trial(different, equal, trial.work()));
+        let replay = read.replay;
+        let saying = |text: String| {
+            let found = Found::new(Hypothesis::RoundedNarrower, text);
+            // FP32 that holds it can be read as it.
+            found.asking(Ask::Result(narrow))
+        };
+        let held = format!(
+            "D holds {narrow} numbers in {}, as .float() makes them; pass --d-dtype {narrow}",
+            Format::Fp32
+        );
+        if trials[0].fits(&|at| replay.elements(at)) {
+            return vec![saying(format!("{held}: {}", trials[0].words()))];
+        }
+        let mut found = computed::computations(&read, &trials[0]);
+        if found.is_empty() {
+            found = schedule::schedules(&read, &trials[1]);
+        }
+        if let Some(found) = found.into_iter().next() {
+            return vec![Found {
+                ask: Ask::Both(Box::new(Ask::Result(narrow)), Box::new(found.ask.clone())),
+                ..saying(format!("{held}. {}", found.text))
+            }];
+        }
+        // Numbers that happen to need few bits are of no format.
+        let mut codes: Vec<u64> = all.iter().map(|stored| stored.given).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let reproduced = case.spread.different.iter().map(|seen| seen.reproduced);
+        let wide = reproduced.filter(|&code| convert_exact(Format::Fp32, code, narrow).is_err());
+        if codes.len() >= DISTINCT && 2 * wide.count() > case.spread.different.len() {
+            let count = all.len();
+            return vec![saying(format!(
+                "{held}. All {count} tested elements are such; none is what the \
+                 model computes, so that it is another kernel or model, too"
+            ))];
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,220 @@
+//! One element of D: what else could have come to its place. An element of other rows, of operands of
+//! which a bit was flipped, of another schedule.
+
+use super::inputs::Line;
+use super::schedule::multiplied;
+use super::single::MOST;
+use super::trial::{Stored, Work};
+use super::{Found, Hypothesis, LONGEST, Single, WORK};
+use crate::emu::schedule::{Kernel, Values};
+use crate::emu::{self, Replay};
+use crate::identify::guesses;
+use crate::tensor::Tensor;
+
+/// Rows and columns, in either direction, whose elements could have come here.
+const NEAR: usize = 16;
+
+impl Single<'_> {
+    /// Whether so much fits by chance that a search over many elements of A and B proves nothing.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.given.format.bytes() < self.replay.arithmetic.accumulator.bytes()
+    }
+
+    /// A flipped bit of A, B or C. Turned signs are those of products.
+    pub(super) fn inputs(&self, found: &mut Vec<Found>, skipped: &mut Vec<String>) {
+        let replay = self.replay;
+        let problem = &replay.problem;
+        let why = match () {
+            () if self.is_narrow() => Some("D has so few bits that some always fit"),
+            () if replay.arithmetic.scale.is_some() => Some("operands have scales"),
+            () if problem.k > LONGEST && self.chain.is_none() => Some("K is too long"),
+            () => None,
+        };
+        if let Some(why) = why {
+            skipped.push(format!("a flipped bit of A or B: {why}"));
+        } else if problem.k <= LONGEST {
+            let stored = Stored {
+                at: self.at,
+                given: self.given.code,
+            };
+            let work = Work::new(WORK);
+            for side in [0, 1] {
+                let line = Line {
+                    side,
+                    batch: self.at.batch,
+                    index: [self.at.row, self.at.column][side],
+                };
+                let format = [replay.arithmetic.a, replay.arithmetic.b][side];
+                let different = [(stored, self.reproduced.code)];
+                let sign = if self.chain.is_some() {
+                    format.sign_mask()
+                } else {
+                    0
+                };
+                let flips = line.flips(replay, (&different, &[]), sign, &work);
+                let Some(flip) = flips.first() else { continue };
+                let [row, column] = line.place(flip.k);
+                let name = ["A", "B"][side];
+                let more = match flips.len() {
+                    1 => String::new(),
+                    n => format!(
+                        " (or one of {} other flips of its {})",
+                        n - 1,
+                        ["row", "column"][side]
+                    ),
+                };
+                let text = format!(
+                    "bit {} of {name}[{row}, {column}] was flipped{more}",
+                    flip.bit
+                );
+                let at = [row, column, flip.bit as usize];
+                found.push(Found::new(Hypothesis::InputFlipped, text).at(at));
+            }
+        }
+        // Some flip of C's exponent is as good as none of it.
+        let omitted = |found: &Found| found.hypothesis == Hypothesis::COmitted;
+        if !found.iter().any(omitted) {
+            found.extend(self.c_flipped());
+        }
+    }
+
+    /// A bit of C's element.
+    pub fn c_flipped(&self) -> Option<Found> {
+        let c = self.replay.problem.c?;
+        let emu::Element { batch, row, column } = self.at;
+        let format = c.tensor().format();
+        let own = c.plane(batch).code(row, column);
+        let flipped = |&bit: &u32| self.alone(Some(own ^ 1 << bit)) == self.given.code;
+        let bits: Vec<u32> = (0..format.width()).filter(flipped).collect();
+        let bit = *bits.first()?;
+        let more = match bits.len() {
+            1 => String::new(),
+            n => format!(" (or one of {} other bits)", n - 1),
+        };
+        let text = format!("bit {bit} of C[{row}, {column}] was flipped{more}");
+        Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
+    }
+
+    /// The element, C's being another.
+    fn alone(&self, c: Option<u64>) -> u64 {
+        let replay = self.replay;
+        let emu::Element { batch, row, column } = self.at;
+        let (rows, columns) = (row..row + 1, column..column + 1);
+        let problem = replay
+            .problem
+            .matrix(batch)
+            .part(rows.clone(), columns.clone());
+        let c = problem.c.zip(c).map(|(planes, code)| {
+            Tensor::from_codes(planes.tensor().format(), vec![1, 1], &[code])
+        });
+        let problem = emu::Problem {
+            c: c.as_ref().map(Tensor::planes),
+            ..problem
+        };
+        let kernel = replay
+            .kernel
+            .map(|kernel| kernel.part(batch, &rows, &columns));
+        let alone = Replay {
+            problem,
+            kernel,
+            ..*replay
+        };
+        alone.part(0, 0..1, 0..1, &|_| {})[0]
+    }
+
+    /// Elements of rows and columns nearby.
+    pub(super) fn neighbours(
+        &self,
+        work: &Work,
+        found: &mut Vec<Found>,
+        skipped: &mut Vec<String>,
+    ) {
+        let problem = &self.replay.problem;
+        if self.is_narrow() {
+            skipped
+                .push("rows and columns nearby: D has so few bits that some fit by chance".into());
+            return;
+        }
+        let value = self.given.value();
+        if value.is_zero() || value.finite().is_none() {
+            return;
+        }
+        for (side, length) in [(0, problem.m), (1, problem.n)] {
+            let own = [self.at.row, self.at.column][side];
+            let mut near: Vec<usize> = (own.saturating_sub(NEAR)..length.min(own + NEAR + 1))
+                .filter(|&i| i != own)
+                .collect();
+            near.sort_by_key(|place| place.abs_diff(own));
+            let there = |&place: &usize| match side {
+                0 => emu::Element {
+                    row: place,
+                    ..self.at
+                },
+                _ => emu::Element {
+                    column: place,
+                    ..self.at
+                },
+            };
+            let at: Vec<_> = near.iter().map(there).collect();
+            if !work.spend(at.len() as u64 * problem.k as u64) {
+                skipped.push("rows and columns nearby: K is too long".into());
+                return;
+            }
+            let codes = self.replay.elements(&at);
+            let place = near
+                .iter()
+                .zip(codes)
+                .find(|(_, code)| *code == self.given.code);
+            if let Some((&place, _)) = place {
+                let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
+                let text = format!("D is what belongs to {} {place}", ["row", "column"][side]);
+                found.push(Found::new(hypothesis, text).at([place]));
+            }
+        }
+    }
+
+    /// Another schedule, or none.
+    pub(super) fn schedules(&self, work: &Work, found: &mut Vec<Found>, skipped: &mut Vec<String>) {
+        let replay = self.replay;
+        if replay.kernel.is_some_and(multiplied) {
+            return;
+        }
+        let values = Values::default();
+        let mut names = Vec::new();
+        let mut count = 0;
+        let list = guesses(replay.arithmetic, &replay.problem, self.given.format, None);
+        let bare = replay.kernel.is_some().then_some(None);
+        for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
+            let kernel = guess.as_ref();
+            let kernel = kernel.map(|guess| Kernel::new(&guess.spec, &values, &replay.problem));
+            let starts =
+                |c: crate::tensor::Planes| c.tensor().format() == replay.arithmetic.addend();
+            if kernel.is_none() && !replay.problem.c.is_none_or(starts) {
+                continue;
+            }
+            let other = Replay { kernel, ..*replay };
+            if !work.spend(replay.problem.k as u64) {
+                skipped.push("some of the other schedules: K is too long".into());
+                break;
+            }
+            if other.elements(&[self.at])[0] != self.given.code {
+                continue;
+            }
+            count += 1;
+            if names.len() < MOST {
+                names.push(guess.map_or("one chain, without a schedule".into(), |g| g.options));
+            }
+        }
+        // Kernels that add C last are no others.
+        let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
+        if count == 0 || found.iter().any(last) {
+            return;
+        }
+        let more = match count - names.len() {
+            0 => String::new(),
+            n => format!(" and {n} others"),
+        };
+        let text = format!("D is that of other schedules: {}{more}", names.join(", "));
+        found.push(Found::new(Hypothesis::OtherSchedule, text));
+    }
+}

@@ -1,0 +1,66 @@
+//! Chains that stopped before the end of K.
+
+use super::single::stops;
+use super::trial::Trial;
+use super::{Case, Element, Found, Hypothesis, LONGEST};
+use crate::emu::{self, Problem, Replay};
+
+/// Numbers of products that are tested on all elements.
+const TESTED: usize = 8;
+
+/// How many products were added in every element of a trial.
+fn stopped(case: &Case, trial: &Trial) -> Option<usize> {
+    let replay = case.replay;
+    let problem = replay.problem;
+    let arithmetic = replay.arithmetic;
+    if replay.kernel.is_some() || arithmetic.scale.is_some() || problem.k > LONGEST {
+        return None;
+    }
+    let first = trial.differing().next()?;
+    trial
+        .work()
+        .spend(problem.k as u64 * arithmetic.step.span() as u64)
+        .then_some(())?;
+    let emu::Element { batch, row, column } = first.at;
+    let element = Element::new(&problem, arithmetic, (batch, row, column));
+    let accumulators = element.accumulators();
+    let gives = |code: u64| replay.convert(code) == first.given;
+    let mut counts = stops(&element, &accumulators, &gives);
+    counts.retain(|&count| count > 0);
+    // What misses least is likeliest.
+    counts.reverse();
+    counts.into_iter().take(TESTED).find(|&count| {
+        let cut = Replay {
+            problem: Problem {
+                ..problem.part_k(0..count)
+            },
+            ..replay
+        };
+        trial.fits(&|at: &[emu::Element]| cut.elements(at))
+    })
+}
+
+/// The last products are missing from all of D.
+pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
+    let count = stopped(case, trial)?;
+    let k = case.replay.problem.k;
+    let text = format!(
+        "The last {} of {k} products are missing from every element, D is that of the first {count} (cuBLAS's \
+         split K is known to lose a tail of K that is no multiple of 64): {}",
+        k - count,
+        trial.words()
+    );
+    Some(Found::new(Hypothesis::LostTail, text).at([count]))
+}
+
+/// The chains of some elements stopped early.
+pub fn stopped_early(case: &Case, trial: &Trial) -> Option<Found> {
+    let count = stopped(case, trial)?;
+    let k = case.replay.problem.k;
+    let text = format!(
+        "the products of k {count} to {} are missing, as if the loop over K had stopped early: {}",
+        k - 1,
+        trial.words()
+    );
+    Some(Found::new(Hypothesis::StoppedEarly, text).at([count]))
+}

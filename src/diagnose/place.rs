@@ -1,0 +1,183 @@
+//! In words, where the mismatches of a group lie.
+
+use super::group::{Group, Shape, Size};
+use crate::report::grouped;
+
+impl Shape {
+    /// Its name in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Shape::Rows { .. } => "rows",
+            Shape::Columns { .. } => "columns",
+            Shape::Rectangle { tile: Some(_) } => "tile",
+            Shape::Rectangle { tile: None } => "rectangle",
+            Shape::Lattice { .. } => "lattice",
+            Shape::Element => "element",
+            Shape::Scattered => "scattered",
+        }
+    }
+}
+
+/// `rows 32 to 63, columns 96 to 127`: what begins a sentence about the group.
+pub fn place(group: &Group, size: Size) -> String {
+    match &group.shape {
+        Shape::Rows { lines, .. } => listed(lines, "row") + counted(size),
+        Shape::Columns { lines, .. } => listed(lines, "column") + counted(size),
+        Shape::Rectangle { tile } => {
+            let one = |[high, wide]: &[usize; 2]| {
+                let [rows, columns] = [local_rows(group, size), group.columns];
+                let whole = rows[1] - rows[0] == *high && columns[1] - columns[0] == *wide;
+                match whole {
+                    true => format!(" (one whole {high}x{wide} tile)"),
+                    false => format!(" (whole {high}x{wide} tiles)"),
+                }
+            };
+            rectangle(group, size) + &tile.as_ref().map_or(String::new(), one)
+        }
+        Shape::Lattice { every, first } => {
+            let side = |every: usize, first: usize, range: [usize; 2], what: &str| match every {
+                1 if range[1] - range[0] == 1 => format!("{what} {}", range[0]),
+                1 => format!("{what}s {} to {}", range[0], range[1] - 1),
+                every => format!("every {what} of which {every} leave {first} over"),
+            };
+            let rows = side(every[0], first[0], local_rows(group, size), "row");
+            format!(
+                "{rows}, {}",
+                side(every[1], first[1], group.columns, "column")
+            )
+        }
+        Shape::Element => format!(
+            "row {}, column {}{}",
+            local_rows(group, size)[0],
+            group.columns[0],
+            of_matrix(group, size)
+        ),
+        Shape::Scattered => format!("{} scattered elements", grouped(group.mismatches)),
+    }
+}
+
+/// A finding that the place alone is; `all` if the mismatches of no other group are left.
+pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
+    let only = if all { "All " } else { "" };
+    match &group.shape {
+        Shape::Rows { lines, dense: true } => {
+            let count = (size.m * size.batches) as u64;
+            lie(only, group, "rows", lines, [size.n as u64, count])
+                .map(|lie| format!("{lie} {}", place(group, size)))
+        }
+        Shape::Columns { lines, dense: true } => {
+            let count = (size.n * size.batches) as u64;
+            lie(only, group, "columns", lines, [size.m as u64, count])
+                .map(|lie| format!("{lie} {}", place(group, size)))
+        }
+        Shape::Rectangle { tile } => {
+            let area = group.area(size);
+            let rest = if all { " and nothing else" } else { "" };
+            let share = match group.mismatches == area {
+                true => format!("all of that rectangle{rest}"),
+                false => {
+                    let comma = if all { "," } else { "" };
+                    let [some, all] = [grouped(group.mismatches), grouped(area)];
+                    format!("{some} of its {all} elements{comma}{rest}")
+                }
+            };
+            let edges = tile.map_or(String::new(), |[high, wide]| {
+                format!(". It begins and ends where tiles of {high}x{wide} do")
+            });
+            Some(format!(
+                "What differs is {}: {share}{edges}",
+                rectangle(group, size)
+            ))
+        }
+        Shape::Lattice { .. } => {
+            let mismatches = grouped(group.mismatches);
+            Some(format!(
+                "{only}{mismatches} mismatches lie at {}",
+                place(group, size)
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Few of many, at least half of their elements wrong.
+fn lie(
+    only: &str,
+    group: &Group,
+    what: &str,
+    lines: &[usize],
+    [length, all]: [u64; 2],
+) -> Option<String> {
+    let elements = lines.len() as u64 * length;
+    let few = 4 * lines.len() as u64 <= all && 2 * group.mismatches >= elements;
+    few.then(|| {
+        let share = match group.mismatches == elements {
+            true => "and every element there differs".to_owned(),
+            false => format!(
+                "where {} of {} elements differ",
+                grouped(group.mismatches),
+                grouped(elements)
+            ),
+        };
+        format!(
+            "{only}{} mismatches lie in {} of {} {what} of D, {share}:",
+            grouped(group.mismatches),
+            grouped(lines.len() as u64),
+            grouped(all)
+        )
+    })
+}
+
+fn rectangle(group: &Group, size: Size) -> String {
+    let [rows, columns] = [local_rows(group, size), group.columns];
+    format!(
+        "rows {} to {}, columns {} to {}{}",
+        rows[0],
+        rows[1] - 1,
+        columns[0],
+        columns[1] - 1,
+        of_matrix(group, size)
+    )
+}
+
+/// The rows within their matrix.
+fn local_rows(group: &Group, size: Size) -> [usize; 2] {
+    let base = group.rows[0] / size.m * size.m;
+    group.rows.map(|row| row - base)
+}
+
+fn of_matrix(group: &Group, size: Size) -> String {
+    match size.batches {
+        1 => String::new(),
+        _ => format!(" of matrix {}", group.rows[0] / size.m),
+    }
+}
+
+/// What the numbers mean in a batch.
+fn counted(size: Size) -> &'static str {
+    match size.batches {
+        1 => "",
+        _ => " (counted on from matrix to matrix)",
+    }
+}
+
+/// `row 5`, `rows 5, 9, 70`, `rows 7 to 103 in steps of 32`.
+fn listed(indices: &[usize], what: &str) -> String {
+    if let [one] = indices {
+        return format!("{what} {one}");
+    }
+    let step = indices[1] - indices[0];
+    let regular = indices.windows(2).all(|pair| pair[1] - pair[0] == step);
+    let last = indices[indices.len() - 1];
+    match (regular, step) {
+        (true, 1) => format!("{what}s {} to {last}", indices[0]),
+        (true, step) if indices.len() > 2 => {
+            format!("{what}s {} to {last} in steps of {step}", indices[0])
+        }
+        _ => {
+            let named: Vec<_> = indices.iter().take(8).map(usize::to_string).collect();
+            let more = if indices.len() > 8 { ", ..." } else { "" };
+            format!("{what}s {}{more}", named.join(", "))
+        }
+    }
+}

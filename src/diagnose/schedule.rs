@@ -1,0 +1,148 @@
+//! A kernel whose way over K gives D.
+
+use super::trial::Trial;
+use super::{Ask, Case, Found, Hypothesis};
+use crate::emu::schedule::{
+    Empty, Kernel, Level, Merge, Parts, Residue, ScheduleSpec, SliceLength, Start, Values,
+};
+use crate::emu::{Element, Problem, Replay};
+use crate::identify::guesses;
+
+/// What [`schedules`] tries.
+pub const TRIED: &str = "the schedules that identify searches, and split K that loses its tail";
+
+/// Schedules that fit and are counted, where one alone proves little.
+const COUNTED: usize = 100;
+
+/// Slices of K whose tail may be lost.
+const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
+
+/// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
+/// multiplied with other numbers, which belong to one schedule.
+pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
+    let replay = case.replay;
+    if replay.kernel.is_some_and(multiplied) {
+        return Vec::new();
+    }
+    let found = |what: String, too: String, options: String| {
+        let text = format!("{what}: {}{too}", trial.words());
+        let found = Found::new(Hypothesis::OtherSchedule, text);
+        vec![found.asking(Ask::Schedule(options))]
+    };
+    if replay.kernel.is_some() {
+        let bare = Replay {
+            kernel: None,
+            ..replay
+        };
+        let readable = replay
+            .problem
+            .c
+            .is_none_or(|c| c.tensor().format() == replay.arithmetic.addend());
+        if readable && trial.fits(&|at: &[Element]| bare.elements(at)) {
+            let what = "One chain over all of K, without a schedule";
+            return found(what.into(), String::new(), String::new());
+        }
+    }
+    let values = Values::default();
+    let mut first = None;
+    let mut others = 0;
+    for guess in guesses(replay.arithmetic, &replay.problem, replay.format(), None) {
+        let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
+        let scheduled = Replay {
+            kernel: Some(kernel),
+            ..replay
+        };
+        if !trial.fits(&|at: &[Element]| scheduled.elements(at)) {
+            continue;
+        }
+        match &first {
+            None => first = Some(guess),
+            Some(_) => others += 1,
+        }
+        if !trial.is_weak() || others == COUNTED {
+            break;
+        }
+    }
+    let Some(guess) = first else {
+        return lost_tail(case, trial).into_iter().collect();
+    };
+    let what = format!(
+        "A kernel that chains the instruction otherwise ({}: {})",
+        guess.preset.name,
+        guess.spec.summary()
+    );
+    let too = match others {
+        0 => String::new(),
+        1 => ". So does another schedule".to_owned(),
+        n => format!(". So do {n} other schedules"),
+    };
+    found(what, too, guess.options)
+}
+
+/// Whether a kernel multiplies sums with other numbers, which belong to it alone.
+pub fn multiplied(kernel: Kernel) -> bool {
+    !kernel.values.is_neutral() || kernel.values.has_scales()
+}
+
+/// Slices of whole tiles that do not reach the end of K. A defect of cuBLAS's split K (nvjet, algorithm
+/// 66) with tiles of 64, or of 128 for FP8: its slices have floor(K / s) rounded up to tiles.
+fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
+    let replay = case.replay;
+    let problem = replay.problem;
+    if replay.kernel.is_some() || replay.arithmetic.scale.is_some() {
+        return None;
+    }
+    for slices in SLICES {
+        for tile in [64, 128] {
+            let lost = problem.k % (tile * slices);
+            if lost == 0 || lost >= slices || problem.k <= lost {
+                continue;
+            }
+            let spec = ScheduleSpec {
+                tile_k: Some(tile),
+                residue: Residue::Last,
+                split: Some(Level {
+                    parts: Parts::Slices {
+                        count: Some(slices),
+                        grain: None,
+                        length: SliceLength::Ceil,
+                        empty: Empty::Zero,
+                    },
+                    merge: Merge::serial(Start::First),
+                }),
+                ..ScheduleSpec::plain()
+            };
+            let whole = Problem {
+                c: None,
+                ..problem.part_k(0..problem.k - lost)
+            };
+            let possible = problem.c.is_none()
+                && spec.validate().is_ok()
+                && Kernel::check_compatible(&spec, replay.arithmetic, &whole, replay.format())
+                    .is_ok();
+            if !possible {
+                continue;
+            }
+            let values = Values::default();
+            let kernel = Some(Kernel::new(&spec, &values, &whole));
+            let cut = Replay {
+                problem: whole,
+                kernel,
+                ..replay
+            };
+            if trial.fits(&|at: &[Element]| cut.elements(at)) {
+                let left = problem.k - lost;
+                let text = format!(
+                    "The last {lost} of {} products are missing from every element: D is that of the \
+                     first {left} in {slices} slices of {}, added up in f32, as cuBLAS's split K has it \
+                     that loses its tail: {}",
+                    problem.k,
+                    left / slices,
+                    trial.words()
+                );
+                return Some(Found::new(Hypothesis::LostTail, text).at([left]));
+            }
+        }
+    }
+    None
+}

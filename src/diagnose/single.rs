@@ -1,0 +1,391 @@
+//! One element of D: hypotheses on the chain that it is the sum of, each tried bit for bit. What gives
+//! exactly D is reported, and nothing else.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::element::{Change, Element};
+use super::trial::Work;
+use super::{Found, Hypothesis, WORK};
+use crate::emu::{self, Arithmetic, Catalogue, Replay};
+use crate::num::{
+    Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
+    round_code,
+};
+
+/// What was tried and what gave D.
+#[derive(Clone, Debug, Serialize)]
+pub struct Search {
+    pub found: Vec<Found>,
+    /// What was tried, whether it gave D or not.
+    pub tried: Vec<&'static str>,
+    /// What was not tried, and why.
+    pub skipped: Vec<String>,
+}
+
+/// Above this many k, what costs K for every k is not tried.
+pub const LONGEST: usize = 8192;
+
+/// An element that differs.
+pub struct Single<'a> {
+    /// Of all of D.
+    pub replay: &'a Replay<'a>,
+    pub at: emu::Element,
+    /// The one chain that it is, without a schedule.
+    pub chain: Option<Chain<'a>>,
+    /// The element as the model has it, in D's format.
+    pub reproduced: Number,
+    pub given: Number,
+}
+
+/// The chain of an element, and its accumulators before every step and after the last.
+#[derive(Clone, Copy)]
+pub struct Chain<'a> {
+    pub element: &'a Element,
+    pub accumulators: &'a [u64],
+}
+
+impl Single<'_> {
+    /// Tries everything.
+    pub fn search(&self) -> Search {
+        let mut found = Vec::new();
+        let mut skipped = Vec::new();
+        let mut tried = Vec::new();
+        if let Some(chain) = &self.chain {
+            match chain.element.k() <= LONGEST {
+                true => found.extend(self.faults()),
+                false => skipped.push(format!(
+                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit \
+                     of A or B: K is {}, and they are tried up to {LONGEST}",
+                    chain.element.k()
+                )),
+            }
+            tried.push("a chain that stopped early, a missing step or product, a product of the other sign");
+            self.c_elsewhere(chain, &mut found);
+            tried.push("C left out or added last");
+        }
+        self.flipped_bit(&mut found);
+        self.narrower(&mut found);
+        tried.push("a flipped bit, fewer bits");
+        self.inputs(&mut found, &mut skipped);
+        let work = Work::new(WORK);
+        self.neighbours(&work, &mut found, &mut skipped);
+        match self.is_narrow() {
+            true => tried.push("a flipped bit of C"),
+            false => tried.push("a flipped bit of A, B or C, rows and columns nearby"),
+        }
+        if let Some(chain) = &self.chain {
+            self.references(chain, &mut found);
+            self.other_models(chain, &mut found);
+            tried.push("IEEE multiply-adds, the exact value, other models");
+        }
+        self.schedules(&work, &mut found, &mut skipped);
+        tried.push("other schedules");
+        Search {
+            found,
+            tried,
+            skipped,
+        }
+    }
+
+    /// C left out or added last.
+    pub fn c_elsewhere_first(&self) -> Option<Found> {
+        let mut found = Vec::new();
+        self.c_elsewhere(self.chain.as_ref()?, &mut found);
+        found.into_iter().next()
+    }
+
+    /// Products that are missing, or that have the other sign.
+    pub fn faults(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        if let Some(chain) = &self.chain {
+            self.stopped_early(chain, &mut found);
+            self.step_missing(chain, &mut found);
+            self.products(chain, &mut found);
+        }
+        found
+    }
+
+    /// Whether a code of the accumulator's format ends as D.
+    fn gives(&self, code: u64) -> bool {
+        self.converted(self.replay.arithmetic.accumulator, code) == Some(self.given.code)
+    }
+
+    fn converted(&self, from: Format, code: u64) -> Option<u64> {
+        let to = self.given.format;
+        if from == to {
+            return Some(code);
+        }
+        // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
+        let nan = to.sign_mask() - 1;
+        let rounds = from == Format::Fp32 && matches!(to, Format::Fp16 | Format::Bf16);
+        rounds.then(|| round_code(from, code, to, Rounding::NearestEven, nan))
+    }
+
+    fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        let stops = stops(element, chain.accumulators, &|code| self.gives(code));
+        for (first, last) in runs(&stops).into_iter().take(MOST) {
+            let text = match (first, last) {
+                (0, 0) => "D is C: nothing was added to it".into(),
+                (first, last) if first == last => format!(
+                    "the chain stopped after {first} of {} products: k {first} and later are missing",
+                    element.k()
+                ),
+                (first, last) => format!(
+                    "the chain stopped after {first} to {last} of {} products: k {last} and later are missing",
+                    element.k()
+                ),
+            };
+            let at: Vec<usize> = (first..=last).collect();
+            found.push(Found::new(Hypothesis::StoppedEarly, text).at(at));
+        }
+    }
+
+    fn step_missing(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        // Without the last step the chain has stopped early; without the only one too.
+        let steps = element.steps();
+        let missing: Vec<usize> = (0..steps - 1)
+            .into_par_iter()
+            .filter(|&step| {
+                let same_format = element.formats().addend == element.formats().accumulator;
+                let code = element.finish_from(step + 1, chain.accumulators[step], None);
+                (step > 0 || same_format) && self.gives(code)
+            })
+            .collect();
+        for &step in missing.iter().take(MOST) {
+            let range = element.range(step);
+            let text = format!(
+                "step {} is missing (k {} to {})",
+                step + 1,
+                range.start,
+                range.end - 1
+            );
+            found.push(Found::new(Hypothesis::StepMissing, text).at([step + 1]));
+        }
+    }
+
+    fn products(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        for (hypothesis, what, change) in [
+            (
+                Hypothesis::ProductMissing,
+                "is missing",
+                Change::Missing as fn(usize) -> Change,
+            ),
+            (
+                Hypothesis::ProductFlipped,
+                "has the other sign",
+                Change::Flipped,
+            ),
+        ] {
+            let at: Vec<usize> = (0..element.k())
+                .into_par_iter()
+                .filter(|&k| {
+                    let step = k / element.span();
+                    let before = chain.accumulators[step];
+                    !element.product(k).is_zero()
+                        && self.gives(element.finish_from(step, before, Some(change(k))))
+                })
+                .collect();
+            if at.is_empty() {
+                continue;
+            }
+            let names: Vec<_> = at.iter().take(MOST).map(|k| k.to_string()).collect();
+            let more = match at.len().saturating_sub(MOST) {
+                0 => String::new(),
+                n => format!(" or one of {n} others"),
+            };
+            let text = format!("the product at k {}{more} {what}", names.join(" or "));
+            found.push(Found::new(hypothesis, text).at(at));
+        }
+    }
+
+    fn c_elsewhere(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        let formats = element.formats();
+        let c = Value::of(formats.addend, element.c);
+        if c.is_zero() {
+            return;
+        }
+        let without = element.finish_from(0, 0, None);
+        if self.gives(without) {
+            found.push(Found::new(Hypothesis::COmitted, "C was left out"));
+        }
+        let accumulator = formats.accumulator;
+        let added = if accumulator.is_integer() {
+            u64::from((without as u32).wrapping_add(element.c as u32))
+        } else {
+            let one = Unpacked {
+                class: Class::Finite,
+                negative: false,
+                significand: 1 << accumulator.fraction_bits(),
+                exponent: 0,
+            };
+            fma(
+                ([accumulator; 2], accumulator.unpack(without), one),
+                (formats.addend, formats.addend.unpack(element.c)),
+                Target::full(accumulator, Rounding::NearestEven),
+                quiet_nan(accumulator),
+            )
+        };
+        if self.gives(added) {
+            let text = "C was added at the end, to the finished sum of products (RNE)";
+            found.push(Found::new(Hypothesis::CAddedLast, text));
+        }
+    }
+
+    fn flipped_bit(&self, found: &mut Vec<Found>) {
+        let Number { format, code } = self.given;
+        let xor = self.reproduced.code ^ code;
+        if xor.count_ones() != 1 {
+            return;
+        }
+        let bit = xor.trailing_zeros();
+        let fraction = format.fraction_bits() + format.ignored_bits();
+        let field = match bit {
+            _ if xor == format.sign_mask() => "the sign".into(),
+            _ if format.is_integer() => format!("of weight 2^{bit}"),
+            _ if bit < fraction => "of the fraction".to_owned(),
+            _ => "of the exponent".into(),
+        };
+        let text = format!("bit {bit} of the result is flipped ({field})");
+        found.push(Found::new(Hypothesis::BitFlipped, text).at([bit as usize]));
+    }
+
+    fn narrower(&self, found: &mut Vec<Found>) {
+        let Number { format, code } = self.reproduced;
+        if format.is_integer() || self.reproduced.value().finite().is_none() {
+            return;
+        }
+        let narrower = [
+            Format::Fp32,
+            Format::Tf32,
+            Format::Fp16,
+            Format::Bf16,
+            Format::E5m2,
+        ];
+        for to in narrower {
+            if to.fraction_bits() >= format.fraction_bits() {
+                continue;
+            }
+            let modes = [Rounding::NearestEven, Rounding::TowardZero];
+            let giving = modes.iter().filter(|&&mode| {
+                let rounded = round_code(format, code, to, mode, 0);
+                convert_exact(to, rounded, format) == Ok(self.given.code)
+            });
+            let names: Vec<_> = giving.map(Rounding::to_string).collect();
+            if !names.is_empty() {
+                let names = names.join(" or ");
+                let text = format!("the result was rounded to {to} ({names}) and back");
+                found.push(Found::new(Hypothesis::RoundedNarrower, text));
+            }
+        }
+    }
+
+    fn references(&self, chain: &Chain, found: &mut Vec<Found>) {
+        if let Some((format, code)) = chain.element.ieee_chain()
+            && self.converted(format, code) == Some(self.given.code)
+        {
+            let text = format!(
+                "D is that of a chain of IEEE {} multiply-adds, k ascending, RNE",
+                format.name().to_uppercase()
+            );
+            found.push(Found::new(Hypothesis::IeeeChain, text));
+        }
+        let format = self.given.format;
+        if !format.is_integer() {
+            let target = Target::full(format, Rounding::NearestEven);
+            let exact = chain.element.exact();
+            let agrees = match exact {
+                Value::Nan => self.given.value() == Value::Nan,
+                _ => exact.round(target) == Some(self.given.code),
+            };
+            if agrees {
+                let text = "D is the exact value, rounded once (RNE)";
+                found.push(Found::new(Hypothesis::ExactValue, text));
+            }
+        }
+    }
+
+    fn other_models(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        let position = (self.at.batch, self.at.row, self.at.column);
+        let ours = &element.arithmetic;
+        let digest = ours.sha256();
+        let mut names: Vec<String> = Vec::new();
+        for architecture in Catalogue::builtin().architectures() {
+            for instruction in &architecture.instructions {
+                for rule in &instruction.rules {
+                    if !rule.operands.contains(&[ours.a, ours.b]) || rule.scale != ours.scale {
+                        continue;
+                    }
+                    let other = Arithmetic::of(rule, [ours.a, ours.b]);
+                    let c_fits = !element.has_c || other.addend() == ours.addend();
+                    let long = other.longest_k().is_some_and(|most| element.k() > most);
+                    if !c_fits || long || other.sha256() == digest {
+                        continue;
+                    }
+                    let other = Element::new(&self.replay.problem, &other, position);
+                    let code = other.finish_from(0, other.c, None);
+                    let accumulator = rule.accumulator;
+                    if self.converted(accumulator, code) == Some(self.given.code) {
+                        let mut name = format!("{} {}", architecture.name, instruction.name);
+                        if accumulator != ours.accumulator {
+                            name += &format!(" with {accumulator} accumulation");
+                        }
+                        if !names.contains(&name) {
+                            names.push(name);
+                        }
+                    }
+                }
+            }
+        }
+        if !names.is_empty() {
+            let text = format!("D is that of other models: {}", names.join(", "));
+            found.push(Found::new(Hypothesis::OtherModel, text));
+        }
+    }
+}
+
+/// After how many products a chain could have stopped.
+pub fn stops(
+    element: &Element,
+    accumulators: &[u64],
+    gives: &(dyn Fn(u64) -> bool + Sync),
+) -> Vec<usize> {
+    (0..element.k())
+        .into_par_iter()
+        .filter(|&count| {
+            let step = count / element.span();
+            let range = element.range(step);
+            let before = accumulators[step];
+            let partial = range.start..count;
+            let code = match (partial.is_empty(), step) {
+                // C of another format is no D.
+                (true, 0) if element.formats().addend != element.formats().accumulator => {
+                    return false;
+                }
+                (true, _) => before,
+                (false, _) => element.advance(partial, before, None, &mut ()),
+            };
+            gives(code)
+        })
+        .collect()
+}
+
+/// How many places of a kind are named.
+pub const MOST: usize = 4;
+
+/// Consecutive numbers, as first and last.
+pub fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &n in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => runs.push((n, n)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,167 @@
+//! What was stored is not what was computed: told by the codes alone.
+
+use super::group::{Group, Shape};
+use super::trial::Stored;
+use super::{Ask, Case, Found, Hypothesis};
+use crate::num::{Fields, Format, Rounding, convert_exact, decimal, round_code};
+use crate::report::grouped;
+
+/// What is tried of the codes.
+pub const TRIED: &str = "elements that are +0 or all alike, a flipped bit, NaN payloads and signs of zero, \
+                         a narrower or another format of D";
+
+/// Elements of an area that are all looked at.
+const LOOKED_AT: u64 = 1 << 20;
+
+/// Elements of a larger one, or of what has no area, that are.
+const SOME: usize = 1024;
+
+/// NaNs of other bits, or zeros of the other sign, and nothing else.
+pub fn specials(case: &Case) -> Option<Found> {
+    let c = case.comparison;
+    let all = grouped(c.mismatches);
+    if c.classes.nan_payload == c.mismatches {
+        let text = format!(
+            "All {all} mismatches are NaNs of other bits: which NaN an operation returns is no number's \
+             business"
+        );
+        return Some(Found::new(Hypothesis::NanPayload, text).asking(Ask::AnyNan));
+    }
+    if c.classes.zero_sign == c.mismatches {
+        let text = format!("All {all} mismatches are zeros of the other sign");
+        return Some(Found::new(Hypothesis::ZeroSign, text).asking(Ask::AnyZero));
+    }
+    None
+}
+
+/// Every element of D is the same.
+pub fn all_alike(case: &Case) -> Option<Found> {
+    let n = case.replay.problem.n;
+    let seen = case.spread.different.iter().chain(&case.spread.equal);
+    let mut codes = seen.map(|seen| seen.given);
+    let first = codes.next()?;
+    if case.comparison.mismatches < 2 || !case.is_whole() || !codes.all(|code| code == first) {
+        return None;
+    }
+    // All of a small D, many elements of a large one.
+    let all = case.given.len() as u64;
+    let step = all.div_ceil(LOOKED_AT).max(1) as usize;
+    let mut places = (0..all as usize).step_by(step);
+    let same = places.all(|at| case.stored([at / n, at % n]).given == first);
+    let hypothesis = match first {
+        0 => Hypothesis::Unwritten,
+        _ => Hypothesis::Constant,
+    };
+    let what = match step {
+        1 => "every element of D".to_owned(),
+        _ => format!(
+            "every one of {} tested elements of D",
+            grouped(all / step as u64)
+        ),
+    };
+    let text = of_code(&what, case.replay.format(), first);
+    same.then(|| Found::new(hypothesis, text))
+}
+
+/// What all of some elements are.
+fn of_code(what: &str, format: Format, code: u64) -> String {
+    if code == 0 {
+        return format!("{what} is +0, as if never written");
+    }
+    let width = 2 * format.bytes();
+    format!("{what} is {} (0x{code:0width$x})", decimal(format, code))
+}
+
+/// Every element of the group's area is the same.
+pub fn alike(case: &Case, group: &Group) -> Option<Found> {
+    let size = case.size();
+    let area = group.area(size);
+    let whole = matches!(
+        group.shape,
+        Shape::Rows { .. } | Shape::Columns { .. } | Shape::Rectangle { .. }
+    );
+    if group.mismatches < 2 {
+        return None;
+    }
+    let first = group.sample(1);
+    let code = case.stored(*first.first()?).given;
+    let same = |at: [usize; 2]| case.stored(at).given == code;
+    let looked_at = match area > LOOKED_AT || !whole {
+        true => group.sample(SOME),
+        false => Vec::new(),
+    };
+    let alike = match looked_at.is_empty() {
+        true => area_of(case, group).all(same),
+        false => looked_at.iter().copied().all(same),
+    };
+    if !alike {
+        return None;
+    }
+    let what = match looked_at.len() {
+        SOME => format!("every one of {} tested elements", grouped(SOME as u64)),
+        _ => "every element".to_owned(),
+    };
+    let text = of_code(&what, case.replay.format(), code);
+    // The same number of a few is no sign of anything.
+    match code {
+        0 => Some(Found::new(Hypothesis::Unwritten, text)),
+        _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),
+    }
+}
+
+/// The elements of an area: rows counted on, and columns.
+fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize; 2]> + 'a> {
+    let size = case.size();
+    match &group.shape {
+        Shape::Rows { lines, .. } => {
+            let row = move |&row: &usize| (0..size.n).map(move |column| [row, column]);
+            Box::new(lines.iter().flat_map(row))
+        }
+        Shape::Columns { lines, .. } => {
+            let column = move |&line: &usize| {
+                let rows = line / size.n * size.m..(line / size.n + 1) * size.m;
+                rows.map(move |row| [row, line % size.n])
+            };
+            Box::new(lines.iter().flat_map(column))
+        }
+        _ => {
+            let [left, right] = group.columns;
+            let row = move |row: usize| (left..right).map(move |column| [row, column]);
+            Box::new((group.rows[0]..group.rows[1]).flat_map(row))
+        }
+    }
+}
+
+/// The one bit that differs in all of these; what should be stored comes second.
+pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
+    let (stored, reproduced) = all.first()?;
+    let xor = stored.given ^ reproduced;
+    let same = |(stored, reproduced): &(Stored, u64)| stored.given ^ reproduced == xor;
+    let one = xor.count_ones() == 1 && xor <= format.max_code();
+    (one && all.iter().all(same)).then(|| xor.trailing_zeros())
+}
+
+/// The field of a bit.
+pub fn field(format: Format, bit: u32) -> &'static str {
+    let fields = Fields::differing(format, 0, 1 << bit);
+    match (fields.sign, fields.exponent) {
+        (true, _) => "sign",
+        (_, true) => "exponent",
+        _ if format.is_integer() => "value",
+        _ => "significand",
+    }
+}
+
+/// The way back from a narrower format that D was widened from: whether it is one.
+pub fn narrowed(format: Format, narrow: Format, code: u64) -> Option<u64> {
+    let nan = format.unpack(code).is_nan();
+    let rounded = round_code(
+        format,
+        code,
+        narrow,
+        Rounding::TowardZero,
+        narrow.sign_mask() - 1,
+    );
+    let back = convert_exact(narrow, rounded, format);
+    (nan || back == Ok(code)).then_some(rounded)
+}

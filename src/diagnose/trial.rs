@@ -1,0 +1,167 @@
+//! The elements that hypotheses are tested on, and how much that may cost.
+
+use std::cell::Cell;
+
+use crate::emu::Element;
+use crate::num::Format;
+use crate::report::{Policy, grouped};
+
+/// Multiply-adds that all computations of a diagnosis together may take, and all schedules.
+pub const WORK: u64 = 1 << 26;
+
+/// Elements by which most wrong hypotheses fail.
+const FIRST: usize = 4;
+
+/// So few elements that tell two computations apart prove little where D has few bits.
+const WEAK: usize = 16;
+
+/// What is left of the work that may be done.
+#[derive(Debug)]
+pub struct Work(Cell<u64>);
+
+impl Work {
+    pub fn new(most: u64) -> Work {
+        Work(Cell::new(most))
+    }
+
+    /// Whether this much was left; it is gone now.
+    pub fn spend(&self, cost: u64) -> bool {
+        let left = self.0.get();
+        let enough = cost <= left;
+        if enough {
+            self.0.set(left - cost);
+        }
+        enough
+    }
+}
+
+/// An element of D, as the file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    pub at: Element,
+    pub given: u64,
+}
+
+/// What a hypothesis has to give.
+#[derive(Debug)]
+pub struct Trial<'w> {
+    /// Those that differ, then those that do not.
+    elements: Vec<Element>,
+    given: Vec<u64>,
+    differing: usize,
+    k: usize,
+    format: Format,
+    policy: Policy,
+    /// D has fewer bits than what it was rounded from.
+    narrow: bool,
+    work: &'w Work,
+    /// Hypotheses that would have taken too long.
+    skipped: Cell<usize>,
+}
+
+impl<'w> Trial<'w> {
+    pub fn new(
+        (different, equal): (&[Stored], &[Stored]),
+        (format, policy): (Format, Policy),
+        (k, narrow): (usize, bool),
+        work: &'w Work,
+    ) -> Trial<'w> {
+        let all = || different.iter().chain(equal);
+        Trial {
+            elements: all().map(|stored| stored.at).collect(),
+            given: all().map(|stored| stored.given).collect(),
+            differing: different.len(),
+            k,
+            format,
+            policy,
+            narrow,
+            work,
+            skipped: Cell::new(0),
+        }
+    }
+
+    /// Those that differ.
+    pub fn differing(&self) -> impl Iterator<Item = Stored> {
+        self.elements().take(self.differing)
+    }
+
+    /// All of them.
+    pub fn elements(&self) -> impl Iterator<Item = Stored> {
+        let all = self.elements.iter().zip(&self.given);
+        all.map(|(&at, &given)| Stored { at, given })
+    }
+
+    pub fn work(&self) -> &'w Work {
+        self.work
+    }
+
+    /// How many hypotheses there was no work left for.
+    pub fn skipped(&self) -> usize {
+        self.skipped.get()
+    }
+
+    fn same(&self, computed: u64, given: u64) -> bool {
+        self.policy.accepts(self.format, computed, given)
+    }
+
+    /// Whether a hypothesis gives every one of them, bit for bit. Without enough work left it is not
+    /// tried, and so does not.
+    pub fn fits(&self, compute: &dyn Fn(&[Element]) -> Vec<u64>) -> bool {
+        let lots = [
+            1,
+            FIRST,
+            self.differing,
+            4 * self.differing,
+            self.elements.len(),
+        ];
+        let mut done = 0;
+        for end in lots {
+            let end = end.clamp(done, self.elements.len());
+            let cost = ((end - done) as u64).saturating_mul(self.k as u64);
+            if !self.work.spend(cost) {
+                self.skipped.set(self.skipped.get() + 1);
+                return false;
+            }
+            let computed = compute(&self.elements[done..end]);
+            debug_assert_eq!(computed.len(), end - done);
+            let mut pairs = computed.iter().zip(&self.given[done..end]);
+            if !pairs.all(|(&computed, &given)| self.same(computed, given)) {
+                return false;
+            }
+            done = end;
+        }
+        true
+    }
+
+    /// Whether what fits may do so by chance.
+    pub fn is_weak(&self) -> bool {
+        self.narrow && self.differing < WEAK
+    }
+
+    /// What a hypothesis that fits may say.
+    pub fn words(&self) -> String {
+        let (all, differing) = (self.elements.len(), self.differing);
+        let tested = match all - differing {
+            0 => format!(
+                "it gives all {} tested elements, bit for bit",
+                grouped(all as u64)
+            ),
+            others => format!(
+                "it gives all {} tested elements, bit for bit ({differing} that differ and {} \
+                 that do not)",
+                grouped(all as u64),
+                grouped(others as u64)
+            ),
+        };
+        if !self.is_weak() {
+            return tested;
+        }
+        let telling = match differing {
+            1 => "a single element tells".to_owned(),
+            n => format!("{n} elements tell"),
+        };
+        format!(
+            "{tested}; weak evidence, because D has fewer bits than the sum: {telling} it from what was asked"
+        )
+    }
+}

@@ -1,0 +1,367 @@
+//! A product by a vector kernel: packing, cache blocking, tiles over all cores. Bit-identical to the
+//! exact engine, to which every tile goes whose preconditions fail.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use super::context::{Context, Flags};
+use super::special;
+use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use crate::emu::Problem;
+use crate::emu::exact::{self, Block};
+
+/// Rows of A that a task takes, and columns of B that are packed at a time.
+const TASK_ROWS: usize = 64;
+const BLOCK_COLUMNS: usize = 8192;
+
+/// Below this many elements a matrix of D is not worth packing for.
+const SMALL: usize = 16;
+
+/// One matrix of the batch, some of its rows.
+struct Slab<'a, K> {
+    context: Context<'a>,
+    kernel: &'a K,
+    batch: usize,
+    rows: Range<usize>,
+}
+
+/// As [`exact::fill`].
+pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
+    let Problem { m, n, .. } = *context.problem;
+    if m * n < SMALL {
+        context.count(out.len(), context.problem.k);
+        let Context {
+            problem,
+            arithmetic,
+            progress,
+            ..
+        } = context;
+        return exact::fill(problem, arithmetic, first_row, out, progress);
+    }
+    let mut slabs = Vec::new();
+    let (mut next, mut rest) = (first_row, out);
+    while !rest.is_empty() {
+        let (batch, row) = (next / m, next % m);
+        let count = (m - row).min(rest.len() / n);
+        let (mine, others) = rest.split_at_mut(count * n);
+        (next, rest) = (next + count, others);
+        let slab = Slab {
+            context,
+            kernel,
+            batch,
+            rows: row..row + count,
+        };
+        slabs.push((slab, mine));
+    }
+    slabs.into_par_iter().for_each(|(slab, out)| slab.fill(out));
+}
+
+impl<K: TileKernel> Slab<'_, K> {
+    fn fill(&self, out: &mut [u64]) {
+        let Problem { n, k, .. } = *self.context.problem;
+        let flags = Flags::new(self.rows.len(), n);
+        for left in (0..n).step_by(BLOCK_COLUMNS) {
+            let columns = left..n.min(left + BLOCK_COLUMNS);
+            let mut state = self.initial_state(columns.clone(), &flags);
+            let strips = columns.len().div_ceil(self.wide());
+            let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
+            for start in (0..k).step_by(self.kernel.depth()) {
+                let k = start..k.min(start + self.kernel.depth());
+                self.multiply(k, columns.clone(), &mut b, &mut state, &flags);
+            }
+            self.store(columns, &state, out);
+        }
+        match self.kernel.specials() {
+            SpecialRule::Native => {}
+            SpecialRule::Zeros { nan } => {
+                special::resolve(
+                    &self.context,
+                    self.batch,
+                    self.rows.clone(),
+                    &flags,
+                    nan,
+                    out,
+                );
+            }
+            SpecialRule::Exactly => self.exactly(&flags, out),
+        }
+    }
+
+    /// Columns of a strip.
+    fn wide(&self) -> usize {
+        self.kernel.tile().1
+    }
+
+    /// Rows of a strip's state, those that fill the last strip of A included.
+    fn padded_rows(&self) -> usize {
+        self.rows.len().next_multiple_of(self.kernel.tile().0)
+    }
+
+    /// Accumulators of a block of columns as the kernel wants them: strip by strip, row by row. At
+    /// first they are C.
+    fn initial_state(&self, columns: Range<usize>, flags: &Flags) -> Vec<K::State> {
+        let wide = self.wide();
+        let strip = self.padded_rows() * wide;
+        let count = columns.len().div_ceil(wide) * strip;
+        let zero = self.kernel.start(0);
+        let mut state = vec![K::State::default(); count];
+        let c = self.context.problem.c.map(|c| c.plane(self.batch));
+        let format = self.context.arithmetic.addend();
+        let native = self.kernel.specials() == SpecialRule::Native;
+        state
+            .par_chunks_mut(strip)
+            .zip(columns.clone().into_par_iter().step_by(wide))
+            .for_each(|(state, left)| {
+                // Written before it is read, and by all cores: pages come from the system here.
+                state.fill(zero);
+                let Some(c) = c else { return };
+                let count = wide.min(columns.end - left);
+                for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
+                    for (column, state) in (left..left + count).zip(state) {
+                        let code = c.code(row, column);
+                        let number = format.unpack(code);
+                        if !native && (number.is_nan() || number.is_infinite()) {
+                            flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);
+                        } else {
+                            *state = self.kernel.start(code);
+                        }
+                    }
+                }
+            });
+        state
+    }
+
+    /// Finished accumulators of a block of columns, as codes in their places.
+    fn store(&self, columns: Range<usize>, state: &[K::State], out: &mut [u64]) {
+        let wide = self.wide();
+        let strip = self.padded_rows() * wide;
+        let n = self.context.problem.n;
+        out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
+            let pieces = out[columns.clone()].chunks_mut(wide);
+            for (i, (out, state)) in pieces.zip(state.chunks(strip)).enumerate() {
+                let left = columns.start + i * wide;
+                for (j, (out, &state)) in out.iter_mut().zip(&state[row * wide..]).enumerate() {
+                    *out = self.kernel.finish(state).unwrap_or_else(|| {
+                        self.context
+                            .element(self.batch, self.rows.start + row, left + j)
+                    });
+                }
+            }
+        });
+    }
+
+    fn operands(&self) -> [Operand<'_>; 2] {
+        let Problem { a, b, scales, .. } = *self.context.problem;
+        let batch = self.batch;
+        [
+            Operand {
+                codes: a.plane(batch),
+                scales: scales.map(|s| (s.a.plane(batch), s.block)),
+            },
+            Operand {
+                codes: b.plane(batch),
+                scales: scales.map(|s| (s.b.plane(batch), s.block)),
+            },
+        ]
+    }
+
+    /// Adds the products of a panel of k to the accumulators of a block of columns.
+    fn multiply(
+        &self,
+        k: Range<usize>,
+        columns: Range<usize>,
+        b: &mut [K::B],
+        state: &mut [K::State],
+        flags: &Flags,
+    ) {
+        let wide = self.wide();
+        let kernel = self.kernel;
+        let panel = kernel.panel(k.clone());
+        let [of_a, of_b] = self.operands();
+        b.par_iter_mut().enumerate().for_each(|(i, strip)| {
+            let left = columns.start + i * wide;
+            let mine = left..columns.end.min(left + wide);
+            kernel.pack_b(&panel, of_b, mine.clone(), strip);
+            Flags::set(&flags.columns[mine], strip.special());
+        });
+        let blocks = self.rows.len().div_ceil(TASK_ROWS);
+        let pack = |block: usize| {
+            let first = self.rows.start + block * TASK_ROWS;
+            let rows = first..self.rows.end.min(first + TASK_ROWS);
+            let a = kernel.pack_a(&panel, of_a, rows);
+            Flags::set(&flags.rows[block * TASK_ROWS..], a.special());
+            a
+        };
+        // Where a block of rows is several tasks, it is packed once for all of them.
+        let tasks = self.tasks(b.len(), state);
+        let shared: Vec<K::A> = match tasks.len() > blocks {
+            true => (0..blocks).into_par_iter().map(pack).collect(),
+            false => Vec::new(),
+        };
+        tasks.into_par_iter().for_each(|mut task| {
+            let own;
+            let a = match shared.get(task.block) {
+                Some(a) => a,
+                None => {
+                    own = pack(task.block);
+                    &own
+                }
+            };
+            let first = self.rows.start + task.block * TASK_ROWS;
+            let rows = first..self.rows.end.min(first + TASK_ROWS);
+            let mut done = 0;
+            for (i, state) in task.states.iter_mut().enumerate() {
+                let left = columns.start + (task.strip + i) * wide;
+                let block = Block {
+                    batch: self.batch,
+                    rows: rows.clone(),
+                    columns: left..columns.end.min(left + wide),
+                };
+                self.strip(&panel, &k, a, &b[task.strip + i], &block, state);
+                done += rows.len() * block.columns.len();
+            }
+            (self.context.progress)((done * k.len()) as u64);
+        });
+    }
+
+    /// Blocks of rows times runs of strips: enough for every core, also where rows are few.
+    fn tasks<'s>(&self, strips: usize, state: &'s mut [K::State]) -> Vec<Task<'s, K::State>> {
+        let wide = self.wide();
+        let blocks = self.rows.len().div_ceil(TASK_ROWS);
+        let across = (4 * rayon::current_num_threads()).div_ceil(blocks);
+        let run = strips.div_ceil(across);
+        let mut tasks: Vec<Task<K::State>> = Vec::new();
+        for (strip, state) in state.chunks_mut(self.padded_rows() * wide).enumerate() {
+            for (block, state) in state.chunks_mut(TASK_ROWS * wide).enumerate() {
+                if strip % run == 0 {
+                    tasks.push(Task {
+                        block,
+                        strip,
+                        states: Vec::with_capacity(run),
+                    });
+                }
+                let mine = tasks.len() - if strip % run == 0 { 1 } else { blocks - block };
+                tasks[mine].states.push(state);
+            }
+        }
+        tasks
+    }
+
+    /// A block of rows times one strip of columns.
+    fn strip(
+        &self,
+        panel: &K::Panel,
+        k: &Range<usize>,
+        a: &K::A,
+        b: &K::B,
+        block: &Block,
+        state: &mut [K::State],
+    ) {
+        let (tall, wide) = self.kernel.tile();
+        for (strip, state) in state.chunks_mut(tall * wide).enumerate() {
+            let first = block.rows.start + strip * tall;
+            let tile = TileFallback {
+                context: &self.context,
+                block: Block {
+                    rows: first..block.rows.end.min(first + tall),
+                    ..block.clone()
+                },
+                start: k.start,
+            };
+            if !self.kernel.run(panel, a, strip, b, state, &tile) {
+                self.panel_exactly(k.clone(), &tile.block, state);
+            }
+        }
+    }
+
+    /// A tile whose preconditions failed, by the exact engine; where the kernel takes specials for zeros,
+    /// they are zeros here as well.
+    fn panel_exactly(&self, k: Range<usize>, block: &Block, state: &mut [K::State]) {
+        let count = block.columns.len();
+        let rows = state.chunks_mut(self.wide()).take(block.rows.len());
+        let mut rows: Vec<_> = rows.map(|row| &mut row[..count]).collect();
+        let states = rows.iter().flat_map(|row| row.iter());
+        let code = |&state| {
+            let code = self.kernel.finish(state);
+            code.expect("kernels that give up tiles have codes for accumulators")
+        };
+        let mut codes: Vec<u64> = states.map(code).collect();
+        self.context.count(codes.len(), k.len());
+        let Context {
+            problem,
+            arithmetic,
+            ..
+        } = self.context;
+        if self.kernel.specials() == SpecialRule::Native {
+            exact::accumulate(problem, arithmetic, block, k, &mut codes, |x| x);
+        } else {
+            exact::accumulate(problem, arithmetic, block, k, &mut codes, special::zeroed);
+        }
+        for (row, codes) in rows.iter_mut().zip(codes.chunks(count)) {
+            for (state, &code) in row.iter_mut().zip(codes) {
+                *state = self.kernel.start(code);
+            }
+        }
+    }
+
+    /// Every element of a row or column with an infinity or NaN, by the exact engine.
+    fn exactly(&self, flags: &Flags, out: &mut [u64]) {
+        let n = self.context.problem.n;
+        out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
+            let all = flags.rows[row].load(Ordering::Relaxed);
+            for (column, out) in out.iter_mut().enumerate() {
+                if all || flags.columns[column].load(Ordering::Relaxed) {
+                    let row = self.rows.start + row;
+                    *out = self.context.element(self.batch, row, column);
+                }
+            }
+        });
+    }
+}
+
+/// Some rows times some strips, and where their accumulators are.
+struct Task<'s, S> {
+    /// Of rows, counted from the slab's first.
+    block: usize,
+    strip: usize,
+    states: Vec<&'s mut [S]>,
+}
+
+/// The exact engine for steps of one tile.
+struct TileFallback<'a> {
+    context: &'a Context<'a>,
+    block: Block,
+    /// The first k of the panel.
+    start: usize,
+}
+
+impl StepFallback for TileFallback<'_> {
+    #[cold]
+    fn step(&self, row: usize, column: usize, k: Range<usize>, code: u64) -> u64 {
+        let Context {
+            problem,
+            arithmetic,
+            ..
+        } = *self.context;
+        let (row, column) = (
+            self.block.rows.start + row,
+            self.block.columns.start + column,
+        );
+        let end = (self.start + k.end).min(problem.k);
+        if row >= self.block.rows.end || column >= self.block.columns.end {
+            return code; // what only fills the tile up
+        }
+        let block = Block {
+            batch: self.block.batch,
+            rows: row..row + 1,
+            columns: column..column + 1,
+        };
+        let mut codes = [code];
+        let k = self.start + k.start..end;
+        self.context.count(1, k.len());
+        exact::accumulate(problem, arithmetic, &block, k, &mut codes, special::zeroed);
+        codes[0]
+    }
+}

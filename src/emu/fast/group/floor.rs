@@ -1,0 +1,322 @@
+//! CDNA 3: products truncated to their own largest exponent, added to C with rounding toward minus
+//! infinity.
+//!
+//! The products are those of [`super::kernel`], aligned without C. What follows has up to 40 bits and
+//! is computed in FP64, where all of it is exact: sums floored to the grid of the larger exponent,
+//! the total floored to 31 bits below its leading one, then rounded to nearest by the conversion.
+
+use std::ops::Range;
+
+use super::kernel::{self, Tile};
+use super::pack::{PackedA, Panel, ROWS, StripB};
+use super::plan::{DotAdd, GroupPlan};
+use super::{GroupKernel, tile_of};
+use crate::emu::fast::platform::{Platform, Vectorized};
+use crate::emu::fast::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
+use crate::emu::formats::Formats;
+use crate::num::{Format, Rounding};
+
+/// A floored dot-add in the terms of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FloorPlan {
+    /// The products: each of `sums` sums is a group.
+    products: GroupPlan,
+    sums: usize,
+    /// How far below the largest exponent that of C may lie.
+    window: Option<u32>,
+}
+
+/// The constants of a step.
+pub struct FloorStep {
+    pub group: usize,
+    pub sums: usize,
+    pub fraction_bits: u32,
+    pub sum_fraction_bits: u32,
+    pub addend_window: Option<u32>,
+    pub zero_exponent: i32,
+    pub result_fraction_bits: u32,
+    pub rounding: Rounding,
+    pub nan: u64,
+}
+
+/// Fraction bits of products and of C, of the products' sum beside C, and of the total.
+const BITS: [u32; 3] = [24, 32, 31];
+
+/// The lowest exponent field of products, relative to the shifts: the last bit of a total then is a
+/// normal number.
+const FLOOR: i32 = BITS[1] as i32 + 1;
+
+impl FloorPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(formats: Formats, step: FloorStep) -> Option<FloorPlan> {
+        let bits = [
+            step.fraction_bits,
+            step.sum_fraction_bits,
+            step.result_fraction_bits,
+        ];
+        let possible = bits == BITS
+            && step.rounding == Rounding::NearestEven
+            && formats.accumulator == Format::Fp32
+            && formats.scale.is_none()
+            && matches!(step.sums, 1 | 2)
+            && step.group.is_multiple_of(step.sums)
+            // Zeros have an exponent below every other.
+            && step.zero_exponent <= Format::Fp32.min_exponent()
+            // A C further away is floored to 0 or -1.
+            && step.addend_window.is_none_or(|window| window >= BITS[0]);
+        if !possible {
+            return None;
+        }
+        let products = DotAdd {
+            group: step.group / step.sums,
+            fraction_bits: step.fraction_bits,
+            alignment: Rounding::TowardZero,
+            zero_exponent: step.zero_exponent,
+            precision: 24,
+            rounding: Rounding::TowardZero,
+            nan: step.nan,
+        };
+        // Dealt to the sums in turn: one sum after the other.
+        let order = (0..step.sums)
+            .flat_map(|sum| (sum..step.group).step_by(step.sums))
+            .collect();
+        let products = GroupPlan::new(products, formats, Some(order))?;
+        (!products.checked).then_some(FloorPlan {
+            products: GroupPlan {
+                floor: FLOOR,
+                ..products
+            },
+            sums: step.sums,
+            window: step.addend_window,
+        })
+    }
+}
+
+/// The kernel of a plan, with the vectors of a platform.
+pub struct FloorKernel {
+    plan: FloorPlan,
+    products: GroupKernel,
+}
+
+impl FloorKernel {
+    pub fn new(plan: FloorPlan, platform: Platform) -> FloorKernel {
+        let products = GroupKernel {
+            plan: plan.products.clone(),
+            platform,
+        };
+        FloorKernel { plan, products }
+    }
+}
+
+impl TileKernel for FloorKernel {
+    type State = i32;
+    type Panel = Panel;
+    type A = PackedA;
+    type B = StripB;
+
+    fn tile(&self) -> (usize, usize) {
+        self.products.tile()
+    }
+
+    fn depth(&self) -> usize {
+        self.products.depth()
+    }
+
+    fn specials(&self) -> SpecialRule {
+        self.products.specials()
+    }
+
+    fn start(&self, code: u64) -> i32 {
+        self.products.start(code)
+    }
+
+    fn finish(&self, state: i32) -> Option<u64> {
+        self.products.finish(state)
+    }
+
+    fn panel(&self, k: Range<usize>) -> Panel {
+        self.products.panel(k)
+    }
+
+    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
+        self.products.pack_a(panel, operand, rows)
+    }
+
+    fn room(&self) -> StripB {
+        self.products.room()
+    }
+
+    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
+        self.products.pack_b(panel, operand, columns, b);
+    }
+
+    fn run(
+        &self,
+        panel: &Panel,
+        a: &PackedA,
+        strip: usize,
+        b: &StripB,
+        state: &mut [i32],
+        _: &dyn StepFallback,
+    ) -> bool {
+        let mut tile = tile_of(&self.plan.products, panel, a, strip, b, state);
+        let bits = BITS[1] as i32;
+        a.ranges[strip].within(b.range, bits, panel.padded())
+            && self.products.platform.vectorized(RunFloor {
+                plan: &self.plan,
+                tile: &mut tile,
+            })
+    }
+}
+
+/// A tile, for the vectors of a platform.
+struct RunFloor<'t, 'a> {
+    plan: &'t FloorPlan,
+    tile: &'t mut Tile<'a>,
+}
+
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+impl Vectorized for RunFloor<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> bool {
+        let RunFloor { plan, tile } = self;
+        kernel::assert_lengths::<V>(tile);
+        let columns = ACROSS * V::LANES;
+        let mut state = Aligned([0f32; ROWS * WIDEST]);
+        let state = state.0.as_mut_ptr();
+        let mut exponents = Aligned([0u8; 2 * ROWS * WIDEST]);
+        let exponents = exponents.0.as_mut_ptr();
+        // SAFETY: features are the caller's promise; every pointer stays within the lengths just
+        // asserted, and within buffers that hold the widest strip.
+        unsafe {
+            if !kernel::enter::<V, { kernel::FP32 }, false>(tile, state) {
+                return false;
+            }
+            let group = tile.plan.group;
+            for step in 0..tile.groups / plan.sums {
+                for sum in 0..plan.sums {
+                    let first = (step * plan.sums + sum) * group;
+                    let out = exponents.add(sum * ROWS * columns);
+                    kernel::common_exponents::<V>(tile, first, out);
+                }
+                for row in 0..ROWS {
+                    let first = step * plan.sums * group;
+                    let at = row * columns;
+                    let parts = Parts::<V>::add(plan, tile, [first, row], exponents.add(at));
+                    for v in 0..ACROSS {
+                        let c = state.add(at + v * V::LANES);
+                        let (sum, exponent) = parts.of(v);
+                        let new = finish::<V>(plan, sum, exponent, V::load_f(c));
+                        V::store_f(c, new);
+                    }
+                }
+            }
+            kernel::leave::<V, { kernel::FP32 }, false>(tile, state);
+            true
+        }
+    }
+}
+
+/// The products of a step, added: integers of the grid that is 24 bits below an exponent field.
+struct Parts<V: Vector> {
+    sum: [V::I; ACROSS],
+    exponent: [V::I; ACROSS],
+}
+
+impl<V: Vector> Parts<V> {
+    #[inline(always)]
+    unsafe fn add(
+        plan: &FloorPlan,
+        tile: &Tile,
+        [first, row]: [usize; 2],
+        exponents: *const u8,
+    ) -> Parts<V> {
+        let columns = ACROSS * V::LANES;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let twice_bias_plus_f = V::splat(((254 + BITS[0]) << 23) as i32);
+            let mut all = [[V::splat(0); ACROSS]; 2];
+            let mut fields = [[V::splat(0); ACROSS]; 2];
+            for sum in 0..plan.sums {
+                let mut scale = [V::splat_f(0.0); ACROSS];
+                for v in 0..ACROSS {
+                    let at = sum * ROWS * columns + v * V::LANES;
+                    fields[sum][v] = V::load_exponents(exponents.add(at));
+                    scale[v] = V::from_bits(V::sub(twice_bias_plus_f, fields[sum][v]));
+                }
+                let first = first + sum * tile.plan.group;
+                all[sum] = kernel::products::<V>(tile, first, row, &scale);
+            }
+            if plan.sums == 1 {
+                return Parts {
+                    sum: all[0],
+                    exponent: fields[0],
+                };
+            }
+            // Both floored to the grid of the larger exponent.
+            let mut parts = Parts {
+                sum: all[0],
+                exponent: fields[0],
+            };
+            for v in 0..ACROSS {
+                let [x, y] = [fields[0][v], fields[1][v]];
+                let larger = V::max(x, y);
+                let down_x = V::min(
+                    V::shift_right(V::sub(larger, x), V::splat(23)),
+                    V::splat(31),
+                );
+                let down_y = V::min(
+                    V::shift_right(V::sub(larger, y), V::splat(23)),
+                    V::splat(31),
+                );
+                let x = V::shift_right(all[0][v], down_x);
+                let y = V::shift_right(all[1][v], down_y);
+                parts.sum[v] = V::add(x, y);
+                parts.exponent[v] = larger;
+            }
+            parts
+        }
+    }
+
+    #[inline(always)]
+    fn of(&self, v: usize) -> (V::I, V::I) {
+        (self.sum[v], self.exponent[v])
+    }
+}
+
+/// The products' sum and C, rounded.
+#[inline(always)]
+unsafe fn finish<V: Vector>(plan: &FloorPlan, sum: V::I, field: V::I, c: V::F) -> V::F {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let places = V::splat(23);
+        let of_c = V::shift_right(V::and(V::bits(c), V::splat(i32::MAX)), places);
+        let of_sum = V::shift_right(field, places);
+        let largest = V::max(of_c, of_sum);
+        // In units of 2^(E - 32).
+        let up = V::power_of_two(V::add(V::splat(8), V::sub(of_sum, largest)));
+        let sum = V::floor_d(V::mul_d(V::int_to_d(sum), up));
+        // C in units of 2^(E - 24).
+        let mut c = c;
+        if let Some(window) = plan.window {
+            let lost = V::greater(V::sub(largest, V::splat(window as i32)), of_c);
+            c = V::from_bits(V::clear(V::bits(c), lost));
+        }
+        let up = V::power_of_two(V::sub(V::splat(24 + 127), largest));
+        let c = V::floor_d(V::mul_d(V::widen(c), up));
+        let total = V::fma_d(c, V::splat_d(256.0), sum);
+        // 31 fraction bits of 52 are kept; a negative number that loses any goes down by one unit.
+        let kept = V::and_d(total, !0 << 21);
+        let power = V::and_d(total, 0xfff << 52);
+        let unit = V::mul_d(power, V::splat_d(1.0 / 2_147_483_648.0));
+        let lost = V::sub_d(total, kept);
+        let floored = V::add_d(kept, V::where_negative_d(lost, unit));
+        let down = V::power_of_two(V::sub(largest, V::splat(32 + 127)));
+        V::narrow(V::mul_d(floored, down))
+    }
+}

@@ -1,0 +1,245 @@
+//! CDNA 2: rounded products added in pairs, then to C, subnormals flushed all the way.
+//!
+//! Products of operands with few bits are exact in an FP32, so that `p0 + p1` is one fused
+//! multiply-add. Operands are flushed when they are packed and C when it is read; after that no sum is
+//! a subnormal number but zero if the last bit of every product lies far enough above the smallest
+//! exponent, which is asked of every tile. Infinities and NaNs are IEEE's; which NaN, is the model's
+//! word at the end.
+
+use std::ops::Range;
+
+use super::dense::{self, Dense, DensePanel, ExponentRange, ROWS};
+use super::platform::{Platform, Vectorized};
+use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::vector::{ACROSS, Vector};
+use crate::emu::formats::Formats;
+use crate::num::{Format, Rounding};
+
+/// A pairwise sum in the terms of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairsPlan {
+    pub a: Format,
+    pub b: Format,
+    /// Products added before C: 2 or 4.
+    pub group: usize,
+    /// Products between which -0 becomes +0 in C.
+    pub span: usize,
+    pub nan: u64,
+}
+
+impl PairsPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(
+        formats: Formats,
+        group: usize,
+        span: usize,
+        rounding: Rounding,
+        nan: u64,
+    ) -> Option<PairsPlan> {
+        let Formats { a, b, .. } = formats;
+        let exact = a.fraction_bits() + b.fraction_bits() <= 22 && a.bytes() <= 4 && b.bytes() <= 4;
+        (exact
+            && formats.accumulator == Format::Fp32
+            && matches!(group, 2 | 4)
+            && rounding == Rounding::NearestEven)
+            .then_some(PairsPlan {
+                a,
+                b,
+                group,
+                span,
+                nan,
+            })
+    }
+
+    /// Whether nothing but C and operands is ever flushed: a sum of products that is not zero is then
+    /// at least 2^-100, and with it C loses so few bits that what is left of both is normal. Nor is a
+    /// product infinite by its size, which would show beside another.
+    fn suits(&self, a: ExponentRange, b: ExponentRange) -> bool {
+        let fraction_bits = (self.a.fraction_bits() + self.b.fraction_bits()) as i32;
+        a.low + b.low - 254 - fraction_bits >= -100 && a.high + b.high - 254 <= 125
+    }
+}
+
+/// The k of a panel, at least.
+const DEPTH: usize = 256;
+
+/// The kernel of a plan, with the vectors of a platform.
+pub struct PairsKernel {
+    pub plan: PairsPlan,
+    pub platform: Platform,
+}
+
+impl TileKernel for PairsKernel {
+    type State = f32;
+    type Panel = DensePanel;
+    type A = Dense<f32>;
+    type B = Dense<f32>;
+
+    fn tile(&self) -> (usize, usize) {
+        (ROWS, ACROSS * self.platform.lanes())
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH.next_multiple_of(self.plan.span)
+    }
+
+    fn specials(&self) -> SpecialRule {
+        SpecialRule::Native
+    }
+
+    /// Flushed, as the first instruction does it.
+    fn start(&self, code: u64) -> f32 {
+        let c = f32::from_bits(code as u32);
+        if c.abs() < f32::MIN_POSITIVE { 0.0 } else { c }
+    }
+
+    fn finish(&self, state: f32) -> Option<u64> {
+        Some(match state.is_nan() {
+            true => self.plan.nan,
+            false => state.to_bits().into(),
+        })
+    }
+
+    fn panel(&self, k: Range<usize>) -> DensePanel {
+        DensePanel {
+            padded: k.len().next_multiple_of(self.plan.group),
+            k,
+        }
+    }
+
+    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f32> {
+        let mut a = dense::pack_a(self.platform, self.plan.a, panel, operand, rows);
+        a.flush(self.plan.a);
+        a.measure(panel.padded * ROWS);
+        a
+    }
+
+    fn room(&self) -> Dense<f32> {
+        Dense::default()
+    }
+
+    fn pack_b(
+        &self,
+        panel: &DensePanel,
+        operand: Operand,
+        columns: Range<usize>,
+        b: &mut Dense<f32>,
+    ) {
+        let wide = self.tile().1;
+        dense::pack_b(self.platform, self.plan.b, panel, operand, columns, wide, b);
+        b.flush(self.plan.b);
+        b.measure(panel.padded * wide);
+    }
+
+    fn run(
+        &self,
+        panel: &DensePanel,
+        a: &Dense<f32>,
+        strip: usize,
+        b: &Dense<f32>,
+        state: &mut [f32],
+        _: &dyn StepFallback,
+    ) -> bool {
+        if !self.plan.suits(a.ranges[strip], b.ranges[0]) {
+            return false;
+        }
+        let size = panel.padded * ROWS;
+        self.platform.vectorized(RunTile {
+            plan: &self.plan,
+            a: &a.values[strip * size..][..size],
+            b: &b.values,
+            state,
+        });
+        true
+    }
+}
+
+/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
+struct RunTile<'a> {
+    plan: &'a PairsPlan,
+    a: &'a [f32],
+    b: &'a [f32],
+    state: &'a mut [f32],
+}
+
+impl Vectorized for RunTile<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let RunTile { plan, a, b, state } = self;
+        let columns = ACROSS * V::LANES;
+        let depth = a.len() / ROWS;
+        assert!(a.len() == depth * ROWS && b.len() == depth * columns);
+        assert!(state.len() == ROWS * columns && depth.is_multiple_of(plan.group));
+        let state = state.as_mut_ptr();
+        for left in (0..ACROSS).step_by(2) {
+            let at = left * V::LANES;
+            // SAFETY: features are the caller's promise; two registers from `left` on lie within each
+            // row of the lengths just asserted.
+            unsafe {
+                let (b, state) = (b.as_ptr().add(at), state.add(at));
+                match plan.group {
+                    2 => accumulate::<V, 2>(plan.span, depth, a.as_ptr(), b, state),
+                    _ => accumulate::<V, 4>(plan.span, depth, a.as_ptr(), b, state),
+                }
+            }
+        }
+    }
+}
+
+/// Two registers across all rows.
+#[inline(always)]
+unsafe fn accumulate<V: Vector, const GROUP: usize>(
+    span: usize,
+    depth: usize,
+    a: *const f32,
+    b: *const f32,
+    state: *mut f32,
+) {
+    let columns = ACROSS * V::LANES;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = [[V::splat_f(0.0); 2]; ROWS];
+        for (row, sum) in sum.iter_mut().enumerate() {
+            for (v, sum) in sum.iter_mut().enumerate() {
+                *sum = V::load_f(state.add(row * columns + v * V::LANES));
+            }
+        }
+        for first in (0..depth).step_by(span) {
+            // -0 becomes +0.
+            for sum in sum.as_flattened_mut() {
+                *sum = V::add_f(*sum, V::splat_f(0.0));
+            }
+            for k in (first..depth.min(first + span)).step_by(GROUP) {
+                let a = a.add(k * ROWS);
+                let b = b.add(k * columns);
+                let mut y = [[V::splat_f(0.0); 2]; GROUP];
+                for (k, y) in y.iter_mut().enumerate() {
+                    for (v, y) in y.iter_mut().enumerate() {
+                        *y = V::load_f(b.add(k * columns + v * V::LANES));
+                    }
+                }
+                for (row, sum) in sum.iter_mut().enumerate() {
+                    let mut x = [V::splat_f(0.0); GROUP];
+                    for (k, x) in x.iter_mut().enumerate() {
+                        *x = V::splat_f(*a.add(k * ROWS + row));
+                    }
+                    for (v, sum) in sum.iter_mut().enumerate() {
+                        let mut products = V::fma(x[1], y[1][v], V::mul(x[0], y[0][v]));
+                        if GROUP == 4 {
+                            let others = V::mul(x[2], y[2][v]);
+                            products = V::add_f(products, V::fma(x[3], y[3][v], others));
+                        }
+                        *sum = V::add_f(*sum, products);
+                    }
+                }
+            }
+        }
+        for (row, sum) in sum.into_iter().enumerate() {
+            for (v, sum) in sum.into_iter().enumerate() {
+                V::store_f(state.add(row * columns + v * V::LANES), sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! One level of a reduction: who adds which products, and how the sums of all come together.
+
+use serde::{Deserialize, Serialize};
+
+use super::ScheduleSpec;
+use super::spec::is_default;
+
+/// Products divided among parts, and their sums brought together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    pub parts: Parts,
+    pub merge: Merge,
+}
+
+/// How a run of k (or of places of a main loop, zeros that fill tiles up included) is divided.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Parts {
+    /// All of it is one part.
+    Whole {},
+    /// Consecutive slices.
+    Slices {
+        /// Null leaves it to whoever runs it.
+        count: Option<usize>,
+        /// Slices are multiples of so many k; absent means whole tiles.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grain: Option<Grain>,
+        length: SliceLength,
+        empty: Empty,
+    },
+    /// Grains are dealt out in turn: grain g belongs to part g modulo `count`.
+    Interleaved {
+        /// Null leaves it to whoever runs it.
+        count: Option<usize>,
+        /// Absent means whole tiles.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grain: Option<Grain>,
+        empty: Empty,
+    },
+    /// Consecutive blocks of this length, however many: an accumulator that is added to another one and
+    /// restarted.
+    Blocks {
+        length: usize,
+        /// The first block's, where that is another number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<usize>,
+    },
+    /// These k, part by part: from the first of each pair to before the second.
+    Ranges { parts: Vec<Vec<[usize; 2]>> },
+    /// Stream-K, for a group of tiles of D: so many workers share these tiles times their tiles of K
+    /// evenly, the first ones with one more where that does not divide.
+    Shared {
+        /// Null leaves it to whoever runs it.
+        workers: Option<usize>,
+    },
+    /// Not all tiles of D are alike.
+    Tiles {
+        /// Rows and columns of a tile of D.
+        tile: [usize; 2],
+        raster: Raster,
+        /// The first tiles, the next ones and so on.
+        groups: Vec<Group>,
+    },
+}
+
+/// Some tiles of D, whose k are divided alike.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// How many; null is all that are left.
+    pub tiles: Option<usize>,
+    pub parts: Parts,
+}
+
+/// Neighbouring tiles of D are those of a row of tiles, or of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Raster {
+    AlongRows,
+    AlongColumns,
+}
+
+/// What the ends of parts are multiples of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Grain {
+    K(usize),
+    /// `wide` where that divides K, else `narrow`.
+    ByK(GrainByK),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrainByK {
+    pub wide: usize,
+    pub narrow: usize,
+}
+
+impl Grain {
+    /// For so many k.
+    pub fn of(self, k: usize) -> usize {
+        match self {
+            Grain::K(grain) => grain,
+            Grain::ByK(GrainByK { wide, .. }) if k.is_multiple_of(wide) => wide,
+            Grain::ByK(GrainByK { narrow, .. }) => narrow,
+        }
+    }
+}
+
+/// How long `count` slices of L k in grains of G are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SliceLength {
+    /// `ceil(ceil(L/G) / count)` grains each; the last ones are shorter or empty.
+    Ceil,
+    /// `floor(floor(L/G) / count)` grains each; the last one takes everything that is left.
+    Floor,
+    /// `floor(L/G)` whole grains, the first ones with one more where that does not divide; the last one
+    /// takes what is left of a grain.
+    Balanced,
+    /// `ceil(floor(L/count) / G)` grains each: the last k belong to no slice where those do not reach L.
+    CeilOfFloor,
+}
+
+/// What becomes of a part that nothing falls to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Empty {
+    /// There is no such part.
+    Skipped,
+    /// Its sum is +0, and is added.
+    Zero,
+}
+
+/// How the sums of parts come together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Merge {
+    /// They are kept, and added in f32.
+    Sum {
+        order: Order,
+        start: Start,
+        #[serde(default, skip_serializing_if = "is_default")]
+        partials: Partials,
+    },
+    /// The first goes through the epilogue into D; every later one is added to D as it was stored, in D's
+    /// format.
+    InPlace {},
+}
+
+/// In which order sums p0, p1, ... are added.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// `((p0 + p1) + p2) + ...`
+    Serial,
+    /// From the last one on.
+    Reverse,
+    /// With h = ceil(n/2) and x_i = p_i + p_(i+h) if i+h < n-1, else p_i:
+    /// `((p_(n-1) + x_0) + x_1) + ... + x_(h-1)`.
+    Pairwise,
+    /// Neighbours: `(p0 + p1) + (p2 + p3)` and so on; one without a neighbour waits for the next round.
+    Adjacent,
+    /// x_i + x_(i+n/2), then of those halves, down to one: of a power of two.
+    Butterfly,
+    /// One fold after the other, down to one sum.
+    Folds(Vec<Fold>),
+}
+
+/// Fewer sums of many; ones that are missing count as +0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fold {
+    pub how: FoldKind,
+    /// How many are left.
+    pub to: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FoldKind {
+    /// `x_i + x_(i+to) + x_(i+2*to) + ...`, left to right.
+    Stride,
+    /// `x_i + x_(i+n/2)` until so many are left.
+    Halve,
+}
+
+/// What a sum of sums starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// The first one as it is.
+    First,
+    /// +0, to which the first one is added: -0 becomes +0.
+    Zero,
+}
+
+/// What the sums of parts are kept in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partials {
+    #[default]
+    F32,
+    /// D's format, rounded to nearest even.
+    Result,
+}
+
+impl Merge {
+    /// One after the other in f32.
+    pub fn serial(start: Start) -> Merge {
+        Merge::Sum {
+            order: Order::Serial,
+            start,
+            partials: Partials::F32,
+        }
+    }
+}
+
+impl Level {
+    /// The accumulator is added to one in f32, which starts from +0, after every so many k, and starts
+    /// again.
+    pub fn promotion(every: usize) -> Level {
+        Level {
+            parts: Parts::Blocks {
+                length: every,
+                first: None,
+            },
+            merge: Merge::serial(Start::Zero),
+        }
+    }
+
+    pub fn is_promotion(&self) -> bool {
+        matches!(self.parts, Parts::Blocks { .. })
+    }
+}
+
+impl ScheduleSpec {
+    /// The level whose accumulators are promoted: the outermost one of blocks.
+    pub fn promotion(&self) -> Option<&Level> {
+        self.inner.iter().find(|level| level.is_promotion())
+    }
+
+    /// Promotes every so many k, or never.
+    pub fn set_promotion(&mut self, every: Option<usize>) {
+        let promoted = self.inner.iter_mut().find(|level| level.is_promotion());
+        match (every, promoted) {
+            (None, _) => self.inner.retain(|level| !level.is_promotion()),
+            (Some(every), None) => self.inner.push(Level::promotion(every)),
+            // How it is added stays.
+            (Some(every), Some(level)) => level.parts = Level::promotion(every).parts,
+        }
+    }
+
+    /// How many parts K is split into, if that can be said or is open.
+    pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
+        match &mut self.split.as_mut()?.parts {
+            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
+            _ => None,
+        }
+    }
+
+    /// The workers of stream-K.
+    pub fn workers(&mut self) -> Option<&mut Option<usize>> {
+        let Parts::Tiles { groups, .. } = &mut self.split.as_mut()?.parts else {
+            return None;
+        };
+        groups.iter_mut().find_map(|group| match &mut group.parts {
+            Parts::Shared { workers } => Some(workers),
+            _ => None,
+        })
+    }
+}

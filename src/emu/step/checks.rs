@@ -1,0 +1,60 @@
+//! Constants that steps have in common, and what they may be.
+
+use serde::{Deserialize, Serialize};
+
+use crate::num::{Format, Rounding};
+
+/// A code written in JSON as hexadecimal text (`"7fffffff"`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code(pub u64);
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Code, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let code = u64::from_str_radix(&text, 16)
+            .map_err(|_| serde::de::Error::custom(format!("{text:?} is not hexadecimal")))?;
+        // One spelling only, so that equal models have equal digests.
+        if format!("{code:x}") != text {
+            let message = format!("write {text:?} as \"{code:x}\"");
+            return Err(serde::de::Error::custom(message));
+        }
+        Ok(Code(code))
+    }
+}
+
+pub fn check_nan(nan: Code, format: Format) -> Result<(), String> {
+    if nan.0 <= format.max_code() && format.unpack(nan.0).is_nan() {
+        Ok(())
+    } else {
+        Err(format!("nan {:x} is not a NaN of {format}", nan.0))
+    }
+}
+
+pub fn check_group(group: usize) -> Result<(), String> {
+    if (1..=1024).contains(&group) {
+        Ok(())
+    } else {
+        Err(format!("group is {group}; it must be 1 to 1024"))
+    }
+}
+
+pub fn check_accumulator(format: Format) -> Result<(), String> {
+    match format.infinity(false) {
+        Some(_) => Ok(()),
+        None => Err(format!("{format} cannot accumulate: it has no infinity")),
+    }
+}
+
+/// A rounding that ends a step: of zeros, and of infinity, no other is known.
+pub fn check_rounding(name: &str, rounding: Rounding) -> Result<(), String> {
+    match rounding {
+        Rounding::NearestEven | Rounding::TowardZero => Ok(()),
+        _ => Err(format!("{name} must be rne or rz")),
+    }
+}

@@ -1,0 +1,104 @@
+//! What a kind of step has to say for itself.
+
+use super::trace::TraceObserver;
+use crate::emu::fast::Plan;
+use crate::emu::formats::Formats;
+use crate::num::{ExactSum, Unpacked};
+
+/// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
+pub trait StepKind {
+    /// How many products one step takes.
+    fn span(&self) -> usize;
+
+    /// Adds at most `span` products to `c`; missing ones are zero products. Tells `observer` what
+    /// happens on the way.
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64;
+
+    /// One line for people: kind and meaning.
+    fn summary(&self) -> String;
+
+    /// Refuses constants that no machine has and that the step could not compute exactly.
+    ///
+    /// # Errors
+    /// A sentence naming the constant.
+    fn check(&self, formats: Formats) -> Result<(), String>;
+
+    /// The vector kernel that computes it, with its constants, if there is one.
+    fn plan(&self, _formats: Formats) -> Option<Plan> {
+        None
+    }
+
+    /// Whether operands and accumulator are integers; otherwise they are floats.
+    fn takes_integers(&self) -> bool {
+        false
+    }
+
+    /// Whether C may have another format than D.
+    fn takes_other_addends(&self) -> bool {
+        false
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::None
+    }
+
+    /// Whether a chain is rounded on its way, so that it can be read and taken up again anywhere
+    /// between two steps.
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    /// The chain's beginning.
+    fn start(&self, _formats: Formats, c: u64) -> Carried {
+        Carried::Code(c)
+    }
+
+    /// [`StepKind::add`] to what [`StepKind::start`] of the same step gave.
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
+        let Carried::Code(c) = carried else {
+            unreachable!("carried by another kind of step")
+        };
+        *c = self.add(products, *c, observer);
+    }
+
+    /// The chain's result, a code of the accumulator's format.
+    fn finish(&self, _formats: Formats, carried: &Carried) -> u64 {
+        match carried {
+            Carried::Code(code) => *code,
+            Carried::Exact(_) => unreachable!("carried by another kind of step"),
+        }
+    }
+}
+
+/// What a step does with scales of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleUse {
+    /// It has none.
+    None,
+    /// They are powers of two and only move the exponents of operands.
+    MoveExponents,
+    /// It is given them with the operands.
+    Given,
+}
+
+/// What is carried from step to step.
+#[derive(Clone, Debug)]
+pub enum Carried {
+    /// A number of the accumulator's format.
+    Code(u64),
+    /// A sum that nothing has rounded yet.
+    Exact(ExactSum),
+}
+
+/// Codes of the scales of some operands: one an operand, or none at all.
+pub type Scales<'a> = Option<[&'a [u8]; 2]>;
+
+/// The operands of one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Products<'a> {
+    pub formats: Formats,
+    pub a: &'a [Unpacked],
+    pub b: &'a [Unpacked],
+    /// Where they do more than move exponents.
+    pub scales: Scales<'a>,
+}

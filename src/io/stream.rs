@@ -1,0 +1,109 @@
+//! An operand from a pipe: standard input, or what a shell passes as `/dev/fd/63`.
+
+use std::fs::File;
+use std::io::{ErrorKind, IsTerminal, Read};
+use std::path::Path;
+
+use super::{Fault, FaultKind, MappedFile, STDIN};
+use crate::memory::Memory;
+
+/// The stream that a path means, if it means one: `-`, or a pipe that this process has got. A named pipe
+/// is none, for nobody may ever write to it.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
+    if path == Path::new(STDIN) {
+        let stdin = std::io::stdin();
+        if stdin.is_terminal() {
+            let phrase = "is a terminal; pass a file, or pipe one in";
+            return Err(Fault::new(FaultKind::Unreadable, phrase));
+        }
+        return Ok(Some(Box::new(stdin)));
+    }
+    let text = path.to_str().unwrap_or_default();
+    let ours = text == "/dev/stdin"
+        || ["/dev/fd/", "/proc/self/fd/"]
+            .iter()
+            .any(|folder| text.starts_with(folder));
+    if !ours || !is_pipe(path) {
+        return Ok(None);
+    }
+    let file = File::open(path);
+    let file =
+        file.map_err(|error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error))?;
+    Ok(Some(Box::new(file)))
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
+/// Reads a stream to its end, as a file of that name.
+///
+/// # Errors
+/// If it is empty, cannot be read, or has more bytes than memory may hold.
+pub fn read(path: &Path, mut stream: Box<dyn Read>, memory: &Memory) -> Result<MappedFile, Fault> {
+    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
+    let mut block = memory.zeroed(1 << 16)?;
+    let mut length = 0;
+    loop {
+        match stream.read(&mut block.as_mut()[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if length == block.as_ref().len() {
+            let mut larger = memory.zeroed(2 * length)?;
+            larger.as_mut()[..length].copy_from_slice(block.as_ref());
+            block = larger;
+        }
+    }
+    if length == 0 {
+        return Err(Fault::new(FaultKind::Unreadable, "is empty"));
+    }
+    block.truncate(length);
+    Ok(MappedFile::of_stream(path, block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Limits;
+
+    /// Gives a few bytes at a time.
+    struct Dripping(Vec<u8>);
+
+    impl Read for Dripping {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.len().min(out.len()).min(7777);
+            out[..count].copy_from_slice(&self.0[..count]);
+            self.0.drain(..count);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_stream_is_read_to_its_end_or_to_the_limit() {
+        let read = |length: usize, max_bytes| {
+            let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            let stream = Box::new(Dripping(bytes.clone()));
+            let memory = Memory::new(Limits { max_bytes });
+            let file = read(Path::new("-"), stream, &memory);
+            file.map(|file| assert!(file.bytes() == bytes && file.is_private()))
+        };
+        for length in [1, 100, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 200_000] {
+            read(length, 1 << 20).unwrap();
+        }
+        assert_eq!(read(0, 1 << 20).unwrap_err().kind, FaultKind::Unreadable);
+        assert_eq!(read(1 << 20, 1 << 20).unwrap_err().kind, FaultKind::Memory);
+    }
+}

@@ -1,0 +1,145 @@
+//! Plans for people.
+
+use super::{Cut, Kept, LostTail, MergeOrder, Plan, Residue, Slice, Start};
+
+impl LostTail {
+    /// `this D omits the last 8 k ...`.
+    pub fn sentence(self) -> String {
+        format!(
+            "this D omits the last {} k ({} on): known defect of cuBLAS's split nvjet kernels (ALGO 66), which lose K mod (grain * slices) k where those are fewer than the slices",
+            self.count, self.first
+        )
+    }
+}
+
+impl Plan {
+    /// One line: `4 slices of 256 k, added in order in f32; tiles of 64 k, the partial one last`.
+    pub fn summary(&self) -> String {
+        let mut parts = vec![self.slices_text()];
+        if let Some(tile) = self.tile {
+            let residue = match tile.residue {
+                Residue::First => "first",
+                Residue::Last => "last",
+            };
+            parts.push(format!("tiles of {} k, the partial one {residue}", tile.k));
+        }
+        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        if let Some(lane) = lane {
+            parts.push(match lane.instruction_k {
+                1 => "fused multiply-adds".into(),
+                k => format!("instructions of {k} k"),
+            });
+            if let Some(restart) = lane.restart {
+                let from = match restart.from {
+                    Start::First => "",
+                    Start::Zero => ", from +0",
+                };
+                parts.push(format!(
+                    "added to an f32 sum every {} k of its own{from}",
+                    restart.every
+                ));
+            }
+        }
+        parts.join("; ")
+    }
+
+    fn slices_text(&self) -> String {
+        let lanes = self.slices.first().map_or(1, |slice| slice.lanes.len());
+        let shared = match lanes {
+            1 => String::new(),
+            lanes => format!(", {lanes} lanes each"),
+        };
+        if self.slices.len() == 1 {
+            return match lanes {
+                1 => "one chain over K".into(),
+                _ => format!("K shared by {lanes} lanes"),
+            };
+        }
+        let length = match (self.cut, self.chunk, self.grain) {
+            (Cut::Even | Cut::RoundedDown | Cut::LastTakesRest, Some(chunk), _) => {
+                format!(" of {chunk} k")
+            }
+            (Cut::Dealt, _, Some(grain)) => format!(", dealt {grain} k in turn"),
+            _ => String::new(),
+        };
+        format!(
+            "{} slices{length}{shared}, {}",
+            self.slices.len(),
+            self.merge_text()
+        )
+    }
+
+    /// How the sums of slices meet, in words.
+    pub fn merge_text(&self) -> &'static str {
+        match (self.merge.order, self.merge.kept) {
+            (MergeOrder::Alone, _) => "one sum",
+            (_, Kept::Running) => "added to D in order, rounded to its format every time",
+            (MergeOrder::Pairwise, _) => "added in f32 in pairs, the last one first",
+            (MergeOrder::DotBlocks, _) => {
+                "added in f32 by a second kernel: 128 threads, folded to 32, then to 4"
+            }
+            (MergeOrder::AscendingFromZero, Kept::F32) => "added in f32 in order, from +0",
+            (MergeOrder::Ascending, Kept::F32) => "added in f32 in order, from the first",
+            (_, Kept::Result) => "each rounded to D's format, added in f32 in order",
+        }
+    }
+
+    /// `((p0 + p1) + p2)`, where that is short.
+    pub fn merge_expression(&self) -> Option<String> {
+        let few =
+            (2..=12).contains(&self.slices.len()) && self.merge.order != MergeOrder::DotBlocks;
+        few.then(|| {
+            let sum = self.merge.order.sum(self.slices.len());
+            sum.expression(&|i| format!("p{i}"))
+        })
+    }
+
+    /// One line a slice, at most so many.
+    pub fn slice_lines(&self, most: usize) -> Vec<String> {
+        let count = self.slices.len();
+        let line = |i: usize| format!("p{i}: {}", self.slice_line(&self.slices[i]));
+        if count <= most {
+            return (0..count).map(line).collect();
+        }
+        let mut lines: Vec<String> = (0..most - 2).map(line).collect();
+        lines.push(format!("... {} more", count - (most - 1)));
+        lines.push(line(count - 1));
+        lines
+    }
+
+    fn slice_line(&self, slice: &Slice) -> String {
+        let k: usize = slice.lanes.iter().map(super::Traversal::len).sum();
+        match &slice.lanes[..] {
+            [lane] => {
+                let tile = self.tile.map_or(0, |tile| k % tile.k);
+                let partial = lane
+                    .groups()
+                    .enumerate()
+                    .filter(|(_, group)| group.len() < lane.instruction_k)
+                    .map(|(i, group)| (i, group.len()))
+                    .next();
+                let residue = match (tile, partial) {
+                    (0, _) => String::new(),
+                    (residue, Some((i, length))) => format!(
+                        "; residue {residue}: instruction {i} has {length} of {} k",
+                        lane.instruction_k
+                    ),
+                    (residue, None) => format!("; residue {residue}"),
+                };
+                format!("{k} k, {}{residue}", lane.describe())
+            }
+            lanes => {
+                let shown: Vec<String> = lanes
+                    .iter()
+                    .take(3)
+                    .map(super::Traversal::describe)
+                    .collect();
+                let more = match lanes.len() {
+                    0..=3 => String::new(),
+                    count => format!(", ... {count} lanes"),
+                };
+                format!("{k} k: {}{more}", shown.join(" | "))
+            }
+        }
+    }
+}

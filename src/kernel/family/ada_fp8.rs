@@ -1,0 +1,197 @@
+//! FP8 kernels of Ada: tiles dealt out in turn.
+
+use super::{Coverage, Family, Request, Standing, sliced};
+use crate::kernel::Known::Compared;
+use crate::kernel::plan::{Residue, Span};
+use crate::kernel::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings};
+use crate::kernel::{How, Scheme, Slice, Start, Tile, Traversal};
+use crate::num::Format;
+
+const TILE: usize = 64;
+
+pub static FAMILY: Family = Family {
+    id: "ada-fp8",
+    title: "FP8 of Ada, mma.sync m16n8k32",
+    kernels: "sm89_xmma_gemm_e4m3...",
+    algos: &[35, 60],
+    facts: &[
+        Fact::new(
+            "tiles of 64 k are dealt out: tile t belongs to slice t mod s; a slice without a tile counts as +0",
+            Compared,
+            "mmaemu",
+        ),
+        Fact::new(
+            "slow accumulation (ALGO 35): every 128 k of a slice's own the chain is added to an f32 sum, from +0, and restarted; fast (ALGO 60): one chain a slice",
+            Compared,
+            "mmaemu",
+        ),
+        Fact::new(
+            "slices are added in f32: custom options 0 and 2 in order, 1 in pairs",
+            Compared,
+            "mmaemu",
+        ),
+    ],
+    coverage: &[
+        Coverage {
+            gpus: "RTX 4060 (sm_89)",
+            standing: Standing::Proven,
+            what: "E4M3 and E5M2, slow and fast, all splits, cuBLASLt 12.8.3.14: 3,387 captured products agree in every bit",
+            source: "mmaemu",
+        },
+        Coverage {
+            gpus: "RTX 5060 and others of sm_120, which take ALGO 35 too",
+            standing: Standing::Unknown,
+            what: "seen in logs; nothing was compared",
+            source: "logs",
+        },
+    ],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = Vec::new();
+    if settings.split_k.is_none() {
+        open.push(Open {
+            what: "the number of slices of K",
+            why: "a kernel's name does not hold it".into(),
+            ask: "split-k",
+        });
+    }
+    if accumulation(settings).is_none() {
+        open.push(Open {
+            what: "fast accumulation",
+            why: "slow accumulation restarts the chain every 128 k of a slice".into(),
+            ask: "accumulation",
+        });
+    }
+    if settings.splits() && settings.custom.is_none() {
+        open.push(Open {
+            what: "the custom option",
+            why: "with 1 slices are added in pairs, with 0 and 2 in order".into(),
+            ask: "custom",
+        });
+    }
+    open
+}
+
+/// Whether it is fast: the algorithm says so, too.
+fn accumulation(settings: &Settings) -> Option<Said<bool>> {
+    let by_algo = match settings.algo_id() {
+        Some(35) => Some(false),
+        Some(60) => Some(true),
+        _ => None,
+    };
+    let derived = by_algo.map(|fast| Said::new(fast, How::Derived, "the algorithm"));
+    settings.fast_accumulation.clone().or(derived)
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    let k = request.k();
+    if let Some(capability) = &settings.capability
+        && (capability.value.major, capability.value.minor) != (8, 9)
+    {
+        return match capability.value.major {
+            12 => Err(KernelError::unknown(
+                format!("these FP8 kernels on {}", capability.value),
+                "they were compared on sm_89 alone",
+            )),
+            _ => Err(KernelError::WrongGpu {
+                text: "an FP8 kernel of Ada (sm_89)".into(),
+                asked: capability.value.to_string(),
+            }),
+        };
+    }
+    if let Some(operands) = &settings.operands
+        && !operands
+            .value
+            .iter()
+            .all(|format| matches!(format, Format::E4m3 | Format::E5m2))
+    {
+        return Err(KernelError::Contradiction {
+            what: "the operands' format",
+            text: "FP8".into(),
+            given: format!("{} and {}", operands.value[0], operands.value[1]),
+        });
+    }
+    if let Some(scheme) = &settings.scheme
+        && settings.splits()
+        && scheme.value != Scheme::ComputeType
+    {
+        return Err(KernelError::unknown(
+            format!(
+                "FP8 kernels of Ada with the reduction scheme {}",
+                scheme.value.name()
+            ),
+            "every configuration that was seen has COMPUTE_TYPE",
+        ));
+    }
+    let said = accumulation(settings).expect("asked for before");
+    if let Some(algo) = settings.algo_id()
+        && [35, 60].contains(&algo)
+        && said.value != (algo == 60)
+    {
+        return Err(KernelError::Contradiction {
+            what: "fast accumulation",
+            text: format!("{} (ALGO {algo})", if algo == 60 { "on" } else { "off" }),
+            given: if said.value { "on" } else { "off" }.into(),
+        });
+    }
+    let splits = request.splits()?;
+    let chain = |slice: usize| {
+        let span = Span {
+            start: slice * TILE,
+            width: TILE,
+            stride: splits * TILE,
+            end: k,
+        };
+        let traversal = Traversal {
+            spans: Some(span)
+                .filter(|span| span.start < k)
+                .into_iter()
+                .collect(),
+            instruction_k: 32,
+            restart: None,
+        };
+        Slice::chain(match said.value {
+            true => traversal,
+            false => traversal.restarting(128, Start::Zero),
+        })
+    };
+    let order = match (splits, request.custom()) {
+        (1, _) => MergeOrder::Alone,
+        (_, 0 | 2) => MergeOrder::Ascending,
+        (_, 1) => MergeOrder::Pairwise,
+        (_, custom) => {
+            return Err(KernelError::unknown(
+                format!("FP8 kernels of Ada with the custom option {custom}"),
+                "0 and 2 add slices in order, 1 in pairs; no other was seen",
+            ));
+        }
+    };
+    let mut plan = request.plan(&FAMILY);
+    plan.settings.fast_accumulation = Some(said.clone());
+    let cut = match splits {
+        1 => Cut::Whole,
+        _ => Cut::Dealt,
+    };
+    let merge = Merge {
+        order,
+        kept: Kept::F32,
+    };
+    let tile = Tile {
+        k: TILE,
+        residue: Residue::Last,
+    };
+    let slices = (0..splits).map(chain).collect();
+    Ok(sliced(
+        plan,
+        cut,
+        TILE,
+        k.div_ceil(TILE).div_ceil(splits) * TILE,
+        tile,
+        slices,
+        merge,
+    ))
+}

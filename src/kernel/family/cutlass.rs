@@ -1,0 +1,265 @@
+//! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
+
+use super::{Coverage, Family, Request, Standing, chunks, common_needs, scheme_needs, sliced};
+use crate::kernel::Known::{Compared, Read};
+use crate::kernel::plan::{Residue, Span, Sum};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
+use crate::kernel::{Settings, Slice, Start, Tile, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "cutlass",
+    title: "CUTLASS 2.x with mma.sync",
+    kernels: "ampere_..., cutlass_80_..., cutlass_75_..., sm80_xmma_gemm_...",
+    algos: &[21, 23, 24],
+    facts: &[
+        Fact::new(
+            "the partial tile of every slice comes first: its values, then zeros; the partial instruction lies inside that tile",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "slices are multiples of 64 k of 16-bit operands if K is, else of 8 (CUTLASS: 128 bytes if K allows and an operand is contiguous along K, else 128 bits)",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "the grain where neither operand is contiguous along K, and of operands of 8 and 32 bits, is read in CUTLASS's source and was not compared",
+            Read,
+            "cutlass",
+        ),
+        Fact::new(
+            "INPLACE and NONE: the running sum is rounded to D's format after every slice; COMPUTE_TYPE: f32 sums, one rounding; OUTPUT_TYPE: each sum rounded to D's format, then added in f32; all from the first sum",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "warps of a sliced kernel take stripes of every tile in turn; their sums are added in f32 in the order of warps",
+            Read,
+            "cutlass",
+        ),
+    ],
+    coverage: &[
+        Coverage {
+            gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
+            standing: Standing::Compared,
+            what: "FP16 and BF16, cuBLASLt 13.1.1 (GB200 also 12.8.5); row-major A and B",
+            source: "bitequiv",
+        },
+        Coverage {
+            gpus: "A100 (sm_80), L40S (sm_89)",
+            standing: Standing::Compared,
+            what: "BF16 products of one 4B model, M 100 to 4000, with the right tile, slices and scheme",
+            source: "rounding-predictor",
+        },
+        Coverage {
+            gpus: "other GPUs, TF32, FP64, integers (whose order never matters)",
+            standing: Standing::Published,
+            what: "read in CUTLASS's source",
+            source: "cutlass",
+        },
+    ],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = common_needs(settings);
+    if tile_and_instruction(settings).0.is_none() {
+        open.push(Open {
+            what: "K of a tile",
+            why: "the partial tile comes first, so its size moves the partial instruction".into(),
+            ask: "tile-k",
+        });
+    }
+    open.extend(scheme_needs(settings));
+    open
+}
+
+/// K of a tile and of an instruction: stated, or as the table of stages has them.
+fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
+    let stated = settings.tile_k.as_ref().map(|said| said.value);
+    let id = settings.stages.as_ref().map(|said| said.value);
+    let (tile, instruction) = match id {
+        // Kernels "...s1688...".
+        Some(0) => (Some(32), Some(8)),
+        Some(7..=12 | 25) => (Some(32), Some(16)),
+        Some(13..=18) => (Some(64), Some(16)),
+        Some(19..=24) => (Some(128), Some(16)),
+        _ => (None, None),
+    };
+    // The table is of operands of 16 bits.
+    let by_format = match settings.operand().map(|format| format.bytes()) {
+        Some(4) => Some(8),
+        Some(1) => Some(32),
+        Some(8) => Some(4),
+        Some(2) => instruction,
+        _ => None,
+    };
+    let instruction = settings.instruction_k.as_ref().map(|said| said.value);
+    (stated.or(tile), instruction.or(by_format))
+}
+
+/// k that slices are multiples of.
+fn grain(request: &Request) -> usize {
+    let bytes = request.operand_bytes();
+    let contiguous = request
+        .settings
+        .transposed
+        .as_ref()
+        .is_none_or(|said| said.value.contiguous_along_k());
+    let wide = (128 / bytes).max(1);
+    match request.k() % wide == 0 && contiguous {
+        true => wide,
+        false => (16 / bytes).max(1),
+    }
+}
+
+/// K cut into slices, with what cut it.
+pub(super) struct Division {
+    pub cut: Cut,
+    pub grain: usize,
+    pub chunk: usize,
+    pub ranges: Vec<std::ops::Range<usize>>,
+}
+
+pub(super) fn divide(request: &Request, tile_k: usize) -> Result<Division, KernelError> {
+    let k = request.k();
+    let splits = request.splits()?;
+    let partition = request.settings.partition.as_ref();
+    let (grain, chunk) = match partition.map_or(Partition::Universal, |said| said.value) {
+        _ if splits == 1 => (grain(request), k),
+        Partition::Universal => {
+            let grain = grain(request);
+            (grain, k.div_ceil(grain).div_ceil(splits) * grain)
+        }
+        Partition::SerialTiles => (tile_k, k.div_ceil(tile_k).div_ceil(splits) * tile_k),
+        Partition::ParallelTiles => {
+            let chunk = k / tile_k / splits * tile_k;
+            if chunk == 0 {
+                return Err(KernelError::TooManySplits { splits, k });
+            }
+            let end = |j: usize| if j + 1 == splits { k } else { (j + 1) * chunk };
+            let ranges = (0..splits).map(|j| j * chunk..end(j)).collect();
+            return Ok(Division {
+                cut: Cut::LastTakesRest,
+                grain: tile_k,
+                chunk,
+                ranges,
+            });
+        }
+    };
+    let ranges = chunks(chunk, k, splits).collect();
+    Ok(Division {
+        cut: match splits {
+            1 => Cut::Whole,
+            _ => Cut::Even,
+        },
+        grain,
+        chunk,
+        ranges,
+    })
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    let (tile_k, instruction_k) = tile_and_instruction(settings);
+    let tile_k = tile_k.expect("asked for before");
+    let mut plan = request.plan(&FAMILY);
+    let instruction_k = instruction_k.unwrap_or_else(|| {
+        plan.assumed
+            .push("an instruction of 16 k (m16n8k16): the text names none".into());
+        16
+    });
+    if !tile_k.is_multiple_of(instruction_k) {
+        return Err(KernelError::unknown(
+            format!("kernels with tiles of {tile_k} and instructions of {instruction_k} k"),
+            "a tile is a whole number of instructions",
+        ));
+    }
+    let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
+    let Division {
+        cut,
+        grain,
+        chunk,
+        ranges,
+    } = divide(request, tile_k)?;
+    let slices = match warps {
+        1 => ranges
+            .into_iter()
+            .map(|range| Slice::chain(Traversal::residue_first(range, tile_k, instruction_k)))
+            .collect(),
+        warps => {
+            if !tile_k.is_multiple_of(warps * instruction_k) {
+                return Err(KernelError::unknown(
+                    format!("kernels whose {warps} warps share tiles of {tile_k} k"),
+                    "a stripe is a whole number of instructions",
+                ));
+            }
+            request.few(warps * ranges.len())?;
+            plan.sharing.push(stripes(warps, tile_k));
+            ranges
+                .into_iter()
+                .map(|range| striped(range, tile_k, warps, instruction_k))
+                .collect::<Vec<_>>()
+        }
+    };
+    let merge = match settings.partition.as_ref().map(|said| said.value) {
+        Some(Partition::ParallelTiles) if slices.len() > 1 => Merge {
+            order: MergeOrder::AscendingFromZero,
+            kept: Kept::F32,
+        },
+        _ => request.merge(slices.len()),
+    };
+    if request.operand_bytes() != 2 {
+        plan.assumed.push(
+            "tiles, instructions and grain of operands that are not 16 bits wide: read in source code, not compared".into(),
+        );
+    }
+    let tile = Tile {
+        k: tile_k,
+        residue: Residue::First,
+    };
+    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+}
+
+/// Warps that take stripes of every tile in turn.
+pub(super) fn stripes(warps: usize, tile_k: usize) -> Sharing {
+    Sharing {
+        lanes: warps,
+        dealt: Some(tile_k / warps),
+        join: Join::Left(Start::First),
+    }
+}
+
+/// Every warp takes its stripe of the partial tile, and then of the others.
+pub(super) fn striped(
+    range: std::ops::Range<usize>,
+    tile_k: usize,
+    warps: usize,
+    instruction_k: usize,
+) -> Slice {
+    let stripe = tile_k / warps;
+    let first = range.start + range.len() % tile_k;
+    let lane = |warp: usize| {
+        let lead = (range.start + warp * stripe).min(first);
+        let head = lead..(lead + stripe).min(first);
+        let body = Span {
+            start: first + warp * stripe,
+            width: stripe,
+            stride: tile_k,
+            end: range.end,
+        };
+        let spans = [Span::of(head.clone()), body];
+        let spans = spans.into_iter().filter(|span| span.start < span.end);
+        Traversal {
+            spans: spans.collect(),
+            instruction_k,
+            restart: None,
+        }
+    };
+    Slice {
+        lanes: (0..warps).map(lane).collect(),
+        join: Sum::ascending(Start::First, warps),
+    }
+}

@@ -1,0 +1,107 @@
+//! dot: blocks of 128 threads share K, and a second kernel adds the blocks.
+
+use super::{Coverage, Family, Request, Standing};
+use crate::kernel::Known::Probed;
+use crate::kernel::plan::{Span, Sum};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{Start, Traversal};
+
+const THREADS: usize = 128;
+
+pub static FAMILY: Family = Family {
+    id: "dot",
+    title: "dot: CUDA cores, one row times one column",
+    kernels: "dot_kernel and reduce_1Block_kernel",
+    algos: &[14],
+    facts: &[Fact::new(
+        "tiles of 128 k (256 where N = 1) are dealt out to the blocks; a thread has one chain (two) of every 128th k; threads add up by butterfly; the blocks by 128 threads, then 32, then 4",
+        Probed,
+        "bitequiv",
+    )],
+    coverage: &[Coverage {
+        gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
+        standing: Standing::Compared,
+        what: "FP16 and BF16; the order was read off a probe",
+        source: "bitequiv",
+    }],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let missing = settings.split_k.is_none().then(|| Open {
+        what: "the number of blocks",
+        why: "SPLITK_NUM of the configuration, or gridDim, says it".into(),
+        ask: "split-k",
+    });
+    missing.into_iter().collect()
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let shape = request.shape;
+    if shape.m != 1 && shape.n != 1 {
+        return Err(request.wrong(&FAMILY, "D has to be one row or one column"));
+    }
+    // More blocks than tiles are no error: those without one count as +0.
+    let blocks = request
+        .settings
+        .split_k
+        .as_ref()
+        .map_or(1, |said| said.value);
+    let chains = if shape.n == 1 { 2 } else { 1 };
+    request.few(blocks.saturating_mul(THREADS * chains))?;
+    let tile = THREADS * chains;
+    let traversal = |block: usize, thread: usize, chain: usize| {
+        let span = Span {
+            start: block * tile + thread * chains + chain,
+            width: 1,
+            stride: blocks * tile,
+            end: request.k(),
+        };
+        Traversal {
+            spans: Some(span)
+                .filter(|span| span.start < span.end)
+                .into_iter()
+                .collect(),
+            instruction_k: 1,
+            restart: None,
+        }
+    };
+    let block = |block: usize| {
+        let lanes = (0..THREADS)
+            .flat_map(|thread| (0..chains).map(move |chain| traversal(block, thread, chain)));
+        let thread = |thread: usize| {
+            let terms = (0..chains).map(|chain| Sum::Term(thread * chains + chain));
+            match chains {
+                1 => Sum::left(Start::First, terms),
+                _ => Sum::left(Start::Zero, terms),
+            }
+        };
+        Slice {
+            lanes: lanes.collect(),
+            join: Sum::Butterfly((0..THREADS).map(thread).collect()),
+        }
+    };
+    let mut plan = request.plan(&FAMILY);
+    plan.cut = Cut::Dealt;
+    plan.grain = Some(tile);
+    plan.sharing.push(Sharing {
+        lanes: THREADS,
+        dealt: Some(chains),
+        join: Join::Butterfly,
+    });
+    if chains > 1 {
+        plan.sharing.push(Sharing {
+            lanes: chains,
+            dealt: Some(1),
+            join: Join::Left(Start::Zero),
+        });
+    }
+    plan.slices = (0..blocks).map(block).collect();
+    plan.merge = Merge {
+        order: MergeOrder::DotBlocks,
+        kept: Kept::F32,
+    };
+    Ok(plan)
+}

@@ -1,0 +1,72 @@
+//! gemmSN: threads share K, for few rows of 16-bit operands.
+
+use super::{Coverage, Family, Request, Standing};
+use crate::kernel::Known::Compared;
+use crate::kernel::plan::Sum;
+use crate::kernel::{Fact, Join, Sharing};
+use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "gemm-sn",
+    title: "gemmSN: CUDA cores, few rows of 16-bit operands",
+    kernels: "gemmSN_NN_kernel, gemmSN_TN_kernel",
+    algos: &[11],
+    facts: &[Fact::new(
+        "custom option 0: 2 threads, blocks of 256 k; 1: 4 threads, blocks of 128; a thread owns consecutive k; a block is an ascending chain from +0; blocks are added from +0, then threads from +0",
+        Compared,
+        "bitequiv",
+    )],
+    coverage: &[Coverage {
+        gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
+        standing: Standing::Compared,
+        what: "FP16 and BF16, M 2 to 16, 279,486 comparisons",
+        source: "bitequiv",
+    }],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let missing = settings.custom.is_none().then(|| Open {
+        what: "the custom option",
+        why: "it says how many threads share K".into(),
+        ask: "custom",
+    });
+    missing.into_iter().collect()
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    if request.splits()? > 1 {
+        return Err(KernelError::unknown(
+            "split gemmSN kernels",
+            "none was seen",
+        ));
+    }
+    let (threads, block) = match request.custom() {
+        0 => (2, 256),
+        1 => (4, 128),
+        custom => {
+            return Err(KernelError::unknown(
+                format!("gemmSN kernels with the custom option {custom}"),
+                "0 and 1 are the only ones that were seen",
+            ));
+        }
+    };
+    let k = request.k();
+    let share = k.div_ceil(threads);
+    let lane = |t: usize| {
+        let range = (t * share).min(k)..((t + 1) * share).min(k);
+        Traversal::of(range, 1).restarting(block, Start::Zero)
+    };
+    let mut plan = request.plan(&FAMILY);
+    plan.sharing = vec![Sharing {
+        lanes: threads,
+        dealt: None,
+        join: Join::Left(Start::Zero),
+    }];
+    plan.slices = vec![Slice {
+        lanes: (0..threads).map(lane).collect(),
+        join: Sum::ascending(Start::Zero, threads),
+    }];
+    Ok(plan)
+}

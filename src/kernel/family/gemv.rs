@@ -1,0 +1,291 @@
+//! gemv: D is one row or one column.
+
+use super::{Coverage, Family, Request, Standing, chunks};
+use crate::kernel::Known::{Compared, Probed};
+use crate::kernel::plan::{Span, Sum};
+use crate::kernel::{Capability, Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
+use crate::kernel::{Restart, Settings, Slice, Start, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "gemv",
+    title: "gemv: CUDA cores, one row or one column of 16-bit operands",
+    kernels: "gemv2T_kernel_val, gemv2N_kernel, gemvNSP_kernel, gemvx::kernel",
+    algos: &[13],
+    facts: &[
+        Fact::new(
+            "lanes share an element; the custom option says how many and how K is dealt out",
+            Probed,
+            "bitequiv",
+        ),
+        Fact::new(
+            "slices of ceil(K / slices) k, their f32 sums added in order from the first",
+            Compared,
+            "bitequiv",
+        ),
+    ],
+    coverage: &[Coverage {
+        gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
+        standing: Standing::Compared,
+        what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were read off a probe",
+        source: "bitequiv",
+    }],
+    needs,
+    plan,
+};
+
+/// How lanes add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tree {
+    Left,
+    Butterfly,
+}
+
+/// How K is dealt out to lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Dealing {
+    /// k that a lane takes of a tile; None is min(64, ceil(slice / lanes)): contiguous pieces.
+    vector: Option<usize>,
+    lanes: usize,
+    /// Tiles of a chain; None is all of them.
+    tiles: Option<usize>,
+    tree: Tree,
+}
+
+const fn deal(vector: usize, lanes: usize, tiles: usize, tree: Tree) -> Dealing {
+    Dealing {
+        vector: if vector == 0 { None } else { Some(vector) },
+        lanes,
+        tiles: if tiles == 0 { None } else { Some(tiles) },
+        tree,
+    }
+}
+
+impl Dealing {
+    /// k that a lane takes of a tile: of the full slice, also in a shorter last one.
+    fn vector_of(self, chunk: usize) -> usize {
+        self.vector
+            .unwrap_or_else(|| chunk.div_ceil(self.lanes).min(64))
+    }
+}
+
+/// Custom options and what they mean on sm_100; those in the second list mean it on sm_90 only. A vector of
+/// 0 stands for contiguous pieces.
+const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
+    use Tree::{Butterfly, Left};
+    [
+        (deal(1, 1, 0, Left), &[0, 6, 7, 8, 84], &[]),
+        (deal(1, 16, 16, Left), &[12, 13, 14], &[]),
+        (deal(1, 16, 32, Left), &[11], &[]),
+        (deal(4, 32, 0, Butterfly), &[10], &[]),
+        (deal(1, 2, 0, Butterfly), &[49, 57, 63, 95], &[]),
+        (deal(1, 4, 0, Butterfly), &[41, 51, 59, 65, 69], &[111]),
+        (deal(1, 8, 0, Butterfly), &[43, 53, 61, 67], &[89]),
+        (deal(1, 16, 0, Butterfly), &[35, 45, 55, 81, 91], &[101]),
+        (deal(1, 32, 0, Butterfly), &[37, 47, 75, 83, 93], &[]),
+        (deal(0, 2, 0, Butterfly), &[48, 56, 62], &[102]),
+        (deal(0, 4, 0, Butterfly), &[40, 50, 58, 86], &[68, 96, 110]),
+        (deal(0, 8, 0, Butterfly), &[42, 52, 60, 66, 98], &[106]),
+        (deal(0, 16, 0, Butterfly), &[44, 54, 90], &[72, 100]),
+        (deal(0, 32, 0, Butterfly), &[36, 46, 82], &[74, 92]),
+    ]
+};
+
+fn dealing(custom: u32, capability: Capability) -> Option<Dealing> {
+    use Tree::Left;
+    let (sm_90, sm_103) = (Capability::new(9, 0), Capability::new(10, 3));
+    match custom {
+        0 if capability == sm_90 => return Some(deal(1, 1, 512, Left)),
+        7 | 8 if capability == sm_90 => return Some(deal(1, 1, 256, Left)),
+        8 if capability == sm_103 => return Some(deal(1, 1, 256, Left)),
+        _ => {}
+    }
+    let has = |row: &&(Dealing, &[u32], &[u32])| {
+        row.1.contains(&custom) || capability == sm_90 && row.2.contains(&custom)
+    };
+    TABLE.iter().find(has).map(|row| row.0)
+}
+
+/// The GPUs whose tables are known.
+const KNOWN: [Capability; 3] = [
+    Capability::new(9, 0),
+    Capability::new(10, 0),
+    Capability::new(10, 3),
+];
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = Vec::new();
+    let Some(custom) = settings.custom.as_ref().map(|said| said.value) else {
+        open.push(Open {
+            what: "the custom option",
+            why: "it says how lanes share K".into(),
+            ask: "custom",
+        });
+        return open;
+    };
+    let means: Vec<_> = KNOWN.map(|gpu| dealing(custom, gpu)).into();
+    if settings.capability.is_none() && custom != 5 && means.windows(2).any(|w| w[0] != w[1]) {
+        open.push(Open {
+            what: "the GPU",
+            why: format!("custom option {custom} is not the same on all"),
+            ask: "arch",
+        });
+    }
+    open
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let shape = request.shape;
+    let k = request.k();
+    if shape.m != 1 && shape.n != 1 {
+        return Err(request.wrong(&FAMILY, "D has to be one row or one column"));
+    }
+    let custom = request.custom();
+    let capability = request.settings.capability.as_ref().map(|said| said.value);
+    if let Some(capability) = capability
+        && !KNOWN.contains(&capability)
+    {
+        return Err(KernelError::unknown(
+            format!("gemv kernels on {capability}"),
+            "custom options are known on sm_90, sm_100 and sm_103 alone",
+        ));
+    }
+    let mut plan = request.plan(&FAMILY);
+    let splits = request.splits()?;
+    if custom == 5 {
+        if splits > 1 || shape.m != 1 {
+            return Err(KernelError::unknown(
+                "gemv kernels with the custom option 5",
+                "it was seen with M = 1 and without slices alone",
+            ));
+        }
+        plan.sharing = vec![Sharing {
+            lanes: 32,
+            dealt: None,
+            join: Join::Left(Start::First),
+        }];
+        plan.slices = vec![pieces_of_sixteen(k)];
+        return Ok(plan);
+    }
+    let gpu = capability.unwrap_or(KNOWN[0]);
+    let Some(dealing) = dealing(custom, gpu) else {
+        return Err(KernelError::unknown(
+            format!("gemv kernels with the custom option {custom} on {gpu}"),
+            "it is in no table",
+        ));
+    };
+    if custom == 10 {
+        warps_must_suffice(request, &mut plan)?;
+    }
+    let chunk = k.div_ceil(splits);
+    request.few(splits * dealing.lanes)?;
+    plan.grain = Some(1);
+    plan.chunk = Some(chunk);
+    plan.sharing = vec![Sharing {
+        lanes: dealing.lanes,
+        dealt: Some(dealing.vector_of(chunk)),
+        join: match dealing.tree {
+            Tree::Left => Join::Left(Start::First),
+            Tree::Butterfly => Join::Butterfly,
+        },
+    }];
+    plan.slices = chunks(chunk, k, splits)
+        .map(|range| dealt(dealing, range, chunk))
+        .collect();
+    if plan.slices.len() > 1 {
+        plan.cut = Cut::Even;
+        plan.merge = Merge {
+            order: MergeOrder::Ascending,
+            kept: Kept::F32,
+        };
+    }
+    Ok(plan)
+}
+
+/// Above so many elements of D a warp has several, and the configuration does not say in which order.
+fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelError> {
+    let outputs = request.shape.m * request.shape.n;
+    let Some(sms) = &request.settings.multiprocessors else {
+        plan.assumed.push(format!(
+            "{outputs} elements of D are at most 64 a multiprocessor: above, custom option 10 does not determine the order"
+        ));
+        return Ok(());
+    };
+    match outputs <= sms.value as usize * 64 {
+        true => Ok(()),
+        false => Err(KernelError::Undetermined {
+            why: format!(
+                "custom option 10 does so only up to 64 elements of D a multiprocessor, and these are {outputs} on {}",
+                sms.value
+            ),
+        }),
+    }
+}
+
+fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice {
+    let Dealing {
+        lanes, tiles, tree, ..
+    } = dealing;
+    let vector = dealing.vector_of(chunk);
+    let lane = |lane: usize| {
+        let span = Span {
+            start: range.start + lane * vector,
+            width: vector,
+            stride: vector * lanes,
+            end: range.end,
+        };
+        Traversal {
+            spans: Some(span)
+                .filter(|span| span.start < span.end)
+                .into_iter()
+                .collect(),
+            instruction_k: 1,
+            restart: tiles.map(|tiles| Restart {
+                every: tiles * vector,
+                from: Start::First,
+            }),
+        }
+    };
+    Slice {
+        lanes: (0..lanes).map(lane).collect(),
+        join: match tree {
+            Tree::Left => Sum::ascending(Start::First, lanes),
+            Tree::Butterfly => Sum::Butterfly((0..lanes).map(Sum::Term).collect()),
+        },
+    }
+}
+
+/// Custom option 5: 32 lanes, each with a piece of K, chains of 16.
+fn pieces_of_sixteen(k: usize) -> Slice {
+    let piece = k.div_ceil(32);
+    let lane = |lane: usize| {
+        let range = (lane * piece).min(k)..((lane + 1) * piece).min(k);
+        Traversal::of(range, 1).restarting(16, Start::First)
+    };
+    Slice {
+        lanes: (0..32).map(lane).collect(),
+        join: Sum::ascending(Start::First, 32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_custom_option_means_two_things_on_one_gpu() {
+        for gpu in KNOWN {
+            for custom in 0..128 {
+                let rows = TABLE
+                    .iter()
+                    .filter(|row| {
+                        row.1.contains(&custom) || gpu == KNOWN[0] && row.2.contains(&custom)
+                    })
+                    .count();
+                assert!(rows <= 1, "{custom} on {gpu}");
+            }
+        }
+        assert_ne!(dealing(0, KNOWN[0]), dealing(0, KNOWN[1]));
+        assert_eq!(dealing(111, KNOWN[1]), None);
+    }
+}

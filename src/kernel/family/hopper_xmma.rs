@@ -1,0 +1,100 @@
+//! Kernels that name wgmma and a tile, from before nvjet.
+
+use super::{Coverage, Family, Request, Standing, common_needs, sliced};
+use crate::kernel::Known::Read;
+use crate::kernel::plan::Residue;
+use crate::kernel::{
+    Cut, Fact, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
+};
+
+pub static FAMILY: Family = Family {
+    id: "hopper-xmma",
+    title: "Hopper's kernels of cuBLAS up to 12.4 and for TF32, with wgmma",
+    kernels: "sm90_xmma_gemm_...",
+    algos: &[],
+    facts: &[Fact::new(
+        "K ascending in one chain, the last tile filled up with zeros: concluded from TMA, compared by nobody",
+        Read,
+        "logs",
+    )],
+    coverage: &[Coverage {
+        gpus: "H100 (sm_90)",
+        standing: Standing::Unknown,
+        what: "a plan without slices is an assumption; slices are not planned",
+        source: "logs",
+    }],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = common_needs(settings);
+    if settings.tile_k.is_none() {
+        open.push(Open {
+            what: "K of a tile",
+            why: "the last tile is filled up with zeros".into(),
+            ask: "tile-k",
+        });
+    }
+    if settings.is_fp8() && settings.fast_accumulation.is_none() {
+        open.push(Open {
+            what: "fast accumulation",
+            why: "slow accumulation restarts the chain every 128 k".into(),
+            ask: "accumulation",
+        });
+    }
+    open
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    if request.splits()? > 1 {
+        return Err(KernelError::unknown(
+            "split kernels named sm90_xmma_gemm",
+            "no source says how they cut K",
+        ));
+    }
+    let Some(instruction_k) =
+        settings
+            .instruction_k
+            .as_ref()
+            .map(|said| said.value)
+            .or(match request.operand_bytes() {
+                1 => Some(32),
+                2 => Some(16),
+                4 => Some(8),
+                _ => None,
+            })
+    else {
+        return Err(KernelError::unknown(
+            "kernels named sm90_xmma_gemm of these operands",
+            "no source says which instruction they use",
+        ));
+    };
+    let mut plan = request.plan(&FAMILY);
+    plan.assumed
+        .push("K ascending, the partial tile last: no output was compared".into());
+    let chain = Traversal::of(0..request.k(), instruction_k);
+    let slow = settings.is_fp8()
+        && settings
+            .fast_accumulation
+            .as_ref()
+            .is_some_and(|said| !said.value);
+    let chain = match slow {
+        true => chain.restarting(128, Start::First),
+        false => chain,
+    };
+    let tile = Tile {
+        k: settings.tile_k.as_ref().expect("asked for before").value,
+        residue: Residue::Last,
+    };
+    Ok(sliced(
+        plan,
+        Cut::Whole,
+        tile.k,
+        request.k(),
+        tile,
+        vec![Slice::chain(chain)],
+        Merge::ALONE,
+    ))
+}

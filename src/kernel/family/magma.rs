@@ -1,0 +1,34 @@
+//! magma_sgemmEx: one chain of multiply-adds.
+
+use super::{Coverage, Family, Request, Standing};
+use crate::kernel::Known::Compared;
+use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "magma",
+    title: "magma_sgemmEx: CUDA cores, small products of 16-bit operands",
+    kernels: "magma_sgemmEx_kernel",
+    algos: &[16],
+    facts: &[Fact::new(
+        "one chain of fused multiply-adds from +0, k ascending",
+        Compared,
+        "bitequiv",
+    )],
+    coverage: &[Coverage {
+        gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
+        standing: Standing::Compared,
+        what: "FP16 and BF16, M 6 to 16, K 2 to 45: 221 of 221",
+        source: "bitequiv",
+    }],
+    needs: |_| Vec::new(),
+    plan,
+};
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    if request.splits()? > 1 {
+        return Err(KernelError::unknown("split magma kernels", "none was seen"));
+    }
+    let mut plan = request.plan(&FAMILY);
+    plan.slices = vec![Slice::chain(Traversal::of(0..request.k(), 1))];
+    Ok(plan)
+}

@@ -1,0 +1,287 @@
+//! Families of kernels: whose order of sums is known, how, and how a plan follows from it.
+//!
+//! A new family is one file here and one line of [`FAMILIES`].
+
+mod ada_fp8;
+mod cutlass;
+mod dot;
+mod gemm_desc;
+mod gemm_sn;
+mod gemv;
+mod hopper_xmma;
+mod magma;
+pub(super) mod nvjet;
+mod outer;
+mod simt;
+mod tensile;
+mod unknown;
+
+use serde::{Serialize, Serializer};
+
+use super::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
+use super::{Scheme, Settings, Shape, Slice, Tile};
+use crate::num::Format;
+
+/// Kernels that order their sums by one rule.
+#[derive(Debug)]
+pub struct Family {
+    pub id: &'static str,
+    pub title: &'static str,
+    /// How profilers name them.
+    pub kernels: &'static str,
+    /// Values of `CUBLASLT_ALGO_CONFIG_ID`.
+    pub algos: &'static [u32],
+    pub facts: &'static [Fact],
+    pub coverage: &'static [Coverage],
+    /// What a plan needs and the settings do not say.
+    pub(super) needs: fn(&Settings) -> Vec<Open>,
+    pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
+}
+
+/// How much is known of a family's order on some GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Unknown,
+    /// Written in source code or documentation; no output was compared.
+    Published,
+    /// Outputs were compared byte by byte, by the source named.
+    Compared,
+    /// The tests of this project replay captured outputs.
+    Proven,
+}
+
+impl Standing {
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Unknown => "unknown",
+            Standing::Published => "published",
+            Standing::Compared => "compared",
+            Standing::Proven => "proven",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Coverage {
+    pub gpus: &'static str,
+    pub standing: Standing,
+    pub what: &'static str,
+    pub source: &'static str,
+}
+
+/// All of them.
+pub static FAMILIES: [&Family; 13] = [
+    &nvjet::FAMILY,
+    &cutlass::FAMILY,
+    &ada_fp8::FAMILY,
+    &hopper_xmma::FAMILY,
+    &simt::FAMILY,
+    &gemm_sn::FAMILY,
+    &magma::FAMILY,
+    &gemv::FAMILY,
+    &dot::FAMILY,
+    &outer::FAMILY,
+    &tensile::FAMILY,
+    &gemm_desc::FAMILY,
+    &unknown::FAMILY,
+];
+
+impl Family {
+    pub fn find(id: &str) -> Option<&'static Family> {
+        FAMILIES.into_iter().find(|family| family.id == id)
+    }
+
+    /// Of a `CUBLASLT_ALGO_CONFIG_ID`; `unknown` where nobody knows.
+    pub fn of_algo(algo: u32) -> &'static Family {
+        let known = FAMILIES
+            .into_iter()
+            .find(|family| family.algos.contains(&algo));
+        known.unwrap_or(&unknown::FAMILY)
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.id == unknown::FAMILY.id
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Family) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Serialize for Family {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+/// A product, and everything that is known about its kernel.
+pub(super) struct Request<'a> {
+    pub settings: Settings,
+    pub shape: Shape,
+    pub options: &'a Options,
+}
+
+/// Most sums that a plan lists.
+pub(super) const MAX_SUMS: usize = 1 << 18;
+
+impl Request<'_> {
+    pub fn k(&self) -> usize {
+        self.shape.k
+    }
+
+    /// Slices asked for; at most one for each k.
+    pub fn splits(&self) -> Result<usize, KernelError> {
+        let splits = self.settings.split_k.as_ref().map_or(1, |said| said.value);
+        if splits > self.k() {
+            return Err(KernelError::TooManySplits {
+                splits,
+                k: self.k(),
+            });
+        }
+        self.few(splits)
+    }
+
+    /// Refuses plans without end.
+    pub fn few(&self, sums: usize) -> Result<usize, KernelError> {
+        match sums <= MAX_SUMS {
+            true => Ok(sums),
+            false => Err(KernelError::TooLarge {
+                shape: self.shape,
+                sums,
+                most: MAX_SUMS,
+            }),
+        }
+    }
+
+    /// Bytes of an element of A.
+    pub fn operand_bytes(&self) -> usize {
+        let operands = self.settings.operands.as_ref();
+        operands.map_or(2, |said| said.value[0].bytes())
+    }
+
+    pub fn custom(&self) -> u32 {
+        self.settings.custom.as_ref().map_or(0, |said| said.value)
+    }
+
+    /// Where partial sums of CUTLASS-like kernels meet.
+    pub fn merge(&self, slices: usize) -> Merge {
+        let scheme = self.settings.scheme.as_ref().map(|said| said.value);
+        if slices <= 1 {
+            return Merge::ALONE;
+        }
+        Merge {
+            order: MergeOrder::Ascending,
+            kept: match scheme {
+                None | Some(Scheme::None | Scheme::Inplace) => Kept::Running,
+                Some(Scheme::ComputeType) => Kept::F32,
+                Some(Scheme::OutputType) => Kept::Result,
+            },
+        }
+    }
+
+    /// A plan without slices yet.
+    pub fn plan(&self, family: &'static Family) -> Plan {
+        Plan {
+            family: family.id,
+            shape: self.shape,
+            settings: self.settings.clone(),
+            grain: None,
+            chunk: None,
+            cut: Cut::Whole,
+            sharing: Vec::new(),
+            tile: None,
+            slices: Vec::new(),
+            merge: Merge::ALONE,
+            lost: None,
+            facts: family.facts.to_vec(),
+            assumed: Vec::new(),
+        }
+    }
+
+    pub fn wrong(&self, family: &'static Family, why: &'static str) -> KernelError {
+        KernelError::WrongFamily {
+            family: family.id,
+            shape: self.shape,
+            why,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn algo_id(&self) -> Option<u32> {
+        self.algo.as_ref().map(|said| said.value)
+    }
+
+    pub(super) fn operand(&self) -> Option<Format> {
+        self.operands.as_ref().map(|said| said.value[0])
+    }
+
+    pub(super) fn is_fp8(&self) -> bool {
+        matches!(self.operand(), Some(Format::E4m3 | Format::E5m2))
+    }
+
+    pub(super) fn splits(&self) -> bool {
+        self.split_k.as_ref().is_some_and(|said| said.value > 1)
+    }
+}
+
+/// What every tensor-core kernel of a library needs to be known of it.
+pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
+    let mut open = Vec::new();
+    if settings.operands.is_none() {
+        open.push(Open {
+            what: "the operands' format",
+            why: "grain and instruction depend on it".into(),
+            ask: "dtype",
+        });
+    }
+    if settings.split_k.is_none() {
+        open.push(Open {
+            what: "the number of slices of K",
+            why: "a kernel's name does not hold it (SPLITK_NUM of the configuration, numSplitsK of a log line)".into(),
+            ask: "split-k",
+        });
+    }
+    open
+}
+
+/// What kernels need that add slices by a reduction scheme.
+pub(super) fn scheme_needs(settings: &Settings) -> Option<Open> {
+    (settings.splits() && settings.scheme.is_none()).then(|| Open {
+        what: "the reduction scheme",
+        why: "slices meet in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format (OUTPUT_TYPE)".into(),
+        ask: "reduction",
+    })
+}
+
+/// Slices [j*chunk, (j+1)*chunk), the last one cut at `end`.
+pub(super) fn chunks(
+    chunk: usize,
+    end: usize,
+    most: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let count = end.div_ceil(chunk).min(most);
+    (0..count).map(move |j| j * chunk..((j + 1) * chunk).min(end))
+}
+
+/// A plan of one kind of tensor-core slices.
+pub(super) fn sliced(
+    mut plan: Plan,
+    cut: Cut,
+    grain: usize,
+    chunk: usize,
+    tile: Tile,
+    slices: Vec<Slice>,
+    merge: Merge,
+) -> Plan {
+    plan.cut = cut;
+    plan.grain = Some(grain);
+    plan.chunk = Some(chunk);
+    plan.tile = Some(tile);
+    plan.slices = slices;
+    plan.merge = merge;
+    plan
+}

@@ -1,0 +1,218 @@
+//! nvjet: cuBLAS's kernels for aligned products on Hopper and later.
+
+use super::{Coverage, Family, Request, Standing, chunks, common_needs, sliced};
+use crate::kernel::Known::{Compared, Derived, Probed, Read};
+use crate::kernel::plan::Residue;
+use crate::kernel::{Capability, Cut, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
+use crate::kernel::{Plan, Settings, Slice, Start, Tile, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "nvjet",
+    title: "nvjet: TMA with wgmma (sm_90) or tcgen05 (sm_100, sm_103)",
+    kernels: "nvjet_...",
+    algos: &[66],
+    facts: &[
+        Fact::new(
+            "slices are even multiples of the grain: 64 k of 16-bit operands, 128 k of FP8; an unsplit K is one chain, k ascending, the last tile filled up with zeros",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "partial sums stay f32 and a second kernel adds them in order, from the first",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "FP8 on sm_90 without fast accumulation: every 128 k a chain of its own from +0, added in f32; on sm_100 and sm_103 one chain",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "FP8 on sm_90 with fast accumulation: one chain a slice",
+            Compared,
+            "mmaemu",
+        ),
+        Fact::new(
+            "K of an instruction: 16 for 16-bit operands, 32 for FP8",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "a split kernel loses the last K mod (grain * slices) k where there are fewer of them than slices (bitequiv pull request 2767)",
+            Compared,
+            "bitequiv",
+        ),
+        Fact::new(
+            "the loss as a slice of ceil(floor(K / slices) / grain) * grain; beyond as many slices as the grain has k this is unverified",
+            Derived,
+            "bitequiv",
+        ),
+        Fact::new(
+            "tile, cluster, raster, cooperative variants and swizzle decide no bit",
+            Probed,
+            "bitequiv",
+        ),
+        Fact::new(
+            "alpha and the scales multiply the merged sum once",
+            Read,
+            "mmaemu",
+        ),
+    ],
+    coverage: &[
+        Coverage {
+            gpus: "H100 (sm_90)",
+            standing: Standing::Compared,
+            what: "FP16, BF16 and FP8 (E4M3), cuBLASLt 13.1.1; alpha 1, beta 0, no bias",
+            source: "bitequiv",
+        },
+        Coverage {
+            gpus: "H100 PCIe (sm_90)",
+            standing: Standing::Compared,
+            what: "FP8, fast and slow accumulation, cuBLASLt 12.8.3.14",
+            source: "mmaemu",
+        },
+        Coverage {
+            gpus: "GB200 (sm_100), GB300 (sm_103)",
+            standing: Standing::Compared,
+            what: "FP16, BF16 and FP8 (E4M3), cuBLASLt 12.8.5 and 13.1.1",
+            source: "bitequiv",
+        },
+    ],
+    needs,
+    plan,
+};
+
+const SM_90: Capability = Capability::new(9, 0);
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = common_needs(settings);
+    if settings.is_fp8() {
+        let capability = settings.capability.as_ref().map(|said| said.value);
+        if capability.is_none() {
+            open.push(Open {
+                what: "the GPU",
+                why: "FP8 sums are promoted every 128 k on sm_90 and are not on sm_100 and sm_103"
+                    .into(),
+                ask: "arch",
+            });
+        }
+        let promotes = capability.is_none_or(|capability| capability == SM_90);
+        if promotes && settings.fast_accumulation.is_none() {
+            open.push(Open {
+                what: "fast accumulation",
+                why: "slow accumulation on sm_90 restarts the chain every 128 k; the default of cublasLt and of torch._scaled_mm is slow, most inference code asks for fast".into(),
+                ask: "accumulation",
+            });
+        }
+    }
+    open
+}
+
+/// The grain: K of the stage, in every configuration that was seen.
+pub(in crate::kernel) fn grain(settings: &Settings) -> Option<usize> {
+    match settings.operand()?.bytes() {
+        2 => Some(64),
+        1 if settings.is_fp8() => Some(128),
+        _ => None,
+    }
+}
+
+/// How many k at the end a split nvjet kernel leaves out: `K mod (grain * splits)` where that is fewer
+/// than there are slices.
+pub(in crate::kernel) fn lost(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
+    let count = match grain.checked_mul(splits) {
+        Some(period) => k % period,
+        None => k,
+    };
+    let loses = splits > 1 && splits <= k && 0 < count && count < splits;
+    loses.then(|| LostTail {
+        count,
+        first: k - count,
+    })
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    let k = request.k();
+    let Some(grain) = grain(settings) else {
+        return Err(KernelError::unknown(
+            "nvjet kernels of these operands",
+            "only FP16, BF16 and FP8 were compared",
+        ));
+    };
+    if let Some(capability) = &settings.capability
+        && capability.value < SM_90
+    {
+        return Err(KernelError::WrongGpu {
+            text: "a kernel of Hopper and later (nvjet)".into(),
+            asked: capability.value.to_string(),
+        });
+    }
+    if let Some(tile) = &settings.tile_k
+        && tile.value != grain
+    {
+        return Err(KernelError::unknown(
+            format!("nvjet kernels with tiles of {} k", tile.value),
+            format!("tiles of {grain} k are the only ones that were compared for these operands"),
+        ));
+    }
+    let mut plan = request.plan(&FAMILY);
+    let splits = request.splits()?;
+    let lost = lost(k, grain, splits).filter(|_| !request.options.whole_tail);
+    let chunk = match (splits, request.options.whole_tail) {
+        (1, _) => k,
+        // What the library computes: it differs from the next line where k are lost, and only there.
+        (_, false) => (k / splits).div_ceil(grain) * grain,
+        (_, true) => k.div_ceil(grain).div_ceil(splits) * grain,
+    };
+    let instruction_k = if settings.is_fp8() { 32 } else { 16 };
+    let promoted = settings.is_fp8()
+        && settings.capability.as_ref().map(|said| said.value) == Some(SM_90)
+        && settings.fast_accumulation.as_ref().map(|said| said.value) == Some(false);
+    let slice = |range| {
+        let chain = Traversal::of(range, instruction_k);
+        Slice::chain(match promoted {
+            true => chain.restarting(128, Start::First),
+            false => chain,
+        })
+    };
+    let slices: Vec<Slice> = chunks(chunk, k, splits).map(slice).collect();
+    let merge = match slices.len() {
+        1 => Merge::ALONE,
+        _ => Merge {
+            order: MergeOrder::Ascending,
+            kept: Kept::F32,
+        },
+    };
+    if let Some(scheme) = &settings.scheme
+        && splits > 1
+        && scheme.value != crate::kernel::Scheme::ComputeType
+    {
+        return Err(KernelError::unknown(
+            format!(
+                "nvjet kernels with the reduction scheme {}",
+                scheme.value.name()
+            ),
+            "every configuration that was seen has COMPUTE_TYPE",
+        ));
+    }
+    if let Some(capability) = &settings.capability
+        && ![(9, 0), (10, 0), (10, 3)].contains(&(capability.value.major, capability.value.minor))
+    {
+        plan.assumed.push(format!(
+            "{} sums as sm_90, sm_100 and sm_103 do, on which nvjet kernels were compared",
+            capability.value
+        ));
+    }
+    plan.lost = lost;
+    let tile = Tile {
+        k: grain,
+        residue: Residue::Last,
+    };
+    let cut = match (splits, request.options.whole_tail) {
+        (1, _) => Cut::Whole,
+        (_, false) => Cut::RoundedDown,
+        (_, true) => Cut::Even,
+    };
+    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+}

@@ -1,0 +1,85 @@
+//! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
+
+use super::{Coverage, Family, Request, Standing, cutlass, scheme_needs, sliced};
+use crate::kernel::Known::Read;
+use crate::kernel::plan::Residue;
+use crate::kernel::{Fact, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "simt",
+    title: "CUDA cores, FP32 and FP64",
+    kernels: "cutlass_80_simt_sgemm_..., ampere_sgemm_..., ampere_dgemm_..., volta_sgemm_...",
+    algos: &[0, 55],
+    facts: &[
+        Fact::new(
+            "one fused multiply-add a thread and k, ascending, from +0; the partial tile first",
+            Read,
+            "cutlass",
+        ),
+        Fact::new(
+            "slices are multiples of 128 bytes of K if K is, else of 128 bits",
+            Read,
+            "cutlass",
+        ),
+    ],
+    coverage: &[Coverage {
+        gpus: "all",
+        standing: Standing::Published,
+        what: "read in CUTLASS's source; nobody compared FP32 or FP64 products",
+        source: "cutlass",
+    }],
+    needs,
+    plan,
+};
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open: Vec<Open> = super::common_needs(settings);
+    open.extend(scheme_needs(settings));
+    if settings.sliced.is_some() && settings.tile_k.is_none() {
+        open.push(Open {
+            what: "K of a tile",
+            why: "warps share the tiles of K".into(),
+            ask: "tile-k",
+        });
+    }
+    open
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    let tile_k = settings.tile_k.as_ref().map_or(8, |said| said.value);
+    let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
+    let cut = cutlass::divide(request, tile_k)?;
+    if !tile_k.is_multiple_of(warps) {
+        return Err(KernelError::unknown(
+            format!("kernels whose {warps} warps share tiles of {tile_k} k"),
+            "a stripe is a whole number of k",
+        ));
+    }
+    request.few(warps * cut.ranges.len())?;
+    let slices: Vec<Slice> = cut
+        .ranges
+        .into_iter()
+        .map(|range| match warps {
+            // The place of zeros in a chain of multiply-adds decides nothing.
+            1 => Slice::chain(Traversal::of(range, 1)),
+            warps => cutlass::striped(range, tile_k, warps, 1),
+        })
+        .collect();
+    let merge = request.merge(slices.len());
+    let mut plan = request.plan(&FAMILY);
+    if warps > 1 {
+        plan.sharing.push(cutlass::stripes(warps, tile_k));
+    }
+    plan.assumed.push(
+        "one ascending chain of fused multiply-adds a slice: read in CUTLASS's source, not compared"
+            .into(),
+    );
+    let tile = Tile {
+        k: tile_k,
+        residue: Residue::First,
+    };
+    Ok(sliced(
+        plan, cut.cut, cut.grain, cut.chunk, tile, slices, merge,
+    ))
+}

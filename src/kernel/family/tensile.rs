@@ -1,0 +1,256 @@
+//! Tensile and hipBLASLt: read in their source, compared with nothing.
+
+use super::{Coverage, Family, Request, Standing};
+use crate::kernel::Known::Read;
+use crate::kernel::plan::{Residue, Span, Sum};
+use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{Start, Tensile, Tile, Traversal};
+
+pub static FAMILY: Family = Family {
+    id: "tensile",
+    title: "AMD: Tensile, hipBLASLt and rocBLAS",
+    kernels: "Cijk_Ailk_Bljk_...",
+    algos: &[],
+    facts: &[
+        Fact::new(
+            "a turn of the main loop takes DepthU k; what K leaves over comes last",
+            Read,
+            "tensile",
+        ),
+        Fact::new(
+            "GlobalSplitU: group g takes turns g, g + GSU, ...; with GlobalSplitUCoalesced consecutive turns; the first groups have one more; the rest of K goes to group (turns mod GSU), coalesced to the last",
+            Read,
+            "tensile",
+        ),
+        Fact::new(
+            "LocalSplitU: groups take stripes of every turn; their sums are added in order in f32",
+            Read,
+            "tensile",
+        ),
+        Fact::new(
+            "StaggerU: every workgroup starts its loop over K elsewhere and wraps around, so the order differs from tile to tile of D",
+            Read,
+            "tensile",
+        ),
+    ],
+    coverage: &[Coverage {
+        gpus: "CDNA (MI100 to MI300)",
+        standing: Standing::Published,
+        what: "inferred from the kernel writer's source; no output was compared",
+        source: "tensile",
+    }],
+    needs,
+    plan,
+};
+
+fn fields(settings: &Settings) -> Tensile {
+    settings
+        .tensile
+        .as_ref()
+        .map_or_else(Tensile::default, |said| said.value.clone())
+}
+
+fn needs(settings: &Settings) -> Vec<Open> {
+    let mut open = Vec::new();
+    if fields(settings).depth_u.is_none() {
+        open.push(Open {
+            what: "DepthU",
+            why: "it is K of a turn of the main loop (the third number of MT...)".into(),
+            ask: "tile-k",
+        });
+    }
+    open
+}
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let settings = &request.settings;
+    let fields = fields(settings);
+    let k = request.k();
+    if fields.stream_k.is_some_and(|kind| kind > 0) {
+        return Err(KernelError::unknown(
+            "stream-K kernels of Tensile",
+            "the shares depend on the number of compute units and on TENSILE_STREAMK_ variables",
+        ));
+    }
+    let depth = fields
+        .depth_u
+        .or_else(|| settings.tile_k.as_ref().map(|said| said.value))
+        .expect("asked for before");
+    let groups = fields
+        .global_split_u
+        .or_else(|| settings.split_k.as_ref().map(|said| said.value))
+        .unwrap_or(1)
+        .max(1);
+    if groups > 1 && fields.single_buffer == Some(true) {
+        return Err(KernelError::Undetermined {
+            why: "GlobalSplitUAlgorithm SingleBuffer adds with atomics, in the order in which groups finish".into(),
+        });
+    }
+    let stripes = fields.local_split_u.unwrap_or(1).max(1);
+    if !depth.is_multiple_of(stripes) {
+        return Err(KernelError::unknown(
+            format!("kernels whose {stripes} groups share turns of {depth} k"),
+            "a stripe is a whole number of k",
+        ));
+    }
+    if stripes > 1 && k % depth != 0 {
+        return Err(KernelError::unknown(
+            format!("kernels with LocalSplitU {stripes} whose K is no multiple of DepthU {depth}"),
+            "the source does not say how groups share the rest",
+        ));
+    }
+    let mut plan = request.plan(&FAMILY);
+    plan.assumed
+        .push("the order is inferred from Tensile's source: no output was compared".into());
+    let rotation = match (request.options.rotation, fields.stagger_u) {
+        (Some(rotation), _) => rotation,
+        (None, Some(0)) => 0,
+        (None, Some(stagger)) => {
+            plan.assumed.push(format!(
+                "a workgroup whose loop over K is not rotated: StaggerU {stagger} lets workgroups start at other turns; --rotation plans those"
+            ));
+            0
+        }
+        (None, None) => {
+            plan.assumed.push(
+                "a workgroup whose loop over K is not rotated: the text does not say StaggerU"
+                    .into(),
+            );
+            0
+        }
+    };
+    if fields.local_split_u.is_none() {
+        plan.assumed
+            .push("LocalSplitU 1: the text does not say it".into());
+    }
+    let instruction_k = settings.instruction_k.as_ref().map(|said| said.value);
+    let instruction_k = instruction_k.unwrap_or_else(|| {
+        plan.assumed.push(
+            "instructions of 16 k: the text does not name one, and the model has its own".into(),
+        );
+        16
+    });
+    request.few(groups.saturating_mul(stripes))?;
+    let slice = |group: usize| {
+        let spans = turns(k, depth, groups, group, fields.coalesced == Some(true));
+        let spans = rotated(spans, depth, rotation);
+        match stripes {
+            1 => Slice::chain(Traversal {
+                spans,
+                instruction_k,
+                restart: None,
+            }),
+            _ => striped(&spans, depth, stripes, instruction_k),
+        }
+    };
+    plan.slices = (0..groups).map(slice).collect();
+    plan.tile = Some(Tile {
+        k: depth,
+        residue: Residue::Last,
+    });
+    plan.grain = Some(depth);
+    plan.cut = match (groups, rotation, fields.coalesced == Some(true)) {
+        (1, 0, _) => Cut::Whole,
+        (_, 0, true) => Cut::Balanced,
+        (_, 0, false) => Cut::Dealt,
+        _ => Cut::Listed,
+    };
+    if stripes > 1 {
+        plan.sharing.push(Sharing {
+            lanes: stripes,
+            dealt: Some(depth / stripes),
+            join: Join::Left(Start::First),
+        });
+    }
+    if groups > 1 {
+        plan.merge = Merge {
+            order: MergeOrder::Ascending,
+            kept: Kept::F32,
+        };
+    }
+    Ok(plan)
+}
+
+/// The k of a group: whole turns, and perhaps the rest of K.
+fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -> Vec<Span> {
+    let whole = k / depth;
+    let (each, more) = (whole / groups, whole % groups);
+    let mut spans = Vec::new();
+    if coalesced {
+        let before = group * each + group.min(more);
+        let mine = each + usize::from(group < more);
+        spans.push(Span::of(before * depth..(before + mine) * depth));
+    } else {
+        spans.push(Span {
+            start: group * depth,
+            width: depth,
+            stride: groups * depth,
+            end: whole * depth,
+        });
+    }
+    let has_rest = match coalesced {
+        true => group == groups - 1,
+        false => group == more,
+    };
+    if has_rest {
+        spans.push(Span::of(whole * depth..k));
+    }
+    spans.retain(|span| span.start < span.end);
+    spans
+}
+
+/// The whole turns begin `rotation` turns later and wrap around; the rest of K stays last.
+fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
+    let Some(&loops) = spans.first().filter(|span| span.len() >= depth) else {
+        return spans;
+    };
+    let turns = loops.len() / depth;
+    let stride = if loops.is_range() {
+        depth
+    } else {
+        loops.stride
+    };
+    let at = rotation % turns * stride;
+    if at == 0 {
+        return spans;
+    }
+    let width = depth.min(loops.width);
+    let part = |start: usize, end: usize| match loops.is_range() {
+        true => Span::of(start..end),
+        false => Span {
+            start,
+            width,
+            stride,
+            end,
+        },
+    };
+    let mut all = vec![
+        part(loops.start + at, loops.end),
+        part(loops.start, loops.start + at),
+    ];
+    all.extend(&spans[1..]);
+    all
+}
+
+/// Every group of lanes takes its stripe of every turn.
+fn striped(spans: &[Span], depth: usize, stripes: usize, instruction_k: usize) -> Slice {
+    let stripe = depth / stripes;
+    let lane = |lane: usize| {
+        let of = |span: &Span| Span {
+            start: span.start + lane * stripe,
+            width: stripe,
+            stride: if span.is_range() { depth } else { span.stride },
+            end: span.end,
+        };
+        Traversal {
+            spans: spans.iter().map(of).collect(),
+            instruction_k,
+            restart: None,
+        }
+    };
+    Slice {
+        lanes: (0..stripes).map(lane).collect(),
+        join: Sum::ascending(Start::First, stripes),
+    }
+}

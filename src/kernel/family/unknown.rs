@@ -1,0 +1,28 @@
+//! Kernels whose order nobody has published.
+
+use super::{Coverage, Family, Request, Standing};
+use crate::kernel::{KernelError, Plan};
+
+pub static FAMILY: Family = Family {
+    id: "unknown",
+    title: "kernels whose order is not known",
+    kernels: "ALGO_ID 10, 20, 22, 39, 41, 56, 67, 70, 71 and every other",
+    algos: &[10, 20, 22, 39, 41, 56, 67, 70, 71],
+    facts: &[],
+    coverage: &[Coverage {
+        gpus: "all",
+        standing: Standing::Unknown,
+        what: "39: FP8 of Hopper in cuBLAS up to 12.4; 41, 56: seen on H100; 67: sm_121; 70, 71: NVFP4",
+        source: "logs",
+    }],
+    needs: |_| Vec::new(),
+    plan,
+};
+
+fn plan(request: &Request) -> Result<Plan, KernelError> {
+    let what = match request.settings.algo_id() {
+        Some(algo) => format!("kernels of ALGO_ID {algo}"),
+        None => "this kernel".into(),
+    };
+    Err(KernelError::unknown(what, "no source has published it"))
+}

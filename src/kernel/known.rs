@@ -1,0 +1,104 @@
+//! How a fact about a library is known, and by whom.
+
+use serde::Serialize;
+
+/// The four ways in which a fact about a library's kernels is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Known {
+    /// Concluded from other facts and checked by computation, not on a GPU.
+    Derived,
+    /// Read in source code, headers, documentation or published logs.
+    Read,
+    /// Read off directed operands on a GPU.
+    Probed,
+    /// Outputs of a GPU compared byte by byte.
+    Compared,
+}
+
+impl Known {
+    /// The letter that documentation uses.
+    pub fn letter(self) -> char {
+        match self {
+            Known::Derived => 'D',
+            Known::Read => 'R',
+            Known::Probed => 'P',
+            Known::Compared => 'B',
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Known::Derived => "derived",
+            Known::Read => "read",
+            Known::Probed => "probed",
+            Known::Compared => "compared",
+        }
+    }
+}
+
+/// A statement with its source, a key of [`SOURCES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    pub says: &'static str,
+    pub known: Known,
+    pub source: &'static str,
+}
+
+impl Fact {
+    pub const fn new(says: &'static str, known: Known, source: &'static str) -> Fact {
+        Fact {
+            says,
+            known,
+            source,
+        }
+    }
+}
+
+/// Keys of sources and what they are.
+pub const SOURCES: [(&str, &str); 9] = [
+    (
+        "bitequiv",
+        "github.com/facebookexperimental/triton, bitequiv/cublas_match (MIT), commit db4666f, pull requests 2752-2757 and 2767-2770: plans compared with cuBLASLt 12.8.5 and 13.1.1 on H100, GB200 and GB300",
+    ),
+    (
+        "mmaemu",
+        "PyPI mmaemu 0.1.0 (Apache-2.0): recorded FP8 products of cuBLASLt 12.8.3.14 on a GeForce RTX 4060 and an H100 PCIe",
+    ),
+    (
+        "rounding-predictor",
+        "github.com/NaciCankaya/hardware_rounding_error_predictor, notebooks (arXiv:2606.00279): BF16 products of a 4B-parameter model on A100, L40S and H100",
+    ),
+    (
+        "cutlass",
+        "github.com/NVIDIA/cutlass, commit 7107b05: predicated_tile_access_iterator.h, params_universal_base.h, gemm_splitk_parallel.h, linear_combination.h",
+    ),
+    (
+        "cublaslt",
+        "cublasLt.h of cuBLAS 12.8.4.1 and the cuBLAS documentation",
+    ),
+    (
+        "logs",
+        "cuBLASLt and profiler lines in public issues and READMEs, 2023 to 2026",
+    ),
+    (
+        "gemm-desc",
+        "pull request 193140 of pytorch/pytorch (torch/_inductor/gemm_desc)",
+    ),
+    (
+        "ptx",
+        "NVIDIA, PTX ISA 8.8: floating-point instructions (add, mul, fma: rounding, and 0x7fffffff for every NaN result); cvt (rn, satfinite)",
+    ),
+    (
+        "tensile",
+        "github.com/ROCm/hipBLASLt, tensilelite: kernel writer and solution parameters",
+    ),
+];
+
+/// What a source's key stands for.
+pub fn citation(key: &str) -> Option<&'static str> {
+    SOURCES
+        .iter()
+        .find(|(name, _)| *name == key)
+        .map(|(_, text)| *text)
+}

@@ -1,0 +1,50 @@
+//! What a GPU library says of its kernels, and what follows for the order of the sums.
+//!
+//! A text ([`read`]) becomes a [`KernelReading`]: every word with its meaning. A reading and a shape become
+//! a [`Plan`]: slices, chains, residues, merge. Readings say which part was stated, given, found, assumed,
+//! and a [`Family`] says how its order is known.
+//!
+//! * `text`: one file for each source of text.
+//! * `family`: one file for each family of kernels.
+//! * `plan`: the order itself.
+//! * `tables`: cublasLt's numbers and their names.
+
+mod describe;
+mod error;
+mod family;
+mod known;
+mod options;
+mod plan;
+mod planning;
+mod reading;
+mod said;
+mod schedule;
+mod settings;
+mod table;
+mod tables;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::KernelError;
+pub use family::{Coverage, FAMILIES, Family, Standing};
+pub use known::{Fact, Known, SOURCES, citation};
+pub use options::Options;
+pub use plan::{
+    Arithmetic, Cut, Join, Kept, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing,
+    Slice, Span, Start, Sum, Tile, Traversal,
+};
+pub use reading::{KernelReading, Open, Status, TextKind, Token};
+pub use said::{How, Said};
+pub use schedule::Model;
+pub use settings::{Capability, Compute, Cuts, Partition, Settings, Shape, Tensile, Transposed};
+pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
+pub use tables::{Scheme, Stages, tile_of_id};
+pub use text::{MAX_TEXT, launches, read};
+
+/// How many k at the end a split nvjet kernel with this grain leaves out, for whoever knows no more than
+/// that.
+pub fn lost_tail(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
+    family::nvjet::lost(k, grain, splits)
+}

@@ -1,0 +1,138 @@
+//! What a text leaves open, said by whoever asks.
+
+use super::{Capability, How, KernelError, Partition, Said, Scheme, Settings};
+use crate::num::Format;
+
+/// Answers to what a text leaves open. What contradicts the text is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    pub capability: Option<Capability>,
+    pub operands: Option<[Format; 2]>,
+    pub result: Option<Format>,
+    pub split_k: Option<usize>,
+    pub scheme: Option<Scheme>,
+    pub partition: Option<Partition>,
+    pub tile_k: Option<usize>,
+    pub instruction_k: Option<usize>,
+    pub custom: Option<u32>,
+    pub fast_accumulation: Option<bool>,
+    pub multiprocessors: Option<u32>,
+    /// A GPU that has no compute capability, by its name.
+    pub other_gpu: Option<String>,
+    /// Turns of the main loop by which a workgroup's K loop is rotated (AMD).
+    pub rotation: Option<usize>,
+    /// Plan slices that reach K, as a library without the defect of the lost tail would.
+    pub whole_tail: bool,
+    /// How the answers are known: given by a person unless a search found them.
+    pub found: bool,
+}
+
+impl Options {
+    /// The text's settings with these answers.
+    pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
+        let mut all = settings.clone();
+        let how = match self.found {
+            true => How::Found,
+            false => How::Given,
+        };
+        if let (Some(said), Some(asked)) = (&all.capability, self.capability)
+            && said.value != asked
+        {
+            return Err(KernelError::WrongGpu {
+                text: format!("a kernel of {} ({})", said.value, said.from),
+                asked: asked.to_string(),
+            });
+        }
+        answer(&mut all.capability, self.capability, how, "the GPU", |v| {
+            v.to_string()
+        })?;
+        answer(
+            &mut all.operands,
+            self.operands,
+            how,
+            "the operands' format",
+            |v| format!("{} and {}", v[0], v[1]),
+        )?;
+        answer(&mut all.result, self.result, how, "D's format", |v| {
+            v.to_string()
+        })?;
+        answer(
+            &mut all.split_k,
+            self.split_k,
+            how,
+            "the number of slices",
+            |v| v.to_string(),
+        )?;
+        answer(
+            &mut all.scheme,
+            self.scheme,
+            how,
+            "the reduction scheme",
+            |v| v.name().into(),
+        )?;
+        answer(
+            &mut all.partition,
+            self.partition,
+            how,
+            "the partition of K",
+            |v| format!("{v:?}"),
+        )?;
+        answer(&mut all.tile_k, self.tile_k, how, "K of a tile", |v| {
+            v.to_string()
+        })?;
+        answer(
+            &mut all.instruction_k,
+            self.instruction_k,
+            how,
+            "K of an instruction",
+            |v| v.to_string(),
+        )?;
+        answer(
+            &mut all.custom,
+            self.custom,
+            how,
+            "the custom option",
+            |v| v.to_string(),
+        )?;
+        answer(
+            &mut all.fast_accumulation,
+            self.fast_accumulation,
+            how,
+            "fast accumulation",
+            |v| if *v { "on" } else { "off" }.into(),
+        )?;
+        answer(
+            &mut all.multiprocessors,
+            self.multiprocessors,
+            how,
+            "the number of multiprocessors",
+            |v| v.to_string(),
+        )?;
+        Ok(all)
+    }
+}
+
+/// What the text says stands; a default or an assumption gives way.
+fn answer<T: PartialEq + Copy>(
+    said: &mut Option<Said<T>>,
+    given: Option<T>,
+    how: How,
+    what: &'static str,
+    show: impl Fn(&T) -> String,
+) -> Result<(), KernelError> {
+    let Some(given) = given else { return Ok(()) };
+    match said {
+        Some(said) if said.value == given => Ok(()),
+        Some(said) if matches!(said.how, How::Stated | How::Derived | How::Defaulted) => {
+            Err(KernelError::Contradiction {
+                what,
+                text: show(&said.value),
+                given: show(&given),
+            })
+        }
+        _ => {
+            *said = Some(Said::new(given, how, ""));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Which k one accumulator takes, and in which order.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+/// Runs of `width` consecutive k, a `stride` apart, up to `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Span {
+    pub start: usize,
+    pub width: usize,
+    pub stride: usize,
+    pub end: usize,
+}
+
+/// What the first of several sums is added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Nothing: it is taken as it is.
+    First,
+    /// +0: the first sum's -0 becomes +0.
+    Zero,
+}
+
+/// The accumulator is added to a sum in f32 and begins at +0 again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Restart {
+    /// k of this traversal between two such additions; what is left at the end is added too.
+    pub every: usize,
+    pub from: Start,
+}
+
+/// The k of one accumulator, in order. It begins at +0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Traversal {
+    pub spans: Vec<Span>,
+    /// k of one instruction; 1 is a fused multiply-add. A group is shorter at the end of a run of k: the
+    /// rest of the instruction is zeros.
+    pub instruction_k: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
+}
+
+impl Span {
+    pub fn of(range: Range<usize>) -> Span {
+        let width = range.len().max(1);
+        Span {
+            start: range.start,
+            width,
+            stride: width,
+            end: range.end,
+        }
+    }
+
+    pub fn runs(self) -> impl Iterator<Item = Range<usize>> {
+        let starts = (self.start..self.end).step_by(self.stride.max(1));
+        starts.map(move |start| start..(start + self.width).min(self.end))
+    }
+
+    pub fn len(self) -> usize {
+        let reach = self.end.saturating_sub(self.start);
+        reach / self.stride * self.width + (reach % self.stride).min(self.width)
+    }
+
+    /// Whether these are consecutive k.
+    pub fn is_range(self) -> bool {
+        self.stride == self.width || self.start + self.width >= self.end
+    }
+}
+
+impl Traversal {
+    /// Consecutive k.
+    pub fn of(range: Range<usize>, instruction_k: usize) -> Traversal {
+        Traversal {
+            spans: [range]
+                .into_iter()
+                .filter(|range| !range.is_empty())
+                .map(Span::of)
+                .collect(),
+            instruction_k,
+            restart: None,
+        }
+    }
+
+    /// Consecutive k whose partial tile comes first.
+    pub fn residue_first(range: Range<usize>, tile_k: usize, instruction_k: usize) -> Traversal {
+        let first = range.start + range.len() % tile_k;
+        let ranges = [range.start..first, first..range.end];
+        Traversal {
+            spans: ranges
+                .into_iter()
+                .filter(|range| !range.is_empty())
+                .map(Span::of)
+                .collect(),
+            instruction_k,
+            restart: None,
+        }
+    }
+
+    pub fn restarting(self, every: usize, from: Start) -> Traversal {
+        Traversal {
+            restart: Some(Restart { every, from }),
+            ..self
+        }
+    }
+
+    /// Runs of consecutive k, in order.
+    pub fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.spans.iter().flat_map(|span| span.runs())
+    }
+
+    /// The k of every instruction, in order.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let step = self.instruction_k;
+        self.runs().flat_map(move |run| {
+            let starts = run.clone().step_by(step);
+            starts.map(move |start| start..(start + step).min(run.end))
+        })
+    }
+
+    /// How many k.
+    pub fn len(&self) -> usize {
+        self.spans.iter().map(|span| span.len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The groups of every chain: all of them, or those between two restarts.
+    pub fn chains(&self) -> Vec<Vec<Range<usize>>> {
+        let Some(restart) = self.restart else {
+            return vec![self.groups().collect()];
+        };
+        let mut chains = Vec::new();
+        let mut chain = Vec::new();
+        let mut count = 0;
+        for group in self.groups() {
+            count += group.len();
+            chain.push(group);
+            if count >= restart.every {
+                chains.push(std::mem::take(&mut chain));
+                count = 0;
+            }
+        }
+        if !chain.is_empty() {
+            chains.push(chain);
+        }
+        chains
+    }
+
+    /// `[0, 960)`, `tiles of 64 every 192 from 0 up to 400`: for people.
+    pub fn describe(&self) -> String {
+        let one = |span: &Span| match span.is_range() {
+            true => format!("[{}, {})", span.start, span.end),
+            false => format!(
+                "{} every {} from {} up to {}",
+                span.width, span.stride, span.start, span.end
+            ),
+        };
+        // A leading residue and what follows it are one slice.
+        match &self.spans[..] {
+            [] => "nothing".into(),
+            [first, second]
+                if first.is_range() && second.is_range() && first.end == second.start =>
+            {
+                format!(
+                    "[{}, {}), its first {} alone",
+                    first.start,
+                    second.end,
+                    first.len()
+                )
+            }
+            spans => spans.iter().map(one).collect::<Vec<_>>().join(", then "),
+        }
+    }
+}

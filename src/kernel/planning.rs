@@ -1,0 +1,113 @@
+//! From a reading and a shape to a plan.
+
+use super::family::{Request, nvjet};
+use super::{Compute, KernelError, KernelReading, LostTail, Open, Options, Plan, Shape};
+
+/// K of which plans are made: larger ones are no product of a GPU.
+const MAX_K: usize = 1 << 40;
+
+impl KernelReading {
+    /// What the text and these answers leave open; a plan needs all of it.
+    ///
+    /// # Errors
+    /// If the answers contradict the text.
+    pub fn open(&self, options: &Options) -> Result<Vec<Open>, KernelError> {
+        let settings = options.applied(&self.settings)?;
+        Ok((self.family.value.needs)(&settings))
+    }
+
+    /// The order of the sums of a product.
+    ///
+    /// # Errors
+    /// If the text is about another product or GPU, leaves something open that the order depends on, or
+    /// if the order of its kernels is not known.
+    pub fn plan(&self, shape: &Shape, options: &Options) -> Result<Plan, KernelError> {
+        let shape = *shape;
+        let none = |why| Err(KernelError::NoKernel { shape, why });
+        match (shape.m, shape.n, shape.k) {
+            (_, _, 0) => return none("the library fills D with +0 where K is 0"),
+            (0, _, _) | (_, 0, _) => return none("D has no element"),
+            (_, _, k) if k > MAX_K => return none("no GPU computes so long a K"),
+            _ => {}
+        }
+        self.is_about(shape)?;
+        let settings = options.applied(&self.settings)?;
+        let family = self.family.value;
+        let is_amd = family.id == "tensile";
+        if let Some(gpu) = options.other_gpu.clone().filter(|_| !is_amd) {
+            return Err(KernelError::WrongGpu {
+                text: format!("NVIDIA's kernels ({})", family.title),
+                asked: gpu,
+            });
+        }
+        if let Some(capability) = options.capability.filter(|_| is_amd) {
+            return Err(KernelError::WrongGpu {
+                text: "a kernel of an AMD GPU".into(),
+                asked: capability.to_string(),
+            });
+        }
+        let compute = settings.compute.as_ref().map(|said| said.value);
+        if compute == Some(Compute::F16) {
+            return Err(KernelError::unknown(
+                "kernels that accumulate in FP16",
+                "nobody compared them",
+            ));
+        }
+        if let Some(open) = (family.needs)(&settings).into_iter().next() {
+            return Err(KernelError::Missing {
+                what: open.what,
+                why: open.why,
+                ask: open.ask,
+            });
+        }
+        let request = Request {
+            settings,
+            shape,
+            options,
+        };
+        let mut plan = (family.plan)(&request)?;
+        let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
+        if !unknown.is_empty() {
+            plan.assumed.push(format!(
+                "that what is not known here decides no bit: {}",
+                unknown.join(", ")
+            ));
+        }
+        let finished = plan.settings.epilogue.as_ref();
+        if plan.slices.len() > 1 && finished.is_some_and(|said| said.value != "DEFAULT") {
+            plan.assumed
+                .push("an epilogue after slices: no source compared one".into());
+        }
+        Ok(plan)
+    }
+
+    /// Refuses a text about another product. D read in column-major order is the transposed one.
+    ///
+    /// # Errors
+    /// If it is.
+    pub fn is_about(&self, shape: Shape) -> Result<(), KernelError> {
+        let Some(text) = self.product else {
+            return Ok(());
+        };
+        let turned = Shape {
+            m: text.n,
+            n: text.m,
+            ..text
+        };
+        match shape == text || shape == turned {
+            true => Ok(()),
+            false => Err(KernelError::WrongShape { text, asked: shape }),
+        }
+    }
+
+    /// The k at the end of K that the kernel leaves out of D, by a known defect of split nvjet kernels.
+    /// None also where the text and the answers do not say enough to know.
+    pub fn lost_tail(&self, k: usize, options: &Options) -> Option<LostTail> {
+        if *self.family.value != nvjet::FAMILY {
+            return None;
+        }
+        let settings = options.applied(&self.settings).ok()?;
+        let splits = settings.split_k.as_ref()?.value;
+        nvjet::lost(k, nvjet::grain(&settings)?, splits)
+    }
+}

@@ -1,0 +1,108 @@
+//! What was read in a text: every word with its meaning.
+
+use serde::Serialize;
+
+use super::family::Family;
+use super::{Fact, Known, Said, Settings, Shape};
+
+/// Which kind of text it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextKind {
+    CublasltLog,
+    Configuration,
+    Attributes,
+    GemmDesc,
+    KernelName,
+    TensileName,
+    TensileFields,
+}
+
+impl TextKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            TextKind::CublasltLog => "cuBLASLt log line",
+            TextKind::Configuration => "configuration",
+            TextKind::Attributes => "attributes of an algorithm",
+            TextKind::GemmDesc => "GEMMDesc",
+            TextKind::KernelName => "kernel name",
+            TextKind::TensileName => "Tensile kernel name",
+            TextKind::TensileFields => "Tensile logic fields",
+        }
+    }
+}
+
+/// What became of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It decides, or can decide, a bit of D.
+    Used,
+    /// Left out of the text: the library's default.
+    Defaulted,
+    /// It decides no bit, and why is known.
+    Ignored,
+    /// Nobody here knows what it means: it may decide a bit.
+    Unknown,
+}
+
+impl Status {
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Used => "used",
+            Status::Defaulted => "default",
+            Status::Ignored => "ignored",
+            Status::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// One word of the text, printable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Token {
+    pub key: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    pub status: Status,
+    pub meaning: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
+}
+
+/// What the text does not fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    pub what: &'static str,
+    pub why: String,
+    /// The option that answers, and the field of [`super::Options`].
+    pub ask: &'static str,
+}
+
+/// A text, read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelReading {
+    pub kind: TextKind,
+    pub family: Said<&'static Family>,
+    /// The product it is about, where the text says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product: Option<Shape>,
+    /// Matrices in the batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
+    pub settings: Settings,
+    pub tokens: Vec<Token>,
+    pub notes: Vec<String>,
+    /// Facts about the family.
+    pub facts: Vec<Fact>,
+}
+
+impl KernelReading {
+    /// Words whose meaning is not known.
+    pub fn unknown(&self) -> impl Iterator<Item = &Token> {
+        self.tokens
+            .iter()
+            .filter(|token| token.status == Status::Unknown)
+    }
+}

@@ -1,0 +1,58 @@
+//! A value, and which part of it was stated, which found, which assumed.
+
+use serde::Serialize;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// The text says it.
+    Stated,
+    /// The text leaves it out, which means the library's default.
+    Defaulted,
+    /// It follows from what the text says.
+    Derived,
+    /// Whoever asked said it.
+    Given,
+    /// A search found it.
+    Found,
+    /// Nothing says it.
+    Assumed,
+}
+
+impl How {
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Stated => "stated",
+            How::Defaulted => "default",
+            How::Derived => "follows",
+            How::Given => "given",
+            How::Found => "found",
+            How::Assumed => "assumed",
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Said<T> {
+    pub value: T,
+    pub how: How,
+    /// The words it was read in, or the reason.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
+}
+
+impl<T> Said<T> {
+    pub fn stated(value: T, from: impl Into<String>) -> Said<T> {
+        Said::new(value, How::Stated, from)
+    }
+
+    pub fn new(value: T, how: How, from: impl Into<String>) -> Said<T> {
+        Said {
+            value,
+            how,
+            from: from.into(),
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! From a plan to a schedule that engines run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Capability, Cut, Family, Join, Kept, KernelError, Known, MergeOrder, Plan, Residue, Restart,
+    Standing, Start, citation,
+};
+use crate::emu::schedule::{
+    self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
+    Order, Partials, Parts, Per, ResultScale, SCHEMA, ScaledAt, Scaling, Schedule, ScheduleSpec,
+    SliceLength, WithoutC, WithoutProducts,
+};
+use crate::emu::step::Code;
+use crate::emu::{Evidence, KnownBy};
+use crate::num::Kind;
+
+/// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    pub architecture: Option<&'static str>,
+    pub instruction: Option<&'static str>,
+}
+
+impl Plan {
+    /// Everything that decides a bit, for this product's K.
+    ///
+    /// # Errors
+    /// If the vocabulary of schedules has no words for it.
+    pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
+        let family = Family::find(self.family).expect("planned by one");
+        let mut spec = ScheduleSpec {
+            addend: Addend::Epilogue,
+            epilogue: self.epilogue(family)?,
+            nan: Code(0x7fff_ffff),
+            ..ScheduleSpec::plain()
+        };
+        spec.without_products = is_cublas(family).then_some(WithoutProducts::Zero);
+        if self.settings.is_fp8() && is_cublas(family) {
+            spec.scales = Some(Scaling {
+                per: Per::Tensor,
+                at: ScaledAt::Epilogue,
+                multiply: Multiply::Alpha,
+            });
+        }
+        let integers = self.settings.operand();
+        if integers.is_some_and(|format| matches!(format.kind(), Kind::Signed | Kind::Unsigned)) {
+            // They add up to the same whatever the order.
+            spec.scales = None;
+            return Ok(spec);
+        }
+        if let Some(tile) = self.tile {
+            spec.tile_k = Some(tile.k);
+            spec.residue = match tile.residue {
+                Residue::First => schedule::Residue::First,
+                Residue::Last => schedule::Residue::Last,
+            };
+        }
+        let lanes = || self.slices.iter().flat_map(|slice| &slice.lanes);
+        let of = lanes().next().map_or(1, |lane| lane.instruction_k);
+        // AMD's names need not say it, and then it is the model's.
+        let said = self.settings.instruction_k.is_some() || is_cublas(family);
+        spec.instruction_k = (of > 1 && said).then_some(of);
+        spec.split = self.split()?;
+        spec.inner = self.sharing.iter().map(sharing).collect();
+        if let Some(restart) = lanes().next().and_then(|lane| lane.restart) {
+            spec.inner.push(restarted(restart));
+        }
+        spec.validate()
+            .map_err(|why| KernelError::NoSchedule { why })?;
+        Ok(spec)
+    }
+
+    /// The same with a name, its sources, and how it is known.
+    ///
+    /// # Errors
+    /// As [`Plan::spec`].
+    pub fn schedule(&self) -> Result<Schedule, KernelError> {
+        let family = Family::find(self.family).expect("planned by one");
+        let spec = self.spec()?;
+        let mut keys: BTreeSet<&str> = self.facts.iter().map(|fact| fact.source).collect();
+        let own = keys.clone();
+        keys.insert("ptx");
+        let sources = keys
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), citation(key)?.into())));
+        let evidence = self.evidence(family);
+        let known = |evidence, note: &str| KnownBy {
+            evidence,
+            source: own.iter().map(|key| (*key).to_owned()).collect(),
+            note: (!note.is_empty()).then(|| note.into()),
+        };
+        let mut known_by = BTreeMap::new();
+        let nan = KnownBy {
+            evidence: Evidence::Literature,
+            source: vec!["ptx".into()],
+            note: None,
+        };
+        for constant in spec.constants() {
+            let group = constant.name.split('.').next().expect("one").to_owned();
+            let note = match group.as_str() {
+                "nan" => {
+                    known_by.insert(group, nan.clone());
+                    continue;
+                }
+                "addend" | "epilogue" | "scales" | "without_products" => {
+                    "of cuBLASLt's FP8 products on Ada, for others concluded from them"
+                }
+                _ => "",
+            };
+            let evidence = match (note.is_empty(), self.family) {
+                (true, _) => evidence,
+                (false, "ada-fp8") => evidence,
+                (false, _) => Evidence::Inferred,
+            };
+            known_by.insert(group, known(evidence, note));
+        }
+        Ok(Schedule {
+            schema: SCHEMA.into(),
+            name: format!("kernel-{}", self.family),
+            title: family.title.into(),
+            evidence,
+            sources: sources.collect(),
+            notes: self
+                .assumed
+                .iter()
+                .map(|what| format!("Assumed: {what}."))
+                .collect(),
+            known_by,
+            spec,
+        })
+    }
+
+    /// The model that computes the chains, as far as the kernel's words say.
+    pub fn model(&self) -> Model {
+        let capability = self.settings.capability.as_ref().map(|said| said.value);
+        if !self.on_tensor_cores() && self.family != "tensile" {
+            return Model {
+                architecture: Some("ieee-fma"),
+                instruction: Some("fma"),
+            };
+        }
+        let by_capability = |capability: Capability| match (capability.major, capability.minor) {
+            (7, 0) => Some("volta"),
+            (7, 5) => Some("turing"),
+            (8, 0 | 6) => Some("ampere"),
+            (8, 9) => Some("ada"),
+            (9, 0) => Some("hopper"),
+            (10, 0) => Some("blackwell"),
+            (12, 0) => Some("rtx-blackwell"),
+            _ => None,
+        };
+        let architecture = match self.family {
+            "ada-fp8" => Some("ada"),
+            _ => capability.and_then(by_capability),
+        };
+        let instruction = match (self.family, architecture) {
+            ("cutlass" | "ada-fp8", _) => Some("mma"),
+            ("tensile", _) => Some("mfma"),
+            (_, Some("hopper")) => Some("wgmma"),
+            (_, Some("blackwell")) => Some("tcgen05"),
+            _ => None,
+        };
+        Model {
+            architecture,
+            instruction,
+        }
+    }
+
+    fn evidence(&self, family: &Family) -> Evidence {
+        let best = family.coverage.iter().map(|row| row.standing).max();
+        let known = self.facts.iter().map(|fact| fact.known).max();
+        match (best, known) {
+            _ if !self.assumed.is_empty() => Evidence::Inferred,
+            (Some(Standing::Proven), _) => Evidence::Hardware,
+            (Some(Standing::Compared), Some(Known::Compared | Known::Probed)) => {
+                Evidence::Literature
+            }
+            _ => Evidence::Inferred,
+        }
+    }
+
+    fn epilogue(&self, family: &Family) -> Result<Epilogue, KernelError> {
+        if let Some(said) = &self.settings.epilogue
+            && !["DEFAULT", "BIAS"].contains(&said.value.as_str())
+        {
+            return Err(KernelError::NoSchedule {
+                why: format!(
+                    "its epilogue is {}, whose arithmetic in the library is not published; check the product without it",
+                    said.value
+                ),
+            });
+        }
+        // CUTLASS's own front ends multiply where C is not read.
+        let own = self.settings.partition.is_some();
+        Ok(Epilogue {
+            combine: Combine::Fma,
+            without_c: match is_cublas(family) && !own {
+                true => WithoutC::AddZero,
+                false => WithoutC::Multiply,
+            },
+            bias: BiasAdded::Add,
+            function: None,
+            result_scale: (self.settings.is_fp8() && is_cublas(family)).then_some(ResultScale::Fp8),
+        })
+    }
+
+    fn split(&self) -> Result<Option<Level>, KernelError> {
+        let asked = self.settings.split_k.as_ref().map(|said| said.value);
+        let count = Some(asked.unwrap_or(self.slices.len()).max(self.slices.len()));
+        let grain = self.grain.map(Grain::K);
+        let slices = |length| Parts::Slices {
+            count,
+            grain,
+            length,
+            empty: Empty::Skipped,
+        };
+        let parts = match self.cut {
+            Cut::Whole => return Ok(None),
+            Cut::Even => slices(SliceLength::Ceil),
+            Cut::RoundedDown => slices(SliceLength::CeilOfFloor),
+            Cut::LastTakesRest => slices(SliceLength::Floor),
+            Cut::Balanced => Parts::Slices {
+                count: Some(self.slices.len()),
+                grain,
+                length: SliceLength::Balanced,
+                empty: Empty::Zero,
+            },
+            Cut::Dealt => Parts::Interleaved {
+                count: Some(self.slices.len()),
+                grain,
+                empty: Empty::Zero,
+            },
+            Cut::Listed => self.listed()?,
+        };
+        Ok(Some(Level {
+            parts,
+            merge: self.merged(),
+        }))
+    }
+
+    /// The runs of every slice, as they are.
+    fn listed(&self) -> Result<Parts, KernelError> {
+        const MAX_RUNS: usize = 1 << 16;
+        let mut parts = Vec::new();
+        let mut count = 0;
+        for slice in &self.slices {
+            let mut runs: Vec<[usize; 2]> = Vec::new();
+            for lane in &slice.lanes {
+                for run in lane.runs() {
+                    match runs.last_mut() {
+                        Some(last) if last[1] == run.start => last[1] = run.end,
+                        _ => runs.push([run.start, run.end]),
+                    }
+                }
+            }
+            count += runs.len();
+            if count > MAX_RUNS {
+                return Err(KernelError::NoSchedule {
+                    why: format!("it has more than {MAX_RUNS} runs of k that follow no rule"),
+                });
+            }
+            if self.sharing.is_empty() || slice.lanes.len() == 1 {
+                parts.push(runs);
+            } else {
+                return Err(KernelError::NoSchedule {
+                    why: "lanes share slices that follow no rule".into(),
+                });
+            }
+        }
+        Ok(Parts::Ranges { parts })
+    }
+
+    fn merged(&self) -> schedule::Merge {
+        if self.merge.kept == Kept::Running && self.merge.order != MergeOrder::Alone {
+            return schedule::Merge::InPlace {};
+        }
+        let (order, start) = match self.merge.order {
+            MergeOrder::Alone | MergeOrder::Ascending => (Order::Serial, Start::First),
+            MergeOrder::AscendingFromZero => (Order::Serial, Start::Zero),
+            MergeOrder::Pairwise => (Order::Pairwise, Start::First),
+            MergeOrder::DotBlocks => (dot_blocks(), Start::First),
+        };
+        schedule::Merge::Sum {
+            order,
+            start: start.into(),
+            partials: match self.merge.kept {
+                Kept::Result => Partials::Result,
+                _ => Partials::F32,
+            },
+        }
+    }
+}
+
+/// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.
+fn is_cublas(family: &Family) -> bool {
+    !["tensile", "gemm-desc"].contains(&family.id)
+}
+
+impl From<Start> for schedule::Start {
+    fn from(start: Start) -> schedule::Start {
+        match start {
+            Start::First => schedule::Start::First,
+            Start::Zero => schedule::Start::Zero,
+        }
+    }
+}
+
+fn sharing(sharing: &super::Sharing) -> Level {
+    let count = Some(sharing.lanes);
+    let empty = Empty::Zero;
+    Level {
+        parts: match sharing.dealt {
+            Some(grain) => Parts::Interleaved {
+                count,
+                grain: Some(Grain::K(grain)),
+                empty,
+            },
+            None => Parts::Slices {
+                count,
+                grain: Some(Grain::K(1)),
+                length: SliceLength::Ceil,
+                empty,
+            },
+        },
+        merge: match sharing.join {
+            Join::Left(start) => schedule::Merge::serial(start.into()),
+            Join::Butterfly => schedule::Merge::Sum {
+                order: Order::Butterfly,
+                start: schedule::Start::First,
+                partials: Partials::F32,
+            },
+        },
+    }
+}
+
+fn restarted(restart: Restart) -> Level {
+    Level {
+        parts: Parts::Blocks {
+            length: restart.every,
+            first: None,
+        },
+        merge: schedule::Merge::serial(restart.from.into()),
+    }
+}
+
+fn dot_blocks() -> Order {
+    let fold = |how, to| Fold { how, to };
+    Order::Folds(vec![
+        fold(FoldKind::Stride, 128),
+        fold(FoldKind::Halve, 32),
+        fold(FoldKind::Stride, 4),
+        fold(FoldKind::Stride, 1),
+    ])
+}

@@ -1,0 +1,238 @@
+//! Everything about a kernel that a text can say and that a plan may need.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::{Kept, Said, Scheme};
+use crate::num::Format;
+
+/// Rows and columns of D, and k, as a row-major program sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.m, self.n, self.k)
+    }
+}
+
+/// A compute capability, such as 9.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capability {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl Capability {
+    pub const fn new(major: u32, minor: u32) -> Capability {
+        Capability { major, minor }
+    }
+
+    /// Of `sm_90`, `sm_90a`, `sm90` or `9.0`.
+    pub fn parse(text: &str) -> Option<Capability> {
+        let lower = text.trim().to_ascii_lowercase();
+        if let Some((major, minor)) = lower.split_once('.') {
+            return Some(Capability::new(number(major)?, number(minor)?));
+        }
+        let digits = lower.strip_prefix("sm")?.trim_start_matches('_');
+        let digits = digits.trim_end_matches(['a', 'f']);
+        let number = number(digits)?;
+        (number >= 50).then(|| Capability::new(number / 10, number % 10))
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    let plain = (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| text.parse().ok())?
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}{}", self.major, self.minor)
+    }
+}
+
+impl Serialize for Capability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What a kernel computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compute {
+    F32,
+    /// FP32 operands rounded to TF32.
+    Tf32,
+    F16,
+    F64,
+    I32,
+}
+
+/// How K is cut into slices: CUTLASS has three ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partition {
+    /// `GemmUniversal`, and what cuBLAS runs: even slices of whole alignments.
+    Universal,
+    /// `device::Gemm` with SplitKSerial: even slices of whole tiles.
+    SerialTiles,
+    /// `device::GemmSplitKParallel`: the whole tiles divided and rounded down, the last slice takes the
+    /// rest.
+    ParallelTiles,
+}
+
+impl Partition {
+    pub fn parse(text: &str) -> Option<Partition> {
+        let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+        Some(match plain.to_ascii_lowercase().as_str() {
+            "universal" | "gemmuniversal" => Partition::Universal,
+            "serial" | "serialtiles" | "gemmsplitkserial" | "splitkserial" => {
+                Partition::SerialTiles
+            }
+            "parallel" | "paralleltiles" | "gemmsplitkparallel" | "splitkparallel" => {
+                Partition::ParallelTiles
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Which operands are transposed, as the library, which works column-major, sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Transposed {
+    pub a: bool,
+    pub b: bool,
+}
+
+impl Transposed {
+    /// Whether k are neighbours in memory of one operand at least.
+    pub fn contiguous_along_k(self) -> bool {
+        self.a || !self.b
+    }
+
+    /// `tn`, `NNT`: the letters of A and B.
+    pub fn parse(letters: &str) -> Option<Transposed> {
+        let mut letters = letters.chars().map(|c| match c {
+            't' | 'T' => Some(true),
+            'n' | 'N' => Some(false),
+            _ => None,
+        });
+        Some(Transposed {
+            a: letters.next()??,
+            b: letters.next()??,
+        })
+    }
+}
+
+/// Fields of Tensile's solutions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tensile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth_u: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_split_u: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub global_split_u: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalesced: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub single_buffer: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stagger_u: Option<u32>,
+}
+
+/// How a GEMMDesc cuts K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cuts {
+    /// k of a piece.
+    pub span: usize,
+    /// k between two pieces of a slice; none is one piece a slice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    pub kept: Kept,
+}
+
+/// What is known of a kernel. What is absent nobody said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algo: Option<Said<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capability: Option<Said<Capability>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operands: Option<Said<[Format; 2]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub addend: Option<Said<Format>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Said<Format>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute: Option<Said<Compute>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transposed: Option<Said<Transposed>>,
+    /// Rows and columns, column-major.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tile: Option<Said<[u32; 2]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tile_k: Option<Said<usize>>,
+    /// Stages of the library's table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<Said<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instruction_k: Option<Said<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split_k: Option<Said<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<Said<Scheme>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Said<Partition>>,
+    /// Warps that share the tiles of K.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sliced: Option<Said<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub custom: Option<Said<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast_accumulation: Option<Said<bool>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epilogue: Option<Said<String>>,
+    /// Bytes that the launch was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Said<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiprocessors: Option<Said<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensile: Option<Said<Tensile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<Said<Cuts>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_said_in_several_ways() {
+        for text in ["sm_90", "sm_90a", "SM90", "9.0", "sm90a"] {
+            assert_eq!(
+                Capability::parse(text),
+                Some(Capability::new(9, 0)),
+                "{text}"
+            );
+        }
+        assert_eq!(Capability::parse("sm_120"), Some(Capability::new(12, 0)));
+        assert_eq!(Capability::parse("10.3"), Some(Capability::new(10, 3)));
+        for text in ["90", "sm_", "sm_9", "9.", "h100", "9.0.1", "sm_99999999999"] {
+            assert_eq!(Capability::parse(text), None, "{text}");
+        }
+    }
+}

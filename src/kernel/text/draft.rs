@@ -1,0 +1,131 @@
+//! A reading under construction.
+
+use crate::io::printable;
+use crate::kernel::family::Family;
+use crate::kernel::{
+    How, KernelError, KernelReading, Known, Said, Settings, Shape, Status, TextKind, Token,
+};
+
+/// What has been read so far.
+pub struct Draft {
+    pub kind: TextKind,
+    pub family: Option<Said<&'static Family>>,
+    pub product: Option<Shape>,
+    pub batch: Option<usize>,
+    pub settings: Settings,
+    pub tokens: Vec<Token>,
+    pub notes: Vec<String>,
+}
+
+impl Draft {
+    pub fn new(kind: TextKind) -> Draft {
+        Draft {
+            kind,
+            family: None,
+            product: None,
+            batch: None,
+            settings: Settings::default(),
+            tokens: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub fn token(&mut self, key: &str, value: &str, status: Status, meaning: impl Into<String>) {
+        self.tokens.push(Token {
+            key: printable(key),
+            value: printable(value),
+            status,
+            meaning: meaning.into(),
+            known: None,
+            source: None,
+        });
+    }
+
+    /// A word that can decide a bit.
+    pub fn used(&mut self, key: &str, value: &str, meaning: impl Into<String>) {
+        self.token(key, value, Status::Used, meaning);
+    }
+
+    /// A word that decides no bit, and how that is known.
+    pub fn ignored(
+        &mut self,
+        key: &str,
+        value: &str,
+        why: impl Into<String>,
+        known: Option<(Known, &'static str)>,
+    ) {
+        self.token(key, value, Status::Ignored, why);
+        let last = self.tokens.last_mut().expect("just pushed");
+        (last.known, last.source) = (known.map(|k| k.0), known.map(|k| k.1));
+    }
+
+    pub fn unknown(&mut self, key: &str, value: &str) {
+        self.token(
+            key,
+            value,
+            Status::Unknown,
+            "not known: it may decide a bit of D",
+        );
+    }
+
+    /// Says the family; two words must not name two.
+    pub fn family(&mut self, family: &'static Family, how: How, from: &str) {
+        self.family = Some(Said::new(family, how, printable(from)));
+    }
+
+    pub fn finished(mut self) -> KernelReading {
+        if self.settings.tile_k.is_none()
+            && let Some(stages) = &self.settings.stages
+            && let Some(known) = crate::kernel::Stages::of_id(stages.value)
+            && let Some(k) = known.k
+        {
+            let from = format!("stages {}", known.name());
+            self.settings.tile_k = Some(Said::new(k, How::Derived, from));
+        }
+        let family = self.family.unwrap_or_else(|| {
+            let unknown = Family::find("unknown").expect("registered");
+            Said::new(unknown, How::Assumed, "the text names no family")
+        });
+        KernelReading {
+            kind: self.kind,
+            facts: family.value.facts.to_vec(),
+            family,
+            product: self.product,
+            batch: self.batch,
+            settings: self.settings,
+            tokens: self.tokens,
+            notes: self.notes,
+        }
+    }
+}
+
+/// Sets what must not be said twice.
+pub fn once<T: PartialEq>(
+    slot: &mut Option<Said<T>>,
+    value: T,
+    key: &str,
+    text: &str,
+) -> Result<(), KernelError> {
+    let from = printable(&format!("{key}={text}"));
+    if let Some(said) = slot
+        && said.how == How::Stated
+        && said.value != value
+    {
+        return Err(KernelError::Twice {
+            key: printable(key),
+            first: said.from.clone(),
+            second: from,
+        });
+    }
+    *slot = Some(Said::stated(value, from));
+    Ok(())
+}
+
+/// A whole number up to a limit that no library's field exceeds.
+pub fn number(key: &str, text: &str, most: u64) -> Result<u64, KernelError> {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value: Option<u64> = plain.then(|| text.parse().ok()).flatten();
+    value
+        .filter(|value| *value <= most)
+        .ok_or_else(|| KernelError::value(key, text, "a whole number of a size that makes sense"))
+}

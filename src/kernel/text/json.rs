@@ -1,0 +1,43 @@
+//! JSON of the API's attributes, of a GEMMDesc, or of Tensile's fields.
+
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::{configuration, gemm_desc};
+use crate::io::printable;
+use crate::kernel::{KernelError, KernelReading, TextKind};
+
+pub const FORM: &str = "JSON object";
+
+pub fn read(text: &str) -> Result<KernelReading, KernelError> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| KernelError::syntax(FORM, printable(&error.to_string())))?;
+    let Value::Object(object) = value else {
+        return Err(KernelError::syntax(FORM, "it is no object"));
+    };
+    if gemm_desc::is_one(&object) {
+        return gemm_desc::read(&object);
+    }
+    let mut draft = Draft::new(TextKind::Attributes);
+    let words = words(&object)?;
+    configuration::fill(&mut draft, &words)?;
+    Ok(draft.finished())
+}
+
+/// Scalars as words.
+fn words(object: &Map<String, Value>) -> Result<Vec<(String, String)>, KernelError> {
+    let word = |(key, value): (&String, &Value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => {
+                return Err(KernelError::syntax(
+                    FORM,
+                    format!("\"{}\" is neither a number nor a name", printable(key)),
+                ));
+            }
+        };
+        Ok((key.clone(), text))
+    };
+    object.iter().map(word).collect()
+}

@@ -1,0 +1,381 @@
+//! A line of cuBLASLt's log (`CUBLASLT_LOG_LEVEL` 2 to 5).
+
+use super::draft::{Draft, number, once};
+use super::fields::{accumulation, algorithm, boolean, defaults};
+use super::groups::pairs;
+use crate::io::printable;
+use crate::kernel::Known::Read;
+use crate::kernel::{
+    Compute, How, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind, Transposed,
+};
+use crate::num::Format;
+
+const FORM: &str = "cuBLASLt log line";
+
+pub fn looks_like_one(text: &str) -> bool {
+    text.contains("[cublasLt]") || text.contains("algo=[") || text.contains("Adesc=[")
+}
+
+/// The line of the launch, and how many other lines there are.
+fn launch(text: &str) -> Result<(&str, usize), KernelError> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let mut launches = lines().filter(|line| line.contains("algo=["));
+    let others = lines().count().saturating_sub(1);
+    match (launches.next(), launches.count()) {
+        (Some(line), 0) => Ok((line.trim(), others)),
+        (Some(_), more) => Err(KernelError::syntax(
+            FORM,
+            format!("it holds {} products; give the line of one", more + 1),
+        )),
+        (None, _) if text.contains("AlgoGetHeuristic") => Err(KernelError::syntax(
+            FORM,
+            "this line asks for an algorithm; the line of the launch ([Trace][cublasLtMatmul], CUBLASLT_LOG_LEVEL=2) says which one ran",
+        )),
+        (None, _) => Err(KernelError::syntax(
+            FORM,
+            "it has no algo=[...]; CUBLASLT_LOG_LEVEL=2 or more writes it for every launch",
+        )),
+    }
+}
+
+/// Skips `[time][cublasLt][process][Trace][function]`; the function is the last of them.
+fn header(line: &str) -> (Option<&str>, &str) {
+    let mut rest = line;
+    let mut last = None;
+    while let Some(inside) = rest.trim_start().strip_prefix('[') {
+        let Some(end) = inside.find(']') else { break };
+        last = Some(&inside[..end]);
+        rest = &inside[end + 1..];
+    }
+    (last, rest)
+}
+
+#[derive(Default)]
+struct Layout {
+    format: Option<Format>,
+    rows: Option<usize>,
+    columns: Option<usize>,
+    row_major: bool,
+    batch: usize,
+}
+
+pub fn read(text: &str) -> Result<KernelReading, KernelError> {
+    let (line, others) = launch(text)?;
+    let (function, rest) = header(line);
+    let mut draft = Draft::new(TextKind::CublasltLog);
+    if others > 0 {
+        draft
+            .notes
+            .push(format!("{others} other lines are passed over"));
+    }
+    if let Some(function) = function {
+        draft.ignored(
+            "function",
+            function,
+            "the layouts say formats; its letters repeat them",
+            Some((Read, "logs")),
+        );
+    }
+    let mut layouts: [Layout; 4] = Default::default();
+    let mut transposed = Transposed { a: false, b: false };
+    let mut seen = Vec::new();
+    for pair in pairs(rest)? {
+        if seen.contains(&pair.key) {
+            return Err(KernelError::syntax(
+                FORM,
+                format!("\"{}\" stands there twice", printable(pair.key)),
+            ));
+        }
+        seen.push(pair.key);
+        match (pair.key, pair.is_group) {
+            ("Adesc" | "Bdesc" | "Cdesc" | "Ddesc", true) => {
+                let which = usize::from(pair.key.as_bytes()[0] - b'A');
+                layouts[which] = layout(&mut draft, pair.key, pair.value)?;
+            }
+            ("computeDesc", true) => compute(&mut draft, pair.value, &mut transposed)?,
+            ("algo", true) => {
+                let mut fields = pairs(pair.value)?;
+                // What a custom option means depends on the algorithm.
+                fields.sort_by_key(|field| field.key != "algoId");
+                for field in fields {
+                    if !algorithm(&mut draft, field.key, field.value)? {
+                        draft.unknown(field.key, field.value);
+                    }
+                }
+            }
+            ("workSpaceSizeInBytes", false) => {
+                let bytes = number(pair.key, pair.value, u64::MAX)?;
+                once(&mut draft.settings.workspace, bytes, pair.key, pair.value)?;
+            }
+            ("A" | "B" | "C" | "D" | "workSpace" | "stream" | "bias", false) => {
+                draft.ignored(pair.key, pair.value, "an address", None);
+            }
+            ("beta" | "alpha", false) => {
+                draft.used(pair.key, pair.value, factor(pair.key, pair.value));
+            }
+            ("outOfPlace", false) => {
+                let why = "whether C and D are two arrays: decides no bit";
+                draft.ignored(pair.key, pair.value, why, Some((Read, "cublaslt")));
+            }
+            (key, _) => draft.unknown(key, pair.value),
+        }
+    }
+    let left_out = "left out of the line, which means the default";
+    defaults(&mut draft, How::Defaulted, left_out);
+    product(&mut draft, &layouts, transposed)?;
+    workspace(&mut draft);
+    Ok(draft.finished())
+}
+
+fn factor(key: &str, value: &str) -> String {
+    let what = match key {
+        "beta" => "the factor of C",
+        _ => "the factor of the sum",
+    };
+    match value {
+        "?" => format!("{what} lies on the GPU: the line does not hold it"),
+        "0" if key == "beta" => "C is not added".into(),
+        _ => what.into(),
+    }
+}
+
+fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelError> {
+    let mut layout = Layout {
+        batch: 1,
+        ..Layout::default()
+    };
+    for pair in pairs(text)? {
+        let key = format!("{name}.{}", pair.key);
+        let value = pair.value;
+        match pair.key {
+            "type" => {
+                let format = format(value).ok_or_else(|| {
+                    KernelError::value(&key, value, "a format that products are checked in")
+                })?;
+                layout.format = Some(format);
+                draft.used(&key, value, format!("elements are {format}"));
+            }
+            "rows" => layout.rows = Some(dimension(draft, &key, value)?),
+            "cols" => layout.columns = Some(dimension(draft, &key, value)?),
+            "ld" => draft.ignored(
+                &key,
+                value,
+                "where rows lie in memory: decides no bit",
+                None,
+            ),
+            "order" => {
+                layout.row_major = match value {
+                    "ORDER_ROW" => true,
+                    "ORDER_COL" => false,
+                    _ => {
+                        draft.unknown(&key, value);
+                        continue;
+                    }
+                };
+                draft.used(&key, value, "which dimension is contiguous");
+            }
+            "batchCount" => {
+                layout.batch = number(&key, value, u32::MAX.into())? as usize;
+                draft.used(&key, value, "matrices of the batch; each is summed alike");
+            }
+            "stridedBatchOffset" | "batchStride" => {
+                draft.ignored(
+                    &key,
+                    value,
+                    "where matrices lie in memory: decides no bit",
+                    None,
+                );
+            }
+            _ => draft.unknown(&key, value),
+        }
+    }
+    Ok(layout)
+}
+
+fn dimension(draft: &mut Draft, key: &str, value: &str) -> Result<usize, KernelError> {
+    let size = number(key, value, 1 << 40)? as usize;
+    draft.used(key, value, "a dimension of the product, column-major");
+    Ok(size)
+}
+
+/// `R_16BF`: cudaDataType without its prefix.
+fn format(text: &str) -> Option<Format> {
+    Some(match text.strip_prefix("CUDA_").unwrap_or(text) {
+        "R_16F" => Format::Fp16,
+        "R_16BF" => Format::Bf16,
+        "R_32F" => Format::Fp32,
+        "R_64F" => Format::Fp64,
+        "R_8F_E4M3" => Format::E4m3,
+        "R_8F_E5M2" => Format::E5m2,
+        "R_8I" => Format::Int8,
+        "R_8U" => Format::Uint8,
+        "R_32I" => Format::Int32,
+        "R_4F_E2M1" => Format::E2m1,
+        _ => return None,
+    })
+}
+
+fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result<(), KernelError> {
+    for pair in pairs(text)? {
+        let (key, value) = (format!("computeDesc.{}", pair.key), pair.value);
+        match pair.key {
+            "computeType" => {
+                let short = value.strip_prefix("CUBLAS_").unwrap_or(value);
+                let short = short.strip_suffix("_PEDANTIC").unwrap_or(short);
+                let compute = match short {
+                    "COMPUTE_32F" => Compute::F32,
+                    "COMPUTE_32F_FAST_TF32" => Compute::Tf32,
+                    "COMPUTE_16F" => Compute::F16,
+                    "COMPUTE_64F" => Compute::F64,
+                    "COMPUTE_32I" => Compute::I32,
+                    _ => {
+                        draft.unknown(&key, value);
+                        continue;
+                    }
+                };
+                draft.settings.compute =
+                    Some(Said::stated(compute, format!("computeType={short}")));
+                draft.used(&key, value, "what sums are kept in");
+            }
+            "scaleType" => draft.used(&key, value, "format of alpha and beta"),
+            "transa" | "transb" => {
+                let turned = match value {
+                    "OP_T" | "OP_C" => true,
+                    "OP_N" => false,
+                    _ => return Err(KernelError::value(&key, value, "OP_N, OP_T or OP_C")),
+                };
+                match pair.key {
+                    "transa" => transposed.a = turned,
+                    _ => transposed.b = turned,
+                }
+                draft.used(&key, value, "which dimension is K");
+            }
+            "epilogue" => {
+                let name = value.strip_prefix("EPILOGUE_").unwrap_or(value);
+                draft.settings.epilogue = Some(Said::stated(
+                    printable(name),
+                    printable(&format!("epilogue={value}")),
+                ));
+                draft.used(&key, value, "what is done to finished sums");
+            }
+            "aScaleMode" | "bScaleMode" | "dScaleMode" => {
+                draft.used(&key, value, "what shares a scale");
+            }
+            "aScalePointer" | "bScalePointer" | "cScalePointer" | "dScalePointer" => {
+                draft.used(&key, value, "a scale is given, in memory of the GPU");
+            }
+            "biasPointer" | "amaxDPointer" | "epilogueAuxPointer" | "epilogueAuxLd" => {
+                draft.ignored(&key, value, "an address", None);
+            }
+            "smCountTarget" => draft.ignored(
+                &key,
+                value,
+                "which configuration is chosen may depend on it; this line has the choice",
+                Some((Read, "cublaslt")),
+            ),
+            other
+                if other
+                    .to_ascii_lowercase()
+                    .replace('_', "")
+                    .contains("fastaccum") =>
+            {
+                let fast = boolean(&key, value)?;
+                once(&mut draft.settings.fast_accumulation, fast, &key, value)?;
+                let meaning = format!("{}; read by its name", accumulation(fast));
+                draft.used(&key, value, meaning);
+            }
+            _ => draft.unknown(&key, value),
+        }
+    }
+    Ok(())
+}
+
+/// The library works column-major: rows of its D are columns of a row-major one, its A is the other side's
+/// B. The order over k is the same.
+fn product(
+    draft: &mut Draft,
+    [a, b, c, d]: &[Layout; 4],
+    transposed: Transposed,
+) -> Result<(), KernelError> {
+    let depth = |layout: &Layout, along_rows: bool| match along_rows {
+        true => layout.rows,
+        false => layout.columns,
+    };
+    let of_a = depth(a, transposed.a);
+    let of_b = depth(b, !transposed.b);
+    if let (Some(of_a), Some(of_b)) = (of_a, of_b)
+        && of_a != of_b
+    {
+        return Err(KernelError::syntax(
+            FORM,
+            format!("A has {of_a} k, but B has {of_b}"),
+        ));
+    }
+    if let (Some(rows), Some(columns), Some(k)) = (d.rows, d.columns, of_a.or(of_b)) {
+        let (m, n) = match d.row_major {
+            true => (rows, columns),
+            false => (columns, rows),
+        };
+        draft.product = Some(Shape { m, n, k });
+    }
+    draft.batch = (d.batch > 1).then_some(d.batch);
+    let settings = &mut draft.settings;
+    let tf32 = settings.compute.as_ref().map(|said| said.value) == Some(Compute::Tf32);
+    let operand = |layout: &Layout| match layout.format {
+        Some(Format::Fp32) if tf32 => Some(Format::Tf32),
+        format => format,
+    };
+    // Of the row-major product, whose A is the library's B.
+    if let (Some(a), Some(b)) = (operand(a), operand(b)) {
+        settings.operands = Some(Said::stated([b, a], "Bdesc.type, Adesc.type"));
+    }
+    settings.addend = c.format.map(|format| Said::stated(format, "Cdesc.type"));
+    settings.result = d.format.map(|format| Said::stated(format, "Ddesc.type"));
+    let transposed = Transposed {
+        a: transposed.a != a.row_major,
+        b: transposed.b != b.row_major,
+    };
+    settings.transposed = Some(Said::stated(transposed, "transa, transb"));
+    Ok(())
+}
+
+/// Whether the workspace has the size that slices of this product need.
+fn workspace(draft: &mut Draft) {
+    let Some(said) = &draft.settings.workspace else {
+        return;
+    };
+    let (bytes, text) = (said.value, said.value.to_string());
+    let splits = draft
+        .settings
+        .split_k
+        .as_ref()
+        .map_or(1, |said| said.value as u64);
+    let scheme = draft.settings.scheme.as_ref().map(|said| said.value);
+    let width = draft
+        .settings
+        .result
+        .as_ref()
+        .map(|said| said.value.bytes() as u64);
+    let elements = draft
+        .product
+        .and_then(|shape| (shape.m as u64).checked_mul(shape.n as u64))
+        .and_then(|elements| elements.checked_mul(splits));
+    let of = |bytes_each: u64| elements.and_then(|elements| elements.checked_mul(bytes_each));
+    let meaning = match scheme {
+        _ if splits == 1 => "workspace of a kernel without slices: decides no bit".into(),
+        Some(Scheme::ComputeType) if Some(bytes) == of(4) => {
+            "M * N * slices * 4: sums of slices in f32, as the reduction scheme says".into()
+        }
+        Some(Scheme::OutputType) if width.and_then(of) == Some(bytes) => {
+            "M * N * slices * the size of an element of D, as the reduction scheme says".into()
+        }
+        Some(Scheme::ComputeType | Scheme::OutputType) => {
+            draft.notes.push(format!(
+                "the workspace has {bytes} bytes, which is not what {splits} slices of this product need under its reduction scheme"
+            ));
+            "not the size that slices of this product need".to_owned()
+        }
+        _ => "counters that keep slices in order".into(),
+    };
+    draft.token("workSpaceSizeInBytes", &text, Status::Used, meaning);
+}

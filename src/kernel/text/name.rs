@@ -1,0 +1,102 @@
+//! A kernel's name, as a profiler shows it.
+
+use super::draft::Draft;
+use super::{nvjet, tensile, tensor_op, xmma};
+use crate::io::printable;
+use crate::kernel::family::Family;
+use crate::kernel::{How, KernelError, KernelReading, Said, Scheme, TextKind};
+
+/// Reads a name, mangled by nobody; None if no word of it is known.
+pub fn read(text: &str) -> Result<Option<KernelReading>, KernelError> {
+    let mut draft = Draft::new(TextKind::KernelName);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // A demangled name repeats its class: the first one counts.
+    for word in text.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
+        if tensile::is_name(word) {
+            return tensile::read_name(word).map(Some);
+        }
+        if one_word(&mut draft, text, word)? {
+            return Ok(Some(draft.finished()));
+        }
+    }
+    Ok(None)
+}
+
+fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelError> {
+    if word.starts_with("nvjet") {
+        nvjet::read(draft, word)?;
+    } else if xmma::is_one(word) {
+        xmma::read(draft, word)?;
+    } else if tensor_op::is_one(word) {
+        tensor_op::read(draft, word)?;
+    } else if word.starts_with("splitKreduce") {
+        reduction(draft, text, word);
+    } else {
+        let plain = [
+            ("gemmSN_", "gemm-sn"),
+            ("gemv2T", "gemv"),
+            ("gemv2N", "gemv"),
+            ("gemvNSP", "gemv"),
+            ("gemvx", "gemv"),
+            ("gemvn", "gemv"),
+            ("dot_kernel", "dot"),
+            ("reduce_1Block_kernel", "dot"),
+            ("gemmk1_kernel", "gemmk1"),
+            ("magma_", "magma"),
+        ];
+        let Some((_, family)) = plain.into_iter().find(|(start, _)| word.starts_with(start)) else {
+            return Ok(false);
+        };
+        let family = Family::find(family).expect("registered");
+        draft.family(family, How::Stated, word);
+        draft.used(word, "", format!("family of kernels: {}", family.title));
+        if ["gemm-sn", "magma", "gemmk1"].contains(&family.id) {
+            draft.settings.split_k = Some(Said::new(1, How::Derived, "none was ever split"));
+        }
+    }
+    if text.trim() != word {
+        draft.notes.push(format!(
+            "of the text, the name {} was read",
+            printable(word)
+        ));
+    }
+    Ok(true)
+}
+
+/// The kernel that adds slices says what they are kept in, not what computed them.
+fn reduction(draft: &mut Draft, text: &str, word: &str) {
+    let arguments = text.split_once('<').map_or("", |(_, rest)| rest);
+    let types: Vec<&str> = arguments
+        .split([',', '>'])
+        .map(str::trim)
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+        .collect();
+    // After the sizes and the index type: the type of the sums.
+    let kept = types
+        .iter()
+        .find(|name| !["int", "long", "bool", "true", "false"].contains(name));
+    let scheme = match kept {
+        Some(&"float") => Some(Scheme::ComputeType),
+        Some(&("__half" | "__nv_bfloat16" | "half")) => Some(Scheme::OutputType),
+        _ => None,
+    };
+    match scheme {
+        Some(scheme) => {
+            let from = format!("{word}<..., {}>", kept.expect("matched"));
+            draft.used(
+                word,
+                kept.expect("matched"),
+                format!("adds slices; {}", scheme.name()),
+            );
+            draft.settings.scheme = Some(Said::stated(scheme, printable(&from)));
+        }
+        None => draft.used(
+            word,
+            "",
+            "adds slices; the text does not say what they are kept in",
+        ),
+    }
+    draft.notes.push(
+        "this kernel adds slices; the name of the one before it says how they were summed".into(),
+    );
+}

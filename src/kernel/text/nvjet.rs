@@ -1,0 +1,128 @@
+//! `nvjet[_smNN]_TYPES_MxN_KxS_CMxCN[_2cta]_{h,v}[_bz][_coopA][_algo2][_bias][_splitK]..._LLL`.
+
+use super::draft::Draft;
+use crate::kernel::Known::{Compared, Read};
+use crate::kernel::family::Family;
+use crate::kernel::tables::numbers;
+use crate::kernel::{Capability, How, KernelError, Said, Scheme, Status, Transposed};
+use crate::num::Format;
+
+const NO_BIT: Option<(crate::kernel::Known, &str)> = Some((Compared, "bitequiv"));
+
+pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+    let family = Family::find("nvjet").expect("registered");
+    draft.family(family, How::Stated, "nvjet");
+    draft.used("nvjet", "", format!("family of kernels: {}", family.title));
+    let mut sizes = 0;
+    let mut split = false;
+    for token in word.split('_').skip(1).filter(|token| !token.is_empty()) {
+        if let Some(capability) = Capability::parse(token) {
+            draft.settings.capability = Some(Said::stated(capability, token));
+            draft.used(token, "", format!("built for {capability}"));
+        } else if let Some([x, y]) = numbers::<2>(token) {
+            sizes += 1;
+            size(draft, token, sizes, [x, y]);
+        } else if types(draft, token) {
+        } else {
+            match token {
+                "h" | "v" => {
+                    draft.ignored(token, "", "order of tiles of D: decides no bit", NO_BIT)
+                }
+                "2cta" => {
+                    draft.ignored(token, "", "two blocks share a tile: decides no bit", NO_BIT)
+                }
+                "coopA" | "coopB" | "algo2" => {
+                    draft.ignored(token, "", "a variant: decides no bit", NO_BIT);
+                }
+                "bz" => draft.token(token, "", Status::Used, "probably beta = 0: C is not added"),
+                "bias" => draft.used(token, "", "a bias is added to the finished sum"),
+                "splitK" => {
+                    split = true;
+                    draft.used(
+                        token,
+                        "",
+                        "K is cut into slices, whose sums stay f32; how many, the name does not say",
+                    );
+                    draft.settings.scheme =
+                        Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
+                }
+                "Avec32UE8M0" | "Bvec32UE8M0" => {
+                    draft.used(token, "", "32 k share a scale in UE8M0");
+                }
+                _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {
+                    draft.settings.transposed =
+                        Transposed::parse(token).map(|t| Said::stated(t, token));
+                    draft.used(token, "", "layouts of A, B and D, column-major");
+                }
+                _ => draft.unknown(token, ""),
+            }
+        }
+    }
+    if !split {
+        draft.settings.split_k = Some(Said::new(1, How::Derived, "no splitK in the name"));
+    }
+    Ok(())
+}
+
+fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
+    match which {
+        1 => {
+            draft.settings.tile = Some(Said::stated([x, y], token));
+            draft.ignored(
+                token,
+                "",
+                format!("tile of D, {x} x {y}: decides no bit"),
+                NO_BIT,
+            );
+        }
+        2 => {
+            draft.settings.tile_k = Some(Said::stated(x as usize, token));
+            draft.used(
+                token,
+                "",
+                format!("tiles of {x} k, {y} under way; slices are multiples of {x}"),
+            );
+        }
+        3 => draft.ignored(token, "", "blocks of a cluster: decides no bit", NO_BIT),
+        _ => draft.unknown(token, ""),
+    }
+}
+
+/// `tst`: format of A and B, of the sums, of D; five letters: of A, B, C, the sums, D.
+fn types(draft: &mut Draft, token: &str) -> bool {
+    let letter = |c: u8| match c {
+        b't' => Some(Format::Bf16),
+        b'h' => Some(Format::Fp16),
+        b's' => Some(Format::Fp32),
+        b'd' => Some(Format::Fp64),
+        b'q' => Some(Format::E4m3),
+        _ => None,
+    };
+    let formats: Option<Vec<Format>> = token.bytes().map(letter).collect();
+    let Some(formats) = formats else { return false };
+    let (a, b, sums, d) = match formats[..] {
+        [a, sums, d] => (a, a, sums, d),
+        [a, b, _, sums, d] => (a, b, sums, d),
+        _ => return false,
+    };
+    let settings = &mut draft.settings;
+    // Of the row-major product, whose A is the library's B.
+    let fp8 = [a, b].contains(&Format::E4m3);
+    settings.operands = Some(match fp8 {
+        true => Said::new(
+            [b, a],
+            How::Assumed,
+            "FP8; the letter does not tell E4M3 from E5M2",
+        ),
+        false => Said::stated([b, a], token),
+    });
+    settings.result = Some(Said::stated(d, token));
+    let a_and_b = match fp8 {
+        true => "FP8".into(),
+        false => format!("{b} and {a}"),
+    };
+    draft.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
+    let last = draft.tokens.last_mut().expect("just pushed");
+    (last.known, last.source) = (Some(Read), Some("logs"));
+    true
+}

@@ -1,0 +1,264 @@
+//! Tensile's names (`Cijk_Ailk_Bljk_...`) and fields of its logic files.
+
+use super::draft::{Draft, number};
+use super::fields::boolean;
+use crate::io::printable;
+use crate::kernel::family::Family;
+use crate::kernel::tables::numbers;
+use crate::kernel::{How, KernelError, KernelReading, Known, Said, Tensile, TextKind, Transposed};
+use crate::num::Format;
+
+const SOURCE: Option<(Known, &str)> = Some((Known::Read, "tensile"));
+const FIELDS: [&str; 16] = [
+    "DepthU",
+    "GlobalSplitU",
+    "GSU",
+    "LocalSplitU",
+    "LSU",
+    "GlobalSplitUAlgorithm",
+    "GlobalSplitUCoalesced",
+    "GSUC",
+    "StreamK",
+    "SK",
+    "StaggerU",
+    "SU",
+    "MatrixInstruction",
+    "MacroTile",
+    "WorkGroup",
+    "LoopUnroll",
+];
+
+pub fn is_field(key: &str) -> bool {
+    FIELDS.contains(&key)
+}
+
+pub fn is_name(word: &str) -> bool {
+    word.starts_with("Cijk_") || word.starts_with("Custom_Cijk_")
+}
+
+fn fields(draft: &mut Draft) -> &mut Tensile {
+    let none = || Said::stated(Tensile::default(), "");
+    &mut draft.settings.tensile.get_or_insert_with(none).value
+}
+
+/// Reads one field of a logic file.
+pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
+    if !is_field(key) {
+        return Ok(false);
+    }
+    let size = || number(key, value, 1 << 20).map(|value| value as usize);
+    match key {
+        "DepthU" => {
+            let depth = size()?;
+            if depth == 0 {
+                return Err(KernelError::value(key, value, "at least 1"));
+            }
+            fields(draft).depth_u = Some(depth);
+            draft.used(
+                key,
+                value,
+                "k of a turn of the main loop; the rest of K comes last",
+            );
+        }
+        "GlobalSplitU" | "GSU" => {
+            fields(draft).global_split_u = Some(size()?);
+            draft.used(key, value, "groups that share the turns of the main loop");
+        }
+        "LocalSplitU" | "LSU" => {
+            fields(draft).local_split_u = Some(size()?);
+            draft.used(key, value, "groups that share every turn of the main loop");
+        }
+        "GlobalSplitUCoalesced" | "GSUC" => {
+            fields(draft).coalesced = Some(boolean(key, value)?);
+            draft.used(
+                key,
+                value,
+                "groups take consecutive turns, or every so manyth",
+            );
+        }
+        "GlobalSplitUAlgorithm" => {
+            let single = match value {
+                "SingleBuffer" => true,
+                "MultipleBuffer" | "MultipleBufferSingleKernel" => false,
+                _ => {
+                    draft.unknown(key, value);
+                    return Ok(true);
+                }
+            };
+            fields(draft).single_buffer = Some(single);
+            draft.used(
+                key,
+                value,
+                "how the sums of groups meet: atomics, or a workspace in order",
+            );
+        }
+        "StreamK" | "SK" => {
+            fields(draft).stream_k = Some(number(key, value, 16)? as u32);
+            draft.used(
+                key,
+                value,
+                "tiles times turns are shared out over compute units",
+            );
+        }
+        "StaggerU" | "SU" => {
+            fields(draft).stagger_u = Some(number(key, value, 1 << 16)? as u32);
+            draft.used(
+                key,
+                value,
+                "workgroups start their loop over K at different turns",
+            );
+        }
+        "MatrixInstruction" => instruction(draft, key, value),
+        "MacroTile" | "WorkGroup" | "LoopUnroll" => {
+            draft.ignored(key, value, "a shape of the work: decides no bit", SOURCE);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// `[16, 16, 16, 1]`, `16x16x16` or `16x16x16x1`.
+fn instruction(draft: &mut Draft, key: &str, value: &str) {
+    let sizes: Vec<usize> = value
+        .trim_matches(['[', ']'])
+        .split([',', 'x'])
+        .filter_map(|size| size.trim().parse().ok())
+        .collect();
+    match sizes[..] {
+        [_, _, k, ..] if (1..=256).contains(&k) => {
+            draft.settings.instruction_k =
+                Some(Said::stated(k, printable(&format!("{key}={value}"))));
+            draft.used(key, value, format!("instructions of {k} k"));
+        }
+        _ => draft.unknown(key, value),
+    }
+}
+
+/// What every reading of Tensile's words ends with.
+pub fn finish(draft: &mut Draft) {
+    draft.family(
+        Family::find("tensile").expect("registered"),
+        How::Derived,
+        "Tensile's fields",
+    );
+    let splits = fields(draft).global_split_u.filter(|splits| *splits > 0);
+    if let Some(splits) = splits {
+        draft.settings.split_k = Some(Said::new(splits, How::Derived, "GlobalSplitU"));
+    }
+    draft
+        .notes
+        .push("AMD's orders are inferred from Tensile's source; no output was compared".into());
+}
+
+pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
+    let mut draft = Draft::new(TextKind::TensileName);
+    fields(&mut draft);
+    let mut layouts = Vec::new();
+    for token in word.split('_').filter(|token| !token.is_empty()) {
+        name_token(&mut draft, token, &mut layouts)?;
+    }
+    if let [a, b] = layouts[..] {
+        let transposed = Transposed { a, b };
+        draft.settings.transposed = Some(Said::stated(transposed, "Ailk, Bljk"));
+    }
+    finish(&mut draft);
+    Ok(draft.finished())
+}
+
+fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result<(), KernelError> {
+    let after = |start: &str| {
+        let rest = token.strip_prefix(start)?;
+        let digits = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+        digits.then(|| rest.to_owned())
+    };
+    match token {
+        "Cijk" | "Custom" => draft.ignored(token, "", "indices of D", SOURCE),
+        "Ailk" | "Alik" | "Bljk" | "Bjlk" => {
+            let turned = ["Alik", "Bjlk"].contains(&token);
+            layouts.push(turned);
+            draft.used(token, "", "which index of an operand is contiguous");
+        }
+        _ if layouts.len() == 2 && draft.settings.operands.is_none() && types(draft, token) => {}
+        _ => {
+            if let Some(sizes) = token.strip_prefix("MT")
+                && let Some([rows, columns, depth]) = numbers::<3>(sizes)
+                && depth > 0
+            {
+                draft.settings.tile = Some(Said::stated([rows, columns], token));
+                fields(draft).depth_u = Some(depth as usize);
+                draft.used(
+                    token,
+                    "",
+                    format!("turns of {depth} k (DepthU); {rows} x {columns} of D"),
+                );
+            } else if let Some(sizes) = token.strip_prefix("MI")
+                && let [_, _, k, ..] = sizes.split('x').collect::<Vec<_>>()[..]
+                && let Ok(k @ 2..=256) = k.parse::<usize>()
+            {
+                draft.settings.instruction_k = Some(Said::stated(k, token));
+                draft.used(token, "", format!("instructions of {k} k"));
+            } else if let Some(value) = after("GSU") {
+                field(draft, "GSU", &value)?;
+            } else if let Some(value) = after("LSU") {
+                field(draft, "LSU", &value)?;
+            } else if let Some(value) = after("SK") {
+                field(draft, "SK", &value)?;
+            } else if let Some(value) = after("SU") {
+                field(draft, "SU", &value)?;
+            } else if let Some(value) = after("GSUC") {
+                field(draft, "GSUC", &value)?;
+            } else if token == "GSUASB" {
+                field(draft, "GlobalSplitUAlgorithm", "SingleBuffer")?;
+            } else if ["GSUAMB", "GSUAMBSK"].contains(&token) {
+                field(draft, "GlobalSplitUAlgorithm", "MultipleBuffer")?;
+            } else if ["BH", "Bias", "HA", "S", "SAV", "UserArgs", "SN"].contains(&token)
+                || [
+                    "MIWT", "WG", "WGM", "ISA", "PLR", "PGR", "TT", "VW", "GRVW", "LBS", "1LDS",
+                ]
+                .iter()
+                .any(|start| token.starts_with(start))
+            {
+                draft.ignored(
+                    token,
+                    "",
+                    "how work is shared out or loaded: decides no bit",
+                    SOURCE,
+                );
+            } else {
+                draft.unknown(token, "");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `HHS`, `BBS`, `BSS`, `F8BS`: operands, D, sums.
+fn types(draft: &mut Draft, token: &str) -> bool {
+    let mut formats = Vec::new();
+    let mut rest = token;
+    while !rest.is_empty() {
+        const NAMES: [(&str, Format); 8] = [
+            ("F8", Format::E4m3fnuz),
+            ("B8", Format::E5m2fnuz),
+            ("I8", Format::Int8),
+            ("H", Format::Fp16),
+            ("B", Format::Bf16),
+            ("S", Format::Fp32),
+            ("D", Format::Fp64),
+            ("I", Format::Int32),
+        ];
+        let Some((name, format)) = NAMES.iter().find(|(name, _)| rest.starts_with(name)) else {
+            return false;
+        };
+        formats.push(*format);
+        rest = &rest[name.len()..];
+    }
+    let [operand, d, sums] = formats[..] else {
+        return false;
+    };
+    let settings = &mut draft.settings;
+    settings.operands = Some(Said::stated([operand; 2], token));
+    settings.result = Some(Said::stated(d, token));
+    draft.used(token, "", format!("operands {operand}, D {d}, sums {sums}"));
+    true
+}

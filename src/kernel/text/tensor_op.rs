@@ -1,0 +1,236 @@
+//! `ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn`, `cutlass_80_tensorop_...`,
+//! `cutlass_80_simt_sgemm_...`, `ampere_sgemm_...` and their like.
+
+use super::draft::Draft;
+use crate::kernel::Known::Read;
+use crate::kernel::family::Family;
+use crate::kernel::tables::numbers;
+use crate::kernel::{Compute, How, KernelError, Said, Transposed};
+use crate::num::Format;
+
+const NAMES: Option<(crate::kernel::Known, &str)> = Some((Read, "logs"));
+
+pub fn is_one(word: &str) -> bool {
+    let start = word.split('_').next().unwrap_or("");
+    ["ampere", "volta", "turing", "maxwell", "cutlass"].contains(&start) && word.contains("gemm")
+}
+
+/// `s16816gemm`: format of the sums, and the instruction's sizes; none is a kernel of CUDA cores.
+struct Gemm<'t> {
+    sums: char,
+    instruction: &'t str,
+    tf32: bool,
+}
+
+fn gemm(token: &str) -> Option<Gemm<'_>> {
+    let body = token.strip_suffix("gemm")?;
+    let mut letters = body.chars();
+    let sums = letters.next().filter(|c| "shdicz".contains(*c))?;
+    let rest = letters.as_str();
+    let instruction = rest.trim_end_matches("tf32").trim_end_matches("bf16");
+    let digits = instruction.bytes().all(|b| b.is_ascii_digit());
+    digits.then_some(Gemm {
+        sums,
+        instruction,
+        tf32: rest.ends_with("tf32"),
+    })
+}
+
+fn instruction_k(sizes: &str) -> Option<usize> {
+    Some(match sizes {
+        "16816" | "161616" | "8816" => 16,
+        "1688" => 8,
+        "884" | "1684" => 4,
+        "16832" => 32,
+        _ => return None,
+    })
+}
+
+fn format(token: &str) -> Option<Format> {
+    Some(match token {
+        "bf16" => Format::Bf16,
+        "f16" | "fp16" => Format::Fp16,
+        "f32" | "fp32" => Format::Fp32,
+        "tf32" => Format::Tf32,
+        "f64" | "fp64" => Format::Fp64,
+        "e4m3" => Format::E4m3,
+        "e5m2" => Format::E5m2,
+        "s8" | "i8" | "int8" => Format::Int8,
+        "u8" => Format::Uint8,
+        "s32" | "i32" => Format::Int32,
+        _ => return None,
+    })
+}
+
+pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+    let mut before = None;
+    let mut after = None;
+    let mut found = None;
+    let mut sizes = 0;
+    let mut tokens = word.split('_').filter(|token| !token.is_empty()).peekable();
+    while let Some(token) = tokens.next() {
+        if let Some(format) = format(token) {
+            match found.is_some() {
+                false => before = Some((format, token)),
+                true => after = Some((format, token)),
+            }
+            let what = match found.is_some() {
+                false => "of D",
+                true => "of the operands",
+            };
+            draft.used(token, "", format!("format {what}"));
+        } else if let (None, Some(gemm)) = (&found, gemm(token)) {
+            product(draft, token, &gemm)?;
+            found = Some(gemm);
+        } else if let Some([x, y]) = numbers::<2>(token) {
+            sizes += 1;
+            size(draft, token, sizes, [x, y]);
+        } else if let Some(warps) = token.strip_prefix("sliced1x")
+            && let Ok(warps @ 1..=32) = warps.parse::<usize>()
+        {
+            draft.settings.sliced = Some(Said::stated(warps, token));
+            draft.used(token, "", format!("{warps} warps share every tile of K"));
+        } else {
+            plain(draft, token);
+        }
+    }
+    let Some(found) = found else {
+        return Err(KernelError::syntax("kernel name", "it names no gemm"));
+    };
+    formats(draft, &found, before, after);
+    let sliced = draft.settings.sliced.is_some();
+    if !sliced && draft.settings.instruction_k.is_some() && stripes(word) {
+        draft.notes.push(
+            "names such as this one have been read as sliced kernels too: two warps, stripes of half the tile"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+/// `_128x64_32x6_`: one published reading of it.
+fn stripes(word: &str) -> bool {
+    word.contains("_32x6_")
+}
+
+fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
+    let on_cuda_cores = gemm.instruction.is_empty();
+    let family = if on_cuda_cores { "simt" } else { "cutlass" };
+    let family = Family::find(family).expect("registered");
+    draft.family(family, How::Stated, token);
+    let compute = match gemm.sums {
+        's' => Compute::F32,
+        'h' => Compute::F16,
+        'd' => Compute::F64,
+        'i' => Compute::I32,
+        _ => {
+            return Err(KernelError::unknown(
+                "kernels for complex numbers",
+                "products of complex numbers are not checked",
+            ));
+        }
+    };
+    draft.settings.compute = Some(Said::stated(compute, token));
+    match instruction_k(gemm.instruction) {
+        Some(k) => {
+            draft.settings.instruction_k = Some(Said::stated(k, token));
+            draft.used(
+                token,
+                "",
+                format!("instructions of {k} k; {}", family.title),
+            );
+        }
+        None if on_cuda_cores => draft.used(token, "", family.title),
+        None => draft.unknown(token, ""),
+    }
+    Ok(())
+}
+
+fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
+    match which {
+        1 => {
+            draft.settings.tile = Some(Said::stated([x, y], token));
+            draft.ignored(
+                token,
+                "",
+                format!("tile of D, {x} x {y}: decides no bit"),
+                NAMES,
+            );
+        }
+        2 if x > 0 => {
+            draft.settings.tile_k = Some(Said::stated(x as usize, token));
+            draft.used(token, "", format!("tiles of {x} k, {y} under way"));
+        }
+        _ => draft.unknown(token, ""),
+    }
+}
+
+fn plain(draft: &mut Draft, token: &str) {
+    match token {
+        "ampere" | "volta" | "turing" | "maxwell" | "cutlass" | "70" | "75" | "80" | "86"
+        | "89" | "90" => draft.ignored(
+            token,
+            "",
+            "the GPU that the kernel was written for; later ones run it too",
+            NAMES,
+        ),
+        "tensorop" | "wmma" | "simt" | "stages" | "kernel" => {
+            draft.ignored(token, "", "part of the name of its class", NAMES);
+        }
+        "relu" => draft.ignored(
+            token,
+            "",
+            "part of the name of its class, not an activation in effect",
+            NAMES,
+        ),
+        "f2f" | "nopad" | "interior" => {
+            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+        }
+        "tn" | "nn" | "nt" | "tt" => {
+            draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
+            draft.used(token, "", "layouts of A and B, column-major");
+        }
+        _ if numbered(token, "ldg") || numbered(token, "align") => {
+            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+        }
+        _ => draft.unknown(token, ""),
+    }
+}
+
+fn numbered(token: &str, start: &str) -> bool {
+    let rest = token.strip_prefix(start);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What stands before "gemm" is D's format, where it is not that of the sums; what stands after is the
+/// operands'.
+fn formats(
+    draft: &mut Draft,
+    gemm: &Gemm,
+    before: Option<(Format, &str)>,
+    after: Option<(Format, &str)>,
+) {
+    let sums = match gemm.sums {
+        'h' => Format::Fp16,
+        'd' => Format::Fp64,
+        'i' => Format::Int32,
+        _ => Format::Fp32,
+    };
+    let settings = &mut draft.settings;
+    settings.result = Some(match before {
+        Some((format, token)) => Said::stated(format, token),
+        None => Said::new(sums, How::Derived, "no format before \"gemm\""),
+    });
+    let on_cuda_cores = gemm.instruction.is_empty();
+    settings.operands = match (after, gemm.sums) {
+        (Some((format, token)), _) => Some(Said::stated([format; 2], token)),
+        (None, 's') if on_cuda_cores => Some(Said::new([Format::Fp32; 2], How::Derived, "sgemm")),
+        (None, 's') if gemm.tf32 || gemm.instruction == "1688" => {
+            let why = "no format after \"gemm\": FP32 operands as TF32";
+            Some(Said::new([Format::Tf32; 2], How::Derived, why))
+        }
+        (None, 'd') => Some(Said::new([Format::Fp64; 2], How::Derived, "d...gemm")),
+        (None, 'h') => Some(Said::new([Format::Fp16; 2], How::Derived, "h...gemm")),
+        _ => None,
+    };
+}

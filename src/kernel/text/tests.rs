@@ -1,0 +1,552 @@
+//! Texts as libraries and profilers print them (public issues and READMEs), and texts nobody should send.
+
+use super::read;
+use crate::kernel::{
+    Capability, Compute, How, KernelError, KernelReading, Options, Scheme, Shape, Status,
+};
+use crate::num::Format;
+
+const TRACE: &str = "[2025-11-03 19:02:38][cublasLt][557785][Trace][cublasLtMatmul] A=0X736CB315E800 Adesc=[type=R_8F_E4M3 rows=64 cols=1088 ld=64] B=0X736C9B644000 Bdesc=[type=R_8F_E4M3 rows=128 cols=1088 ld=128] C=0X0 Cdesc=[type=R_16BF rows=64 cols=128 ld=64] D=0X736CB30A4400 Ddesc=[type=R_16BF rows=64 cols=128 ld=64] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transb=OP_T aScalePointer=0x736cb30b4c00 bScalePointer=0x736cb30ba200 aScaleMode=VEC32_UE8M0 bScaleMode=VEC32_UE8M0] algo=[algoId=66 tile=MATMUL_TILE_128x128 stages=MATMUL_STAGES_128xAUTO customOption=3 clusterShape=CLUSTER_SHAPE_1x1x1] workSpace=0X0 workSpaceSizeInBytes=0 beta=0 outOfPlace=1 stream=0X0";
+const SPLIT: &str = "[cublasLt][3794797][Trace][cublasLtSSSMatmul] A=0X1 Adesc=[type=R_32F rows=2304 cols=768 ld=2304] B=0X2 Bdesc=[type=R_32F rows=2304 cols=144 ld=2304] C=0X3 Cdesc=[type=R_32F rows=768 cols=144 ld=768] D=0X3 Ddesc=[type=R_32F rows=768 cols=144 ld=768] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transa=OP_T smCountTarget=128] algo=[algoId=0 tile=MATMUL_TILE_128x64 reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE numSplitsK=14] workSpace=0X4 workSpaceSizeInBytes=6193152 beta=0 outOfPlace=0 stream=0X0";
+
+fn statuses(reading: &KernelReading, status: Status) -> Vec<&str> {
+    let with = reading.tokens.iter().filter(|t| t.status == status);
+    with.map(|token| token.key.as_str()).collect()
+}
+
+fn shape(m: usize, n: usize, k: usize) -> Shape {
+    Shape { m, n, k }
+}
+
+fn said(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_log_line_says_everything() {
+    let reading = read(TRACE).unwrap();
+    assert_eq!(reading.family.value.id, "nvjet");
+    assert_eq!(reading.product, Some(shape(128, 64, 1088)));
+    let settings = &reading.settings;
+    assert_eq!(settings.result.as_ref().unwrap().value, Format::Bf16);
+    assert_eq!(settings.operands.as_ref().unwrap().value, [Format::E4m3; 2]);
+    assert_eq!(settings.tile_k.as_ref().unwrap().value, 128);
+    assert_eq!(settings.split_k.as_ref().unwrap().how, How::Defaulted);
+    assert_eq!(
+        statuses(&reading, Status::Defaulted),
+        ["numSplitsK", "reductionScheme"]
+    );
+    assert_eq!(statuses(&reading, Status::Unknown), [""; 0]);
+    // The line says neither the GPU nor how FP8 accumulates.
+    let open: Vec<_> = reading.open(&Options::default()).unwrap();
+    assert_eq!(
+        open.iter().map(|open| open.ask).collect::<Vec<_>>(),
+        ["arch", "accumulation"]
+    );
+}
+
+#[test]
+fn a_line_without_a_time_and_with_slices() {
+    let reading = read(SPLIT).unwrap();
+    assert_eq!(reading.product, Some(shape(144, 768, 2304)));
+    assert_eq!(
+        reading.settings.scheme.as_ref().unwrap().value,
+        Scheme::ComputeType
+    );
+    let plan = reading
+        .plan(&shape(144, 768, 2304), &Options::default())
+        .unwrap();
+    // FP32: 2304 is a multiple of 32, so slices are.
+    assert_eq!(
+        (plan.grain, plan.chunk, plan.slices.len()),
+        (Some(32), Some(192), 12)
+    );
+    let workspace = reading
+        .tokens
+        .iter()
+        .find(|token| token.key == "workSpaceSizeInBytes");
+    assert!(workspace.unwrap().meaning.contains("slices in f32"));
+    // Another order of keys is the same line.
+    let turned = SPLIT.replace(
+        "reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE numSplitsK=14",
+        "numSplitsK=14 reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE",
+    );
+    assert_eq!(
+        read(&turned).unwrap().settings.split_k,
+        reading.settings.split_k
+    );
+    // A workspace of another size is said.
+    let odd = SPLIT.replace("6193152", "6193153");
+    assert!(read(&odd).unwrap().notes[0].contains("6193153"));
+}
+
+#[test]
+fn unknown_keys_are_reported_and_assumed() {
+    let text = SPLIT
+        .replace("algo=[", "algo=[warpDance=7 ")
+        .replace("computeDesc=[", "computeDesc=[frobnicate=1 ");
+    let reading = read(&text).unwrap();
+    assert_eq!(
+        statuses(&reading, Status::Unknown),
+        ["computeDesc.frobnicate", "warpDance"]
+    );
+    let plan = reading
+        .plan(&reading.product.unwrap(), &Options::default())
+        .unwrap();
+    assert!(plan.assumed.iter().any(|what| what.contains("warpDance")));
+    assert!(
+        !read(SPLIT)
+            .unwrap()
+            .plan(&shape(144, 768, 2304), &Options::default())
+            .unwrap()
+            .assumed
+            .iter()
+            .any(|what| what.contains("decides no bit"))
+    );
+}
+
+#[test]
+fn tf32_is_how_fp32_is_computed() {
+    let text = SPLIT
+        .replace("COMPUTE_32F ", "COMPUTE_32F_FAST_TF32 ")
+        .replace("algoId=0 ", "algoId=21 stages=MATMUL_STAGES_32x5 ");
+    let reading = read(&text).unwrap();
+    assert_eq!(
+        reading.settings.operands.as_ref().unwrap().value,
+        [Format::Tf32; 2]
+    );
+    assert_eq!(
+        reading.settings.compute.as_ref().unwrap().value,
+        Compute::Tf32
+    );
+    assert_eq!(
+        reading.settings.result.as_ref().unwrap().value,
+        Format::Fp32
+    );
+    let plan = reading
+        .plan(&shape(144, 768, 2304), &Options::default())
+        .unwrap();
+    assert_eq!(plan.slices[0].lanes[0].instruction_k, 8);
+    assert!(!plan.assumed.is_empty());
+}
+
+#[test]
+fn a_configuration_has_ids_or_names() {
+    let ids = read("algo=66,stages=36,splitK=3,reduction=2,custom=1").unwrap();
+    let names = read("algoId=66 stages=MATMUL_STAGES_128xAUTO numSplitsK=3; reductionScheme=COMPUTE_TYPE customOption=1").unwrap();
+    let json = read(r#"{"CUBLASLT_ALGO_CONFIG_ID": 66, "CUBLASLT_ALGO_CONFIG_STAGES_ID": 36, "CUBLASLT_ALGO_CONFIG_SPLITK_NUM": 3, "CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME": "COMPUTE_TYPE", "CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION": 1, "CUBLASLT_ALGO_CONFIG_TILE_ID": 20, "CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING": 0, "CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID": 0, "CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID": 3}"#).unwrap();
+    for reading in [&names, &json] {
+        assert_eq!(reading.unknown().count(), 0);
+        let value = |reading: &KernelReading| {
+            let s = &reading.settings;
+            let of = |said: &Option<crate::kernel::Said<u32>>| said.as_ref().map(|said| said.value);
+            (
+                of(&s.algo),
+                of(&s.stages),
+                of(&s.custom),
+                s.split_k.as_ref().map(|said| said.value),
+                s.scheme.as_ref().map(|said| said.value),
+            )
+        };
+        assert_eq!(value(reading), value(&ids));
+    }
+    assert_eq!(
+        statuses(&read("algo=66,colour=blue").unwrap(), Status::Unknown),
+        ["colour"]
+    );
+}
+
+/// What a name says: family, tile k, instruction k, operands, D.
+#[test]
+fn names_of_profilers() {
+    use Format::{Bf16, E4m3, Fp16, Fp32, Tf32};
+    let rows: [(
+        &str,
+        &str,
+        Option<usize>,
+        Option<usize>,
+        Option<Format>,
+        Option<Format>,
+    ); 16] = [
+        (
+            "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT",
+            "nvjet",
+            Some(64),
+            None,
+            Some(Bf16),
+            Some(Bf16),
+        ),
+        (
+            "nvjet_hsh_256x128_64x4_2x1_2cta_h_bz_coopA_NNN",
+            "nvjet",
+            Some(64),
+            None,
+            Some(Fp16),
+            Some(Fp16),
+        ),
+        (
+            "nvjet_qqtst_128x128_128x6_2x1_v_bz_TNT",
+            "nvjet",
+            Some(128),
+            None,
+            Some(E4m3),
+            Some(Bf16),
+        ),
+        (
+            "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn",
+            "cutlass",
+            Some(64),
+            Some(16),
+            Some(Bf16),
+            Some(Bf16),
+        ),
+        (
+            "ampere_fp16_s1688gemm_fp16_128x128_ldg8_f2f_stages_32x1_tn",
+            "cutlass",
+            Some(32),
+            Some(8),
+            Some(Fp16),
+            Some(Fp16),
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x128_32x5_tn_align8>(cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x128_32x5_tn_align8::Params)",
+            "cutlass",
+            Some(32),
+            Some(16),
+            Some(Bf16),
+            Some(Bf16),
+        ),
+        (
+            "cutlass_80_wmma_tensorop_s161616gemm_f16_32x32_64x2_nn_align2",
+            "cutlass",
+            Some(64),
+            Some(16),
+            Some(Fp16),
+            Some(Fp32),
+        ),
+        (
+            "cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4",
+            "cutlass",
+            Some(16),
+            Some(8),
+            Some(Tf32),
+            Some(Fp32),
+        ),
+        (
+            "cutlass_80_simt_sgemm_64x64_8x5_nn_align1",
+            "simt",
+            Some(8),
+            None,
+            Some(Fp32),
+            Some(Fp32),
+        ),
+        (
+            "ampere_sgemm_128x32_nn",
+            "simt",
+            None,
+            None,
+            Some(Fp32),
+            Some(Fp32),
+        ),
+        (
+            "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn",
+            "cutlass",
+            None,
+            Some(4),
+            Some(Fp16),
+            Some(Fp16),
+        ),
+        (
+            "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+            "hopper-xmma",
+            Some(64),
+            None,
+            Some(Bf16),
+            Some(Bf16),
+        ),
+        (
+            "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize2x1x1_kernel",
+            "hopper-xmma",
+            Some(32),
+            None,
+            Some(Tf32),
+            Some(Fp32),
+        ),
+        (
+            "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize64x64x64_stage4_warpsize2x2x1_tensor16x8x32_kernel",
+            "ada-fp8",
+            Some(64),
+            Some(32),
+            Some(E4m3),
+            Some(Bf16),
+        ),
+        (
+            "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64x64_stage3_warpsize2x2x1_tensor16x8x16_kernel",
+            "cutlass",
+            Some(64),
+            Some(16),
+            Some(Fp16),
+            Some(Fp16),
+        ),
+        (
+            "void gemmSN_NN_kernel<float, 128, 2, 4, 8, 2, 4, false>(cublasGemmSmallNParams)",
+            "gemm-sn",
+            None,
+            None,
+            None,
+            None,
+        ),
+    ];
+    for (name, family, tile, instruction, operands, result) in rows {
+        let reading = read(name).unwrap();
+        let s = &reading.settings;
+        let size = |said: &Option<crate::kernel::Said<usize>>| said.as_ref().map(|said| said.value);
+        assert_eq!(reading.family.value.id, family, "{name}");
+        assert_eq!(
+            (size(&s.tile_k), size(&s.instruction_k)),
+            (tile, instruction),
+            "{name}"
+        );
+        assert_eq!(
+            s.operands.as_ref().map(|said| said.value[0]),
+            operands,
+            "{name}"
+        );
+        assert_eq!(s.result.as_ref().map(|said| said.value), result, "{name}");
+    }
+    let known = |name| {
+        read(name)
+            .unwrap()
+            .unknown()
+            .map(|token| token.key.clone())
+            .collect::<Vec<_>>()
+    };
+    for (name, ..) in rows.iter().filter(|row| !row.0.contains("execute")) {
+        assert_eq!(known(name), [""; 0], "{name}");
+    }
+    assert_eq!(
+        known("nvjet_sm90_tst_64x8_64x16_1x1_h_bz_wobble_NNT"),
+        ["wobble"]
+    );
+}
+
+#[test]
+fn names_leave_slices_open() {
+    let asks = |text: &str| -> Vec<&'static str> {
+        let open = read(text).unwrap().open(&Options::default()).unwrap();
+        open.iter().map(|open| open.ask).collect()
+    };
+    assert_eq!(
+        asks("nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT"),
+        ["split-k"]
+    );
+    assert_eq!(asks("nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT"), [""; 0]);
+    assert_eq!(
+        asks("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn"),
+        ["split-k"]
+    );
+    assert_eq!(asks("dot_kernel"), ["split-k"]);
+    assert_eq!(asks("gemv2T_kernel_val"), ["custom"]);
+    assert_eq!(
+        asks("nvjet_sm90_qqtst_128x128_128x6_2x1_v_bz_TNT"),
+        ["accumulation"]
+    );
+    let name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
+    let error = read(name)
+        .unwrap()
+        .plan(&shape(100, 2560, 9728), &Options::default());
+    assert!(matches!(
+        error,
+        Err(KernelError::Missing { ask: "split-k", .. })
+    ));
+}
+
+#[test]
+fn a_reduction_kernel_says_what_it_adds() {
+    let scheme = |text: &str| read(text).unwrap().settings.scheme.map(|said| said.value);
+    assert_eq!(
+        scheme(
+            "void splitKreduce_kernel<32, 16, int, float, float, float, float, true, false, false>(cublasSplitKParams<float>)"
+        ),
+        Some(Scheme::ComputeType)
+    );
+    assert_eq!(
+        scheme("void splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>"),
+        Some(Scheme::OutputType)
+    );
+    assert_eq!(scheme("splitKreduce_kernel"), None);
+}
+
+#[test]
+fn amd_in_names_and_fields() {
+    let name = "Cijk_Ailk_Bljk_HHS_BH_MT256x128x64_MI16x16x16x1_SN_GSU3_GSUAMB_SU0_SK0_LSU1";
+    let reading = read(name).unwrap();
+    assert_eq!(
+        reading.settings.operands.as_ref().unwrap().value,
+        [Format::Fp16; 2]
+    );
+    let tensile = &reading.settings.tensile.as_ref().unwrap().value;
+    assert_eq!(
+        (tensile.depth_u, tensile.global_split_u, tensile.stagger_u),
+        (Some(64), Some(3), Some(0))
+    );
+    let plan = reading
+        .plan(&shape(8, 8, 500), &Options::default())
+        .unwrap();
+    let runs: Vec<Vec<_>> = plan
+        .slices
+        .iter()
+        .map(|slice| slice.lanes[0].runs().collect())
+        .collect();
+    // 7 turns; the rest goes to group 7 mod 3.
+    assert_eq!(runs[0], [0..64, 192..256, 384..448]);
+    assert_eq!(runs[1], [64..128, 256..320, 448..500]);
+    assert_eq!(runs[2], [128..192, 320..384]);
+    assert!(plan.assumed.iter().any(|what| what.contains("inferred")));
+    assert!(matches!(
+        read("DepthU: 64, GlobalSplitU: 4, GlobalSplitUAlgorithm: SingleBuffer")
+            .unwrap()
+            .plan(&shape(8, 8, 500), &Options::default()),
+        Err(KernelError::Undetermined { .. })
+    ));
+    assert!(matches!(
+        read("DepthU=64,StreamK=3")
+            .unwrap()
+            .plan(&shape(8, 8, 500), &Options::default()),
+        Err(KernelError::UnknownOrder { .. })
+    ));
+    let options = Options {
+        capability: Some(Capability::new(9, 0)),
+        ..Options::default()
+    };
+    assert!(matches!(
+        reading.plan(&shape(8, 8, 500), &options),
+        Err(KernelError::WrongGpu { .. })
+    ));
+}
+
+#[test]
+fn a_gemm_desc_describes_its_order() {
+    let desc = |cuts: &str| {
+        format!(
+            r#"{{"operand_dtype": "torch.bfloat16", "accumulate_dtype": "float32", "output_dtype": "bfloat16", "algorithm": "MMA_SYNC", "instruction_k": 16, "k_loop_step": 64, "use_fast_accum": false, "k_cuts": [{cuts}]}}"#
+        )
+    };
+    let plan = |cuts: &str, k| {
+        read(&desc(cuts))
+            .unwrap()
+            .plan(&shape(8, 8, k), &Options::default())
+    };
+    let groups: Vec<_> = plan("", 100).unwrap().slices[0].lanes[0].groups().collect();
+    assert_eq!(groups[1..4], [16..32, 32..36, 36..52]);
+    let cut = r#"{"span": 256, "layout": "CONTIGUOUS", "merge_order": "SEQUENTIAL", "partial_dtype": "float32", "merge_dtype": "float32"}"#;
+    assert_eq!(plan(cut, 1000).unwrap().slices.len(), 4);
+    let strided =
+        r#"{"span": 64, "period": 192, "layout": "STRIDED", "merge_order": "SEQUENTIAL"}"#;
+    let strided = plan(strided, 400).unwrap();
+    assert_eq!(
+        strided.slices[0].lanes[0].runs().collect::<Vec<_>>(),
+        [0..64, 192..256, 384..400]
+    );
+    assert_eq!(strided.covered(), 400);
+    let tree = r#"{"span": 64, "layout": "CONTIGUOUS", "merge_order": "PAIRWISE_TREE"}"#;
+    assert!(said(&desc(tree)).contains("PAIRWISE_TREE"));
+}
+
+#[test]
+fn other_products_and_gpus_are_refused_in_a_sentence() {
+    let plan = |text: &str, shape: Shape, options: &Options| {
+        read(text)
+            .unwrap()
+            .plan(&shape, options)
+            .unwrap_err()
+            .to_string()
+    };
+    let none = Options::default();
+    let error = plan(SPLIT, shape(144, 768, 2305), &none);
+    assert!(
+        error.contains("144x768x2304") && error.contains("144x768x2305"),
+        "{error}"
+    );
+    // The transposed product is the same one, read column-major.
+    assert!(
+        read(SPLIT)
+            .unwrap()
+            .plan(&shape(768, 144, 2304), &none)
+            .is_ok()
+    );
+    let error = plan(
+        "algo=21,stages=15,splitK=500,dtype=fp16,reduction=2",
+        shape(8, 8, 300),
+        &none,
+    );
+    assert!(error.contains("500 parts, but K is 300"), "{error}");
+    let gpu = |major, minor| Options {
+        capability: Some(Capability::new(major, minor)),
+        ..none.clone()
+    };
+    let error = plan(
+        "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT",
+        shape(8, 8, 300),
+        &gpu(10, 0),
+    );
+    assert!(
+        error.contains("sm_90") && error.contains("sm_100"),
+        "{error}"
+    );
+    let error = plan("algo=66,stages=35,dtype=fp16", shape(8, 8, 300), &gpu(8, 0));
+    assert!(error.contains("Hopper and later"), "{error}");
+    let error = plan("algo=60,custom=0", shape(8, 8, 300), &gpu(9, 0));
+    assert!(error.contains("Ada"), "{error}");
+    let other = Options {
+        other_gpu: Some("cdna3".into()),
+        ..none.clone()
+    };
+    assert!(plan("algo=60,custom=0", shape(8, 8, 300), &other).contains("cdna3"));
+    let five = Options {
+        split_k: Some(5),
+        ..none.clone()
+    };
+    let error = plan(
+        "algo=66,stages=35,dtype=fp16,splitK=4,reduction=2",
+        shape(8, 8, 300),
+        &five,
+    );
+    assert!(
+        error.contains("number of slices of K is 4") || error.contains("is 4, but 5"),
+        "{error}"
+    );
+    for algo in [10, 39, 41, 67, 70, 71, 12345] {
+        let error = plan(&format!("algo={algo}"), shape(8, 8, 300), &none);
+        assert!(error.contains("identify"), "{error}");
+    }
+    let error = plan("algo=16", shape(8, 8, 0), &none);
+    assert!(error.contains("K is 0"), "{error}");
+}
+
+#[test]
+fn bad_texts_are_refused_in_a_sentence() {
+    assert!(said("hello world").contains("kernels list"));
+    assert!(said("").contains("kernels list"));
+    assert!(said(&"x".repeat(70_000)).contains("70000 bytes"));
+    assert!(said("algo=66,stages=99").contains("stages is \"99\""));
+    assert!(said("algo=66,splitK=-3").contains("splitK"));
+    assert!(said("algo=66,splitK=0").contains("at least 1"));
+    assert!(said("algo=66,splitK=3,numSplitsK=4").contains("twice"));
+    assert!(said(&format!("{SPLIT}\n{SPLIT}")).contains("2 products"));
+    assert!(
+        said(
+            "[cublasLt][1][Api][cublasLtSSSMatmulAlgoGetHeuristic] maxWorkspaceSizeinBytes=33554432"
+        )
+        .contains("asks for an algorithm")
+    );
+    assert!(said(&SPLIT[..SPLIT.len() - 120]).contains("not closed"));
+    assert!(
+        said(&SPLIT.replace("rows=2304 cols=144", "rows=2303 cols=144"))
+            .contains("A has 2304 k, but B has 2303")
+    );
+    assert!(said("{\"algo\": [1]}").contains("neither a number nor a name"));
+    assert!(said("{\"algo\": 66").contains("cannot be read"));
+    let hostile = said("algo=\u{1b}[2J66");
+    assert!(!hostile.contains('\u{1b}'), "{hostile:?}");
+}

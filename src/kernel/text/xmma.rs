@@ -1,0 +1,170 @@
+//! `sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_tensor16x8x16_kernel`.
+
+use super::draft::Draft;
+use crate::kernel::Known::Read;
+use crate::kernel::family::Family;
+use crate::kernel::tables::numbers;
+use crate::kernel::{Capability, Compute, How, KernelError, Said, Transposed};
+use crate::num::Format;
+
+const NAMES: Option<(crate::kernel::Known, &str)> = Some((Read, "logs"));
+
+pub fn is_one(word: &str) -> bool {
+    word.starts_with("sm") && word.contains("_xmma_gemm_")
+}
+
+/// Two formats without a separator.
+fn pair(token: &str) -> Option<[Format; 2]> {
+    let (first, rest) = format(token)?;
+    let (second, rest) = format(rest)?;
+    rest.is_empty().then_some([first, second])
+}
+
+fn format(text: &str) -> Option<(Format, &str)> {
+    const NAMES: [(&str, Format); 9] = [
+        ("bf16", Format::Bf16),
+        ("tf32", Format::Tf32),
+        ("f16", Format::Fp16),
+        ("f32", Format::Fp32),
+        ("f64", Format::Fp64),
+        ("e4m3", Format::E4m3),
+        ("e5m2", Format::E5m2),
+        ("i8", Format::Int8),
+        ("i32", Format::Int32),
+    ];
+    NAMES
+        .into_iter()
+        .find_map(|(name, format)| text.strip_prefix(name).map(|rest| (format, rest)))
+}
+
+pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+    let mut pairs: Vec<([Format; 2], &str)> = Vec::new();
+    let mut built_for = None;
+    for token in word.split('_').filter(|token| !token.is_empty()) {
+        if let Some(capability) = Capability::parse(token) {
+            built_for = Some(capability);
+            draft.used(token, "", format!("built for {capability}"));
+        } else if let Some(formats) = pair(token) {
+            pairs.push((formats, token));
+            let meaning = match pairs.len() {
+                1 => format!("operands {} in memory, D {}", formats[0], formats[1]),
+                _ => format!("multiplied as {}, summed in {}", formats[0], formats[1]),
+            };
+            draft.used(token, "", meaning);
+        } else if format(token).is_some_and(|(_, rest)| rest.is_empty()) {
+            draft.used(token, "", "format of the epilogue");
+        } else if let Some(sizes) = token.strip_prefix("tilesize") {
+            tile(draft, token, sizes)?;
+        } else if let Some(sizes) = token.strip_prefix("tensor") {
+            match numbers::<3>(sizes) {
+                Some([_, _, k]) if k > 0 => {
+                    draft.settings.instruction_k = Some(Said::stated(k as usize, token));
+                    draft.used(token, "", format!("instructions of {k} k"));
+                }
+                _ => draft.unknown(token, ""),
+            }
+        } else {
+            plain(draft, token);
+        }
+    }
+    let capability = built_for.expect("it starts with one");
+    let fp8 = pairs
+        .iter()
+        .any(|(formats, _)| matches!(formats[0], Format::E4m3 | Format::E5m2));
+    let family = match (capability.major, capability.minor, fp8) {
+        (8, 9, true) => "ada-fp8",
+        (9, 0, _) => "hopper-xmma",
+        (7 | 8, _, false) => "cutlass",
+        _ => "unknown",
+    };
+    // Kernels of sm_80 run on later GPUs as well.
+    if family != "cutlass" {
+        draft.settings.capability = Some(Said::stated(
+            capability,
+            word.split('_').next().unwrap_or(""),
+        ));
+    }
+    draft.family(
+        Family::find(family).expect("registered"),
+        How::Derived,
+        "its name",
+    );
+    if family == "cutlass" {
+        draft.notes.push(
+            "that its partial tile comes first, as in the kernels that were compared, is an assumption"
+                .into(),
+        );
+    }
+    let settings = &mut draft.settings;
+    if let Some(&([operand, d], token)) = pairs.first() {
+        settings.operands = Some(Said::stated([operand; 2], token));
+        settings.result = Some(Said::stated(d, token));
+    }
+    if let Some(&([operand, sums], token)) = pairs.get(1) {
+        if operand == Format::Tf32 {
+            settings.operands = Some(Said::stated([operand; 2], token));
+        }
+        let compute = match (operand, sums) {
+            (Format::Tf32, _) => Some(Compute::Tf32),
+            (_, Format::Fp32) => Some(Compute::F32),
+            (_, Format::Fp16) => Some(Compute::F16),
+            (_, Format::Fp64) => Some(Compute::F64),
+            (_, Format::Int32) => Some(Compute::I32),
+            _ => None,
+        };
+        settings.compute = compute.map(|compute| Said::stated(compute, token));
+    }
+    Ok(())
+}
+
+fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> {
+    let Some([rows, columns, k]) = numbers::<3>(sizes).filter(|sizes| sizes[2] > 0) else {
+        return Err(KernelError::value(
+            "tilesize",
+            sizes,
+            "three numbers such as 128x128x64",
+        ));
+    };
+    draft.settings.tile = Some(Said::stated([rows, columns], token));
+    draft.settings.tile_k = Some(Said::stated(k as usize, token));
+    draft.used(
+        token,
+        "",
+        format!("tiles of {k} k; {rows} x {columns} of D decide no bit"),
+    );
+    Ok(())
+}
+
+fn plain(draft: &mut Draft, token: &str) {
+    let starts = |starts: &[&str]| starts.iter().any(|start| token.starts_with(start));
+    match token {
+        "xmma" | "gemm" | "kernel" | "cublas" | "5x" | "execute" => {
+            draft.ignored(token, "", "part of the name of its class", NAMES);
+        }
+        "tn" | "nn" | "nt" | "tt" => {
+            draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
+            draft.used(token, "", "layouts of A and B, column-major");
+        }
+        "n" | "t" => draft.ignored(token, "", "layout of D: decides no bit", NAMES),
+        _ if starts(&[
+            "stage",
+            "warpsize",
+            "warpgroupsize",
+            "cga",
+            "bstage",
+            "gmmastage",
+        ]) =>
+        {
+            draft.ignored(
+                token,
+                "",
+                "how work is shared out: decides no bit (assumed)",
+                NAMES,
+            );
+        }
+        _ if starts(&["align", "simple", "ldg"]) => {
+            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+        }
+        _ => draft.unknown(token, ""),
+    }
+}

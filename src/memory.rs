@@ -1,0 +1,226 @@
+//! Memory for what files and specifications ask for: bounded, and an error where there is none.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use memmap2::MmapMut;
+use thiserror::Error;
+
+/// What operands may take altogether. What a replay needs beside them (packed copies, D) is not
+/// counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub max_bytes: u64,
+}
+
+impl Default for Limits {
+    /// Three quarters of the machine's memory, or of what its control group leaves this process; no limit
+    /// where neither is known (anything but Linux).
+    fn default() -> Limits {
+        static MACHINE: OnceLock<u64> = OnceLock::new();
+        let all = *MACHINE.get_or_init(machine);
+        Limits {
+            max_bytes: all - all / 4,
+        }
+    }
+}
+
+/// Bytes of memory that this process may hope for.
+fn machine() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let first = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
+    let total = read("/proc/meminfo").and_then(|text| {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        Some(first(line.to_owned())?.saturating_mul(1024))
+    });
+    // "max" is no number, and no limit.
+    let own = read("/proc/self/cgroup").and_then(|text| {
+        Some(
+            text.lines()
+                .find_map(|line| line.strip_prefix("0::"))?
+                .to_owned(),
+        )
+    });
+    let own = own.map(|group| format!("/sys/fs/cgroup{}/memory.max", group.trim_end()));
+    let groups = [
+        own.as_deref().unwrap_or_default(),
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ];
+    let groups = groups.into_iter().filter_map(|path| first(read(path)?));
+    total.into_iter().chain(groups).min().unwrap_or(u64::MAX)
+}
+
+/// Why there is no memory.
+#[derive(Debug, Error)]
+pub enum MemoryError {
+    #[error(
+        "takes {needed} bytes of memory; {left} of the {} that may be used are left",
+        limits.max_bytes
+    )]
+    Limit {
+        needed: u64,
+        left: u64,
+        limits: Limits,
+    },
+    #[error("takes {needed} bytes of memory, which cannot be had")]
+    System { needed: u64, source: std::io::Error },
+}
+
+/// Who hands it out; clones share one account.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Account>);
+
+#[derive(Debug, Default)]
+struct Account {
+    limits: Limits,
+    used: AtomicU64,
+}
+
+impl Memory {
+    pub fn new(limits: Limits) -> Memory {
+        Memory(Arc::new(Account {
+            limits,
+            used: AtomicU64::new(0),
+        }))
+    }
+
+    /// Bytes that are handed out now.
+    pub fn used(&self) -> u64 {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.0.limits
+    }
+
+    /// So many bytes, all 0, that nobody else can change.
+    ///
+    /// # Errors
+    /// If that is more than is left, or the system has none.
+    pub fn zeroed(&self, length: usize) -> Result<Block, MemoryError> {
+        let account = Reserved::new(self, length as u64)?;
+        // Anonymous maps fail instead of ending the process, cost nothing until they are written, and go back to
+        // the system whole. One of no bytes is none.
+        let map = match length {
+            0 => None,
+            _ => Some(
+                MmapMut::map_anon(length).map_err(|source| MemoryError::System {
+                    needed: length as u64,
+                    source,
+                })?,
+            ),
+        };
+        // Fewer, larger pages; where there are none such, as it was.
+        #[cfg(target_os = "linux")]
+        if let Some(map) = map.as_ref().filter(|_| length >= 4 << 20) {
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
+        Ok(Block {
+            map,
+            length,
+            _account: account,
+        })
+    }
+}
+
+/// A share of the account, until it is dropped.
+#[derive(Debug)]
+struct Reserved {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl Reserved {
+    fn new(memory: &Memory, bytes: u64) -> Result<Reserved, MemoryError> {
+        let Account { limits, used } = &*memory.0;
+        let more = |used: u64| {
+            let sum = used.checked_add(bytes)?;
+            (sum <= limits.max_bytes).then_some(sum)
+        };
+        match used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(Reserved {
+                account: memory.0.clone(),
+                bytes,
+            }),
+            Err(used) => Err(MemoryError::Limit {
+                needed: bytes,
+                left: limits.max_bytes.saturating_sub(used),
+                limits: *limits,
+            }),
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.account.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Memory of this process alone.
+#[derive(Debug)]
+pub struct Block {
+    map: Option<MmapMut>,
+    length: usize,
+    _account: Reserved,
+}
+
+impl Block {
+    /// Forgets all but the first bytes.
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+}
+
+impl AsRef<[u8]> for Block {
+    fn as_ref(&self) -> &[u8] {
+        &self.map.as_deref().unwrap_or_default()[..self.length]
+    }
+}
+
+impl AsMut<[u8]> for Block {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.map.as_deref_mut().unwrap_or_default()[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_out_comes_back() {
+        let memory = Memory::new(Limits { max_bytes: 1000 });
+        let mut first = memory.zeroed(600).unwrap();
+        first.as_mut().fill(1);
+        assert_eq!(first.as_ref(), [1; 600]);
+        let why = memory.clone().zeroed(401).unwrap_err().to_string();
+        assert!(
+            why.contains("401 bytes") && why.contains("400 of the 1000"),
+            "{why}"
+        );
+        let second = memory.zeroed(400).unwrap();
+        assert_eq!((memory.used(), second.as_ref()), (1000, &[0; 400][..]));
+        drop(first);
+        assert_eq!(memory.used(), 400);
+        assert!(memory.zeroed(0).unwrap().as_ref().is_empty());
+    }
+
+    #[test]
+    fn what_no_machine_has_is_an_error() {
+        let memory = Memory::new(Limits {
+            max_bytes: u64::MAX,
+        });
+        for length in [isize::MAX as usize, usize::MAX, 1 << 60] {
+            assert!(matches!(
+                memory.zeroed(length),
+                Err(MemoryError::System { .. })
+            ));
+        }
+        assert_eq!(memory.used(), 0);
+        assert!(Limits::default().max_bytes > 1 << 20);
+    }
+}

@@ -1,0 +1,5 @@
+//! Products of library kernels, captured: through the library, and as a user asks for them.
+
+mod commands;
+mod configurations;
+mod vectors;

@@ -1,0 +1,153 @@
+//! D's that could mislead, or take for ever.
+
+use std::time::Instant;
+
+use super::{causes, codes, first, folder, kinds, replay, save, word};
+
+const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
+const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
+
+#[test]
+fn all_of_d_is_one_number() {
+    let folder = folder("fp16", [32, 40, 24], 3);
+    for (code, kind) in [
+        (0, "unwritten"),
+        (0x7fff_ffff, "constant"),
+        (0x8000_0000, "constant"),
+    ] {
+        save(&folder, "<f4", &[32, 40], 4, &[code; 1280]);
+        let cause = first(&folder, CHECK, kind);
+        assert!(
+            cause["sentence"]
+                .as_str()
+                .unwrap()
+                .starts_with("Every element of D is")
+        );
+        assert_eq!(cause["mismatches"], 1280);
+    }
+}
+
+#[test]
+fn all_of_d_is_wrong() {
+    let folder = folder("fp16", [600, 500, 128], 3);
+    let d: Vec<u64> = (0..300_000).map(|at| word(at) & 0xffff_ffff).collect();
+    save(&folder, "<f4", &[600, 500], 4, &d);
+    let start = Instant::now();
+    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+    // Scattered, every other element: more places than are kept.
+    replay(&folder, PRODUCT, "d.npy");
+    let right = codes(&folder, "d.npy", 4);
+    let d = |(at, &code): (usize, &u64)| {
+        if (at / 500 + at) % 2 == 0 {
+            code ^ 0x0005_a5a5
+        } else {
+            code
+        }
+    };
+    let d: Vec<u64> = right.iter().enumerate().map(d).collect();
+    save(&folder, "<f4", &[600, 500], 4, &d);
+    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+    // Of those, each with the same bit.
+    let d = |(at, &code): (usize, &u64)| code ^ u64::from((at / 500 + at) % 2 == 0) << 9;
+    let d: Vec<u64> = right.iter().enumerate().map(d).collect();
+    save(&folder, "<f4", &[600, 500], 4, &d);
+    assert_eq!(kinds(&causes(&folder, CHECK)), ["bit_flipped"]);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn small_ds() {
+    for shape in [[1, 1, 1], [1, 1, 64], [1, 9, 5], [9, 1, 5], [2, 2, 1]] {
+        let folder = folder("fp16", shape, 3);
+        replay(&folder, PRODUCT, "d.npy");
+        let right = codes(&folder, "d.npy", 4);
+        for wrong in [0x0005_a5a5, 1 << 30, 0x7fff_ffff] {
+            let d: Vec<u64> = right.iter().map(|code| code ^ wrong).collect();
+            save(&folder, "<f4", &shape[..2], 4, &d);
+            let found = causes(&folder, CHECK);
+            assert!(found.len() <= right.len().max(1), "{shape:?}: {found:?}");
+            let places = [
+                "rows",
+                "columns",
+                "tile",
+                "rectangle",
+                "lattice",
+                "bit_flipped",
+                "constant",
+            ];
+            assert!(
+                kinds(&found).iter().all(|kind| places.contains(kind)),
+                "{shape:?}: {found:?}"
+            );
+        }
+    }
+}
+
+/// Many matrices of one element each.
+#[test]
+fn a_batch_of_single_elements() {
+    let folder = crate::support::Folder::new();
+    for role in ["a", "b"] {
+        let shape = if role == "a" {
+            "50000x1x4"
+        } else {
+            "50000x4x1"
+        };
+        let spec = format!("generate:3:normal:{shape}");
+        let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
+        folder.tcverify(&command).expect(0);
+    }
+    let d: Vec<u64> = (0..50_000).map(|at| word(at) & 0xffff_ffff).collect();
+    save(&folder, "<f4", &[50_000, 1, 1], 4, &d);
+    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+}
+
+/// NaNs and infinities among the operands are no reason to name anything.
+#[test]
+fn specials_everywhere() {
+    let folder = folder("fp16", [32, 40, 24], 3);
+    let mut a = codes(&folder, "a.npy", 2);
+    (0..a.len())
+        .step_by(7)
+        .for_each(|at| a[at] = [0x7c00, 0xfc00, 0x7e00][at % 3]);
+    super::put(&folder, "a.npy", "a.npy", 2, &a);
+    replay(&folder, PRODUCT, "d.npy");
+    let mut d = codes(&folder, "d.npy", 4);
+    d.iter_mut()
+        .enumerate()
+        .for_each(|(at, code)| *code ^= (word(at as u64) % 2) << 22);
+    save(&folder, "<f4", &[32, 40], 4, &d);
+    causes(&folder, CHECK);
+}
+
+/// What a merge of parts says is what a check of the whole says, places and all.
+#[test]
+fn parts_say_the_same() {
+    let folder = folder("fp16", [96, 96, 32], 3);
+    replay(&folder, PRODUCT, "d.npy");
+    let mut d = codes(&folder, "d.npy", 4);
+    for (i, j) in (32..64).flat_map(|i| (0..32).map(move |j| (i, j))) {
+        d[i * 96 + j] = 0;
+    }
+    d[7 * 96 + 50] ^= 1 << 20;
+    save(&folder, "<f4", &[96, 96], 4, &d);
+    let whole = causes(&folder, CHECK);
+    assert_eq!(kinds(&whole), ["unwritten", "bit_flipped"]);
+    folder
+        .tcverify(&format!(
+            "shard plan --shards 5 --block-rows 16 -o plan.json {CHECK}"
+        ))
+        .expect(0);
+    let mut parts = String::new();
+    for i in 0..5 {
+        folder
+            .tcverify(&format!("shard run plan.json {i} -o part{i}.json"))
+            .expect(0);
+        parts += &format!(" part{i}.json");
+    }
+    let merged = folder
+        .tcverify(&format!("shard merge plan.json{parts} -o -"))
+        .expect(1)
+        .json();
+    assert_eq!(merged["causes"].as_array().unwrap(), &whole);
+}
