@@ -147,9 +147,12 @@ impl<'w> Trial<'w> {
                 grouped(all as u64)
             ),
             others => format!(
-                "it gives all {} tested elements, bit for bit ({differing} that differ and {} \
-                 that do not)",
+                "it gives all {} tested elements, bit for bit ({} and {} that do not)",
                 grouped(all as u64),
+                match differing {
+                    1 => "1 that differs".to_owned(),
+                    n => format!("{n} that differ"),
+                },
                 grouped(others as u64)
             ),
         };

@@ -124,10 +124,7 @@ fn payloads_of_nans_and_signs_of_zeros() {
         }
     });
     let causes = causes(&folder, &check);
-    assert!(
-        !kinds(&causes).iter().any(|kind| *kind == "nan_payload"),
-        "{causes:?}"
-    );
+    assert!(!kinds(&causes).contains(&"nan_payload"), "{causes:?}");
 }
 
 #[test]

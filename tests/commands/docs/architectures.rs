@@ -135,6 +135,7 @@ pub(super) fn letter(evidence: Evidence) -> &'static str {
         Evidence::Hardware => "H",
         Evidence::Literature => "L",
         Evidence::Inferred => "I",
+        Evidence::Claimed => unreachable!("the catalogue claims nothing"),
     }
 }
 
