@@ -6,7 +6,7 @@ use super::error::CheckError;
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::request::{Claim, Naming};
-use crate::commit::{Growing, Hash, Rows, Tree};
+use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::io::hex;
 use crate::num::Rounding;
 use crate::report::{
@@ -97,23 +97,23 @@ impl Prepared {
         progress: &dyn Progress,
     ) -> Trace {
         let mut hash = sha2::Sha256::new();
-        let mut growing = tree.as_ref().map(Growing::new);
+        let mut leaves = tree.as_ref().map(StreamingLeaves::new);
         let done = self.replay().run(&|work| progress.advance(work), |band| {
             let compare = || {
                 if let Some(differ) = differ {
                     differ.compare(&band);
                 }
             };
-            let digest = || match &mut growing {
-                Some(growing) => growing.update(band.payload),
+            let digest = || match &mut leaves {
+                Some(leaves) => leaves.update(band.payload),
                 None => hash.update(band.payload),
             };
             rayon::join(compare, digest);
             Ok::<(), std::convert::Infallible>(())
         });
         let Ok(()) = done;
-        match (tree, growing) {
-            (Some(rows), Some(growing)) => Trace::Leaves(rows, growing.finish()),
+        match (tree, leaves) {
+            (Some(rows), Some(leaves)) => Trace::Leaves(rows, leaves.finish()),
             _ => Trace::Payload(hex(&hash.finalize())),
         }
     }

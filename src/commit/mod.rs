@@ -6,18 +6,18 @@
 
 mod document;
 mod error;
-mod growing;
 mod hash;
 mod proof;
 mod rows;
+mod streaming;
 mod tree;
 
 pub use document::{
     COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
 };
 pub use error::CommitError;
-pub use growing::Growing;
 pub use hash::Hash;
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};
+pub use streaming::StreamingLeaves;
 pub use tree::{Tree, leaf, node, root_of};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
 use crate::check::{Array, Prepared, Progress};
-use crate::commit::{Growing, Hash};
+use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::payload_sha256;
 use crate::report::{Input, Piece};
@@ -68,7 +68,7 @@ impl Plan {
         self.confirm(prepared, share)?;
         let rows = share.rows[0] as usize..share.rows[1] as usize;
         let blocks = self.rows().map_err(ShardError::Other)?;
-        let mut growing = Growing::new(&blocks);
+        let mut leaves = StreamingLeaves::new(&blocks);
         let no_d = || ShardError::Other("the plan's check has no D".into());
         let mut differ = prepared.differ(false).ok_or_else(no_d)?;
         let replay = prepared.replay();
@@ -76,7 +76,7 @@ impl Plan {
         let work = u128::from(replay.work()) * rows.len() as u128 / all as u128;
         progress.begin(work as u64);
         let done = replay.rows(rows, &|work| progress.advance(work), |band| {
-            rayon::join(|| differ.compare(&band), || growing.update(band.payload));
+            rayon::join(|| differ.compare(&band), || leaves.update(band.payload));
             Ok::<(), std::convert::Infallible>(())
         });
         let Ok(()) = done;
@@ -85,7 +85,7 @@ impl Plan {
             plan: self.digest()?,
             shard: part,
             rows: share.rows,
-            leaves: growing.finish(),
+            leaves: leaves.finish(),
             found: differ.piece(),
         })
     }

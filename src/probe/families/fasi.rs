@@ -69,7 +69,7 @@ pub fn write(bench: &mut Bench) {
             .c(true, (1 << d) - 1, -d)
             .tag("fasi-subtraction", d, 0)
             .done();
-        // The paper's four crumbs suffice where nothing is kept below the result's last bit.
+        // The paper's four small addends suffice where nothing is kept below the result's last bit.
         for n in [4usize, 8, 16, 32] {
             if n > 4 && d < p {
                 continue;

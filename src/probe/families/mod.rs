@@ -1,17 +1,17 @@
 //! The questions, one file each.
 
 mod alignment;
-mod crumbs;
 mod fasi;
-mod low;
 mod mixed;
 mod order;
 mod overflow;
 mod pairs;
 mod products;
 mod rounding;
+mod small_addends;
 mod specials;
 mod subnormals;
+mod zero_exponent;
 mod zeros;
 
 use super::suite::Bench;
@@ -20,13 +20,13 @@ use super::suite::Bench;
 pub fn all(bench: &mut Bench) {
     for family in [
         order::write,
-        crumbs::write,
+        small_addends::write,
         alignment::write,
         rounding::write,
         products::write,
         pairs::write,
         subnormals::write,
-        low::write,
+        zero_exponent::write,
         zeros::write,
         overflow::write,
         specials::write,

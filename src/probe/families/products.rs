@@ -43,7 +43,7 @@ pub fn write(bench: &mut Bench) {
             .tag("unnormalised", d, 0)
             .done();
     }
-    // 2.25 as 1.5 * 1.5 and as 1 * 2.25, with crumbs beside it.
+    // 2.25 as 1.5 * 1.5 and as 1 * 2.25, with small addends beside it.
     let base = (bench.big + bench.small) / 2;
     for d in 10..40 {
         for (x, y) in [([3u64, 3u64], "1.5 * 1.5"), ([1, 9], "1 * 2.25")] {

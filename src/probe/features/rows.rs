@@ -132,10 +132,12 @@ fn group(x: &Answers) -> Option<usize> {
         Some(lost) if lost > 0 => Some(lost + 2),
         _ => {
             let depth = [1, 0].into_iter().find(|&d| {
-                let pair = x.number("crumbs", 1, d);
-                pair.is_some() && pair == x.exact("crumbs", 1, d)
+                let pair = x.number("small_addends", 1, d);
+                pair.is_some() && pair == x.exact("small_addends", 1, d)
             })?;
-            let together = |j| Some(x.number("crumbs", j, depth)? == x.exact("crumbs", 1, depth)?);
+            let together = |j| {
+                Some(x.number("small_addends", j, depth)? == x.exact("small_addends", 1, depth)?)
+            };
             let apart = (2..K as i32).find(|&j| together(j) == Some(false))?;
             Some(apart as usize)
         }
@@ -300,7 +302,7 @@ fn sum_normalised(x: &Answers) -> Option<String> {
     if adding(x)? != Adding::Aligned || addend(x)? != "with the products" {
         return None;
     }
-    // Fasi, 3.1.4: crumbs that one still has room for below it reach past one together; were the sum
+    // Fasi, 3.1.4: small addends that one still has room for below it reach past one together; were the sum
     // normalised on the way, those after that were lost.
     let (bits, group) = (depth(x)?, group_text(x)?.parse::<i32>().ok()?);
     let unit = 2f64.powi(-(x.format().fraction_bits() as i32));

@@ -1,7 +1,7 @@
 //! From answers to a model: hypotheses are steps of the known kinds, and a hypothesis is refuted by
 //! one answer that it does not give.
 //!
-//! 1. `starts`: a few readings of the answers (which terms survive, how deep a term counts) and
+//! 1. `initial_hypotheses`: a few readings of the answers (which terms survive, how deep a term counts) and
 //!    common constants make first hypotheses of every kind.
 //! 2. `search`: constants are changed one at a time for as long as fewer answers contradict.
 //! 3. What no answer contradicts is the model. Each constant is then varied on its own: it is
@@ -11,9 +11,9 @@
 //! that no hypothesis tried does.
 
 mod architecture;
+mod initial_hypotheses;
+mod perturbations;
 mod search;
-mod starts;
-mod variations;
 
 use serde_json::Value;
 
@@ -125,7 +125,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
         return Err(format!("answer {bad} is no code of {}", suite.accumulator));
     }
     let evidence = Evidence::new(suite, answers);
-    let starts = starts::all(suite, answers, &evidence);
+    let starts = initial_hypotheses::all(suite, answers, &evidence);
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if exact.is_empty() {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 
-use super::{Mismatch, prepare, variations};
+use super::{Mismatch, perturbations, prepare};
 use crate::emu::Arithmetic;
 use crate::emu::step::{Formats, Fused, Step};
 use crate::num::Rounding;
@@ -106,12 +106,12 @@ impl<'a> Evidence<'a> {
 
     /// The plausible values of a constant other than its own.
     pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
-        variations::values(name, step, self.formats, &self.nans)
+        perturbations::values(name, step, self.formats, &self.nans)
     }
 
     /// A step with another value of a constant, if the engine can run it.
     pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
-        variations::with(step, name, value).filter(|step| self.possible(step))
+        perturbations::with(step, name, value).filter(|step| self.possible(step))
     }
 
     /// The step that misses fewest answers, from the most promising starts of every kind.

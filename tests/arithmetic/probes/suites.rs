@@ -41,12 +41,12 @@ fn tensor_core_formats_are_asked_every_question() {
     };
     let common = [
         "order",
-        "crumbs",
+        "small_addends",
         "alignment",
         "rounding",
         "products",
         "subnormals",
-        "low",
+        "zero_exponent",
         "zeros",
         "overflow",
         "specials",

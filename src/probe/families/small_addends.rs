@@ -20,11 +20,11 @@ pub fn write(bench: &mut Bench) {
                 c - d
             );
             bench
-                .case("crumbs", TELLS, purpose)
+                .case("small_addends", TELLS, purpose)
                 .powers([i, j], false, c - d)
                 .c(false, 1, c)
                 .tag(
-                    "crumbs",
+                    "small_addends",
                     j as i32 - i as i32,
                     if i == 0 { d - p } else { 100 + d },
                 )
@@ -52,7 +52,7 @@ pub fn write(bench: &mut Bench) {
                     c - d
                 );
                 bench
-                    .case("crumbs", TELLS, purpose)
+                    .case("small_addends", TELLS, purpose)
                     .powers(0..n, negative, c - d)
                     .c(false, 1, c)
                     .done();

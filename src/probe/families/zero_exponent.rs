@@ -18,7 +18,7 @@ pub fn write(bench: &mut Bench) {
                 let sign = |negative: bool| if negative { "-" } else { "+" };
                 bench
                     .case(
-                        "low",
+                        "zero_exponent",
                         TELLS,
                         format!(
                             "{}2^{base} {} 2^{}: lost if zeros have a large exponent",
@@ -30,7 +30,7 @@ pub fn write(bench: &mut Bench) {
                     .product(0, first, 1, base)
                     .product(1, second, 1, base - d)
                     .tag(
-                        "low",
+                        "zero_exponent",
                         d,
                         base - result + if first { 100 } else { 0 } + if second { 1000 } else { 0 },
                     )
@@ -38,7 +38,7 @@ pub fn write(bench: &mut Bench) {
             }
             bench
                 .case(
-                    "low",
+                    "zero_exponent",
                     TELLS,
                     format!("C = 2^{base} and a product -2^{}", base - d),
                 )
@@ -51,11 +51,11 @@ pub fn write(bench: &mut Bench) {
     let from = lowest.max(result - 4);
     for e in (from..from + 60).chain((lowest..0).step_by(9)) {
         bench
-            .case("low", TELLS, format!("one product of 2^{e}"))
+            .case("zero_exponent", TELLS, format!("one product of 2^{e}"))
             .product(0, false, 1, e)
             .done();
         bench
-            .case("low", TELLS, format!("16 products of -2^{e}"))
+            .case("zero_exponent", TELLS, format!("16 products of -2^{e}"))
             .powers(0..16, true, e)
             .done();
     }
@@ -63,12 +63,12 @@ pub fn write(bench: &mut Bench) {
     for e in (result - 8..result).filter(|&e| e >= lowest) {
         for n in [2usize, 4, 8, 16, 32, 64] {
             bench
-                .case("low", TELLS, format!("{n} products of 2^{e}"))
+                .case("zero_exponent", TELLS, format!("{n} products of 2^{e}"))
                 .powers(0..n, false, e)
                 .done();
             bench
                 .case(
-                    "low",
+                    "zero_exponent",
                     TELLS,
                     format!("{n} products of 2^{e} and no zero beside C = 2^{result}"),
                 )
@@ -83,7 +83,7 @@ pub fn write(bench: &mut Bench) {
         for d in 1..=45 {
             bench
                 .case(
-                    "low",
+                    "zero_exponent",
                     TELLS,
                     format!("2^{e} - 2^{e} + 2^{} with a C of zero", e - d),
                 )

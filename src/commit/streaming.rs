@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::{Hash, Rows};
 
 /// Hashes blocks as their rows come.
-pub struct Growing {
+pub struct StreamingLeaves {
     /// Bytes of a block, but for the last.
     block: u64,
     begun: u64,
@@ -13,14 +13,14 @@ pub struct Growing {
     leaves: Vec<Hash>,
 }
 
-impl Growing {
+impl StreamingLeaves {
     /// From the first row of some block on.
-    pub fn new(rows: &Rows) -> Growing {
+    pub fn new(rows: &Rows) -> StreamingLeaves {
         let row = (rows.columns() * rows.format.bytes()) as u64;
-        Growing {
+        StreamingLeaves {
             block: rows.block_rows.saturating_mul(row),
             begun: 0,
-            hash: Growing::start(),
+            hash: StreamingLeaves::start(),
             leaves: Vec::new(),
         }
     }
@@ -45,7 +45,7 @@ impl Growing {
     }
 
     fn end(&mut self) {
-        let hash = std::mem::replace(&mut self.hash, Growing::start());
+        let hash = std::mem::replace(&mut self.hash, StreamingLeaves::start());
         self.leaves.push(Hash(hash.finalize().into()));
         self.begun = 0;
     }
@@ -71,9 +71,11 @@ mod tests {
         let payload: Vec<u8> = (0..42).collect();
         let expected: Vec<_> = payload.chunks(12).map(|block| leaf([block])).collect();
         for step in 1..=42 {
-            let mut growing = Growing::new(&rows);
-            payload.chunks(step).for_each(|piece| growing.update(piece));
-            assert_eq!(growing.finish(), expected, "pieces of {step}");
+            let mut streaming = StreamingLeaves::new(&rows);
+            payload
+                .chunks(step)
+                .for_each(|piece| streaming.update(piece));
+            assert_eq!(streaming.finish(), expected, "pieces of {step}");
         }
     }
 }

@@ -64,8 +64,8 @@ impl Reading {
         }
         // The first place whose crumb is not added to that of place 0.
         let kept = |j: i32, d: i32| {
-            let one = answer(Tag("crumbs", 1, d))?;
-            Some(answer(Tag("crumbs", j, d))? == one)
+            let one = answer(Tag("small_addends", 1, d))?;
+            Some(answer(Tag("small_addends", j, d))? == one)
         };
         for d in [0, 1] {
             let lost = (2..K as i32).find(|&j| kept(j, d) == Some(false));
