@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recompute every digest of a tcverify.report/1 from the files that it names.
+"""Recompute every digest of a tcverify.report/2 from the files that it names.
 
 Nothing of tcverify is used: this is a second implementation of what docs/report-format.md says
 about digests, to be read beside it. It does not replay the product.
@@ -284,7 +284,9 @@ def check_verdict(report: dict, check: Tally):
         # Of a sample there is no such digest; of a tree the root says it.
         if same and comparison["accepted"] == 0 and reproduced is not None:
             check("replay = D payload", reproduced, report["inputs"]["d"]["payload_sha256"])
-    check("verdict", report["verdict"], "identical" if same else "different")
+    part = "sample" in report["reproduced"]
+    identical = "identical_in_part" if part else "identical"
+    check("verdict", report["verdict"], identical if same else "different")
 
 
 def main() -> int:
@@ -296,7 +298,7 @@ def main() -> int:
     check = Tally()
     try:
         report = json.loads(options.report.read_text())
-        if report["schema"] != "tcverify.report/1":
+        if report["schema"] != "tcverify.report/2":
             raise ValueError(f"{options.report}: schema is {report['schema']!r}")
         model = report["model"]
         arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))

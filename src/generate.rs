@@ -69,7 +69,7 @@ impl Class {
 
 impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shape = crate::emu::shape_text(&self.shape);
+        let shape = crate::tensor::shape_text(&self.shape);
         write!(f, "{PREFIX}{}:{}:{shape}", self.seed, self.class.name())
     }
 }

@@ -450,6 +450,15 @@ fn strides(shape: &[usize], order: Order) -> Vec<usize> {
     strides
 }
 
+/// `2500x1x16`; an array without axes is a `scalar`.
+pub fn shape_text(shape: &[usize]) -> String {
+    if shape.is_empty() {
+        return "scalar".to_owned();
+    }
+    let parts: Vec<_> = shape.iter().map(usize::to_string).collect();
+    parts.join("x")
+}
+
 /// The index of the element at `position` of an array stored in this order.
 pub fn unravel(mut position: usize, shape: &[usize], order: Order) -> Vec<usize> {
     let mut index = vec![0; shape.len()];

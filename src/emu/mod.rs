@@ -16,10 +16,11 @@ mod replay;
 pub mod schedule;
 pub mod step;
 
+pub use crate::tensor::shape_text;
 pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
 use gathered::GatheredRows;
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
-pub use problem::{Problem, ScalePlanes, ShapeError, shape_text};
+pub use problem::{Problem, ScalePlanes, ShapeError};
 pub use replay::{Band, Element, Engine, ExactShare, Progress, Replay};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::tensor::Planes;
+use crate::tensor::{Planes, shape_text};
 
 /// `D = A*B + C` over a batch, its shapes checked. A missing C is +0.
 #[derive(Clone, Copy, Debug)]
@@ -37,15 +37,6 @@ impl std::fmt::Display for ShapeError {
 }
 
 impl std::error::Error for ShapeError {}
-
-/// `2500x1x16`; an array without axes is a `scalar`.
-pub fn shape_text(shape: &[usize]) -> String {
-    if shape.is_empty() {
-        return "scalar".to_owned();
-    }
-    let parts: Vec<_> = shape.iter().map(usize::to_string).collect();
-    parts.join("x")
-}
 
 impl<'a> Problem<'a> {
     /// Pairs operands, transposed beforehand where that was asked for.

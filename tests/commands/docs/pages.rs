@@ -15,9 +15,10 @@ use super::{all_pages, blocks, in_repository, read};
 use crate::support::{Folder, Run, say};
 
 /// Pages whose commands need files that the page does not make yet.
-const NOT_YET: [&str; 3] = [
+const NOT_YET: [&str; 4] = [
     "docs/containers.md",
     "docs/explaining.md",
+    "docs/kernels.md",
     "docs/schedules.md",
 ];
 
@@ -123,7 +124,7 @@ fn run(name: &str, steps: &[Step], folder: &Folder) -> usize {
             Step::Script(script) | Step::Given(script) => {
                 if script.contains("python3 ") && !numpy() {
                     say(format_args!(
-                        "SKIPPED: NumPy is not here: a script of {name}"
+                        "not checked: NumPy is not here: a script of {name}"
                     ));
                     continue;
                 }
