@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::fast::{self, Plan, Platform};
+use super::fast::{self, Plan, Platform, Promotion};
 use super::schedule::{self, Kernel, Run};
 use super::{Arithmetic, GatheredRows, Problem, exact};
 use crate::num::{Format, Rounding, round_code};
@@ -385,6 +385,20 @@ impl<'a> Replay<'a> {
                 (codes.len() * problem.k) as u64
             }
         }
+    }
+
+    /// Sums of promoted chains of a product of one matrix, if a kernel computes them in one go: codes, and
+    /// the multiply-adds that fell to the exact engine.
+    pub(super) fn promoted(
+        &self,
+        promotion: Promotion,
+        progress: Progress,
+    ) -> Option<(Vec<u32>, u64)> {
+        let Way::Kernel(plan, platform) = self.way() else {
+            return None;
+        };
+        let plan = (plan, platform);
+        fast::promoted(&self.problem, self.arithmetic, plan, promotion, progress)
     }
 
     fn way(&self) -> Way {

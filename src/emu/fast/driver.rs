@@ -2,15 +2,17 @@
 //! exact engine, to which every tile goes whose preconditions fail.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::context::{Context, Flags};
+use super::promoted::{AtEnd, Promotion};
 use super::special;
 use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
 use crate::emu::Problem;
 use crate::emu::exact::{self, Block};
+use crate::num::Format;
 
 /// Rows of A that a task takes, and columns of B that are packed at a time.
 const TASK_ROWS: usize = 64;
@@ -58,7 +60,84 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
     slabs.into_par_iter().for_each(|(slab, out)| slab.fill(out));
 }
 
+/// Sums of a product of one matrix with an FP32 accumulator, in C order; none if an operand is no number,
+/// an accumulator has no code, or there are too few to be worth it.
+pub fn promoted<K: TileKernel>(
+    context: Context,
+    kernel: &K,
+    promotion: Promotion,
+) -> Option<Vec<u32>> {
+    let Problem { m, n, scales, .. } = *context.problem;
+    let known = context.arithmetic.accumulator == Format::Fp32 && scales.is_none();
+    if m * n < SMALL || !known || kernel.specials() == SpecialRule::Native {
+        return None;
+    }
+    let slab = Slab {
+        context,
+        kernel,
+        batch: 0,
+        rows: 0..m,
+    };
+    let flags = Flags::new(m, n);
+    let unknown = AtomicBool::new(false);
+    let mut sums = vec![0; m * n];
+    for left in (0..n).step_by(BLOCK_COLUMNS) {
+        let columns = left..n.min(left + BLOCK_COLUMNS);
+        slab.promoted(columns, promotion, (&flags, &unknown), &mut sums);
+    }
+    let special = flags.rows.iter().chain(&flags.columns).chain([&unknown]);
+    let any = special.into_iter().any(|flag| flag.load(Ordering::Relaxed));
+    (!any).then_some(sums)
+}
+
+/// Main accumulators in the layout of a kernel's, and what becomes of those.
+struct Main<'m> {
+    sums: &'m mut [u32],
+    at_end: AtEnd,
+    unknown: &'m AtomicBool,
+}
+
 impl<K: TileKernel> Slab<'_, K> {
+    fn promoted(
+        &self,
+        columns: Range<usize>,
+        promotion: Promotion,
+        (flags, unknown): (&Flags, &AtomicBool),
+        sums: &mut [u32],
+    ) {
+        let Problem { n, k: all, .. } = *self.context.problem;
+        let mut state = self.initial_state(columns.clone(), flags);
+        let mut main = vec![0u32; state.len()];
+        let wide = self.wide();
+        let strips = columns.len().div_ceil(wide);
+        let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
+        for first in (0..all).step_by(promotion.every) {
+            let last = all.min(first + promotion.every);
+            for start in (first..last).step_by(self.kernel.depth()) {
+                let k = start..last.min(start + self.kernel.depth());
+                let at_end = match (k.end == last, first) {
+                    (false, _) => AtEnd::Keep,
+                    (true, 0) if promotion.from_first => AtEnd::Move,
+                    (true, _) => AtEnd::Add { nan: promotion.nan },
+                };
+                let main = (at_end != AtEnd::Keep).then_some(Main {
+                    sums: &mut main,
+                    at_end,
+                    unknown,
+                });
+                self.multiply(k, columns.clone(), &mut b, &mut state, main, flags);
+            }
+        }
+        let strip = self.padded_rows() * wide;
+        for (row, out) in sums.chunks_mut(n).enumerate() {
+            let pieces = out[columns.clone()].chunks_mut(wide);
+            for (out, main) in pieces.zip(main.chunks(strip)) {
+                let main = &main[row * wide..];
+                out.copy_from_slice(&main[..out.len()]);
+            }
+        }
+    }
+
     fn fill(&self, out: &mut [u64]) {
         let Problem { n, k, .. } = *self.context.problem;
         let flags = Flags::new(self.rows.len(), n);
@@ -69,7 +148,7 @@ impl<K: TileKernel> Slab<'_, K> {
             let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
             for start in (0..k).step_by(self.kernel.depth()) {
                 let k = start..k.min(start + self.kernel.depth());
-                self.multiply(k, columns.clone(), &mut b, &mut state, &flags);
+                self.multiply(k, columns.clone(), &mut b, &mut state, None, &flags);
             }
             self.store(columns, &state, out);
         }
@@ -175,13 +254,15 @@ impl<K: TileKernel> Slab<'_, K> {
         ]
     }
 
-    /// Adds the products of a panel of k to the accumulators of a block of columns.
+    /// Adds the products of a panel of k to the accumulators of a block of columns, and those perhaps to
+    /// main ones.
     fn multiply(
         &self,
         k: Range<usize>,
         columns: Range<usize>,
         b: &mut [K::B],
         state: &mut [K::State],
+        main: Option<Main>,
         flags: &Flags,
     ) {
         let wide = self.wide();
@@ -208,39 +289,57 @@ impl<K: TileKernel> Slab<'_, K> {
             true => (0..blocks).into_par_iter().map(pack).collect(),
             false => Vec::new(),
         };
-        tasks.into_par_iter().for_each(|mut task| {
-            let own;
-            let a = match shared.get(task.block) {
-                Some(a) => a,
-                None => {
-                    own = pack(task.block);
-                    &own
-                }
-            };
-            let first = self.rows.start + task.block * TASK_ROWS;
-            let rows = first..self.rows.end.min(first + TASK_ROWS);
-            let mut done = 0;
-            for (i, state) in task.states.iter_mut().enumerate() {
-                let left = columns.start + (task.strip + i) * wide;
-                let block = Block {
-                    batch: self.batch,
-                    rows: rows.clone(),
-                    columns: left..columns.end.min(left + wide),
+        let (mains, end) = match main {
+            Some(main) => (
+                self.tasks(b.len(), main.sums),
+                Some((main.at_end, main.unknown)),
+            ),
+            None => (Vec::new(), None),
+        };
+        let mains = mains.into_iter().map(Some);
+        let mains: Vec<_> = mains
+            .chain(tasks.iter().map(|_| None))
+            .take(tasks.len())
+            .collect();
+        tasks
+            .into_par_iter()
+            .zip(mains)
+            .for_each(|(mut task, mut main)| {
+                let own;
+                let a = match shared.get(task.block) {
+                    Some(a) => a,
+                    None => {
+                        own = pack(task.block);
+                        &own
+                    }
                 };
-                self.strip(&panel, &k, a, &b[task.strip + i], &block, state);
-                done += rows.len() * block.columns.len();
-            }
-            (self.context.progress)((done * k.len()) as u64);
-        });
+                let first = self.rows.start + task.block * TASK_ROWS;
+                let rows = first..self.rows.end.min(first + TASK_ROWS);
+                let mut done = 0;
+                for (i, state) in task.states.iter_mut().enumerate() {
+                    let left = columns.start + (task.strip + i) * wide;
+                    let block = Block {
+                        batch: self.batch,
+                        rows: rows.clone(),
+                        columns: left..columns.end.min(left + wide),
+                    };
+                    self.strip(&panel, &k, a, &b[task.strip + i], &block, state);
+                    if let (Some(main), Some((at_end, unknown))) = (&mut main, end) {
+                        at_end.apply(kernel, state, main.states[i], unknown);
+                    }
+                    done += rows.len() * block.columns.len();
+                }
+                (self.context.progress)((done * k.len()) as u64);
+            });
     }
 
     /// Blocks of rows times runs of strips: enough for every core, also where rows are few.
-    fn tasks<'s>(&self, strips: usize, state: &'s mut [K::State]) -> Vec<Task<'s, K::State>> {
+    fn tasks<'s, S>(&self, strips: usize, state: &'s mut [S]) -> Vec<Task<'s, S>> {
         let wide = self.wide();
         let blocks = self.rows.len().div_ceil(TASK_ROWS);
         let across = (4 * rayon::current_num_threads()).div_ceil(blocks);
         let run = strips.div_ceil(across);
-        let mut tasks: Vec<Task<K::State>> = Vec::new();
+        let mut tasks: Vec<Task<S>> = Vec::new();
         for (strip, state) in state.chunks_mut(self.padded_rows() * wide).enumerate() {
             for (block, state) in state.chunks_mut(TASK_ROWS * wide).enumerate() {
                 if strip % run == 0 {

@@ -2,7 +2,8 @@
 //! to the exact engine, to which every tile or step goes whose preconditions fail.
 //!
 //! * [`plan`]: the kernel that a model has, and its constants for one.
-//! * [`driver`]: how a product becomes tiles; [`tile`]: what a kernel offers it.
+//! * [`driver`]: how a product becomes tiles; [`promoted`]: accumulators that are added to others on the way;
+//!   [`tile`]: what a kernel offers.
 //! * [`group`]: fused dot-adds; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
 //! * [`vector`]: the instructions; [`platform`] chooses among them, [`detect`] after a self-test.
 //! * [`special`]: infinities and NaNs, which most kernels take for zeros.
@@ -20,6 +21,7 @@ mod integers;
 mod pairs;
 mod plan;
 mod platform;
+mod promoted;
 mod real;
 mod selftest;
 mod special;
@@ -40,22 +42,65 @@ pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::Platform;
 pub(in crate::emu) use platform::Wide;
+pub(in crate::emu) use promoted::Promotion;
 pub use sums::SumPlan;
 
 use self::context::Context;
 use super::{Arithmetic, Problem, Progress};
 use crate::num::Format;
 
+/// Something to be done with the kernel of a plan, whichever that is.
+trait WithKernel {
+    type Out;
+
+    fn with<K: tile::TileKernel>(self, kernel: &K) -> Self::Out;
+}
+
+/// Makes the kernel of a plan.
+fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
+    match plan {
+        Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Floor(plan) => work.with(&group::FloorKernel::new(plan, platform)),
+        Plan::Sticky(plan) => work.with(&group::StickyKernel::new(plan, platform)),
+        Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
+        Plan::Half(plan) => work.with(&half::HalfKernel { plan, platform }),
+        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
+            work.with(&chain::ChainKernel::<f64>::new(plan, platform))
+        }
+        Plan::Chain(plan) => work.with(&chain::ChainKernel::<f32>::new(plan, platform)),
+        Plan::Pairs(plan) => work.with(&pairs::PairsKernel { plan, platform }),
+        Plan::Sum(plan) => match plan.group {
+            Some(group) => work.with(&sums::SumKernel::new(plan, group, platform)),
+            None => work.with(&sums::DotKernel::new(plan, platform)),
+        },
+        Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
+    }
+}
+
 /// Computes the rows of D from `first_row` on by the kernel of a plan, as the exact engine's `fill`.
 /// Returns how many multiply-adds fell to the exact engine.
 pub fn fill(
     problem: &Problem,
     arithmetic: &Arithmetic,
-    (plan, platform): (Plan, Platform),
+    plan: (Plan, Platform),
     first_row: usize,
     out: &mut [u64],
     progress: Progress,
 ) -> u64 {
+    struct Fill<'a> {
+        context: Context<'a>,
+        first_row: usize,
+        out: &'a mut [u64],
+    }
+
+    impl WithKernel for Fill<'_> {
+        type Out = ();
+
+        fn with<K: tile::TileKernel>(self, kernel: &K) {
+            driver::fill(self.context, kernel, self.first_row, self.out);
+        }
+    }
+
     let fallback = AtomicU64::new(0);
     let context = Context {
         problem,
@@ -63,53 +108,44 @@ pub fn fill(
         fallback: &fallback,
         progress,
     };
-    match plan {
-        Plan::Group(plan) => {
-            let kernel = group::GroupKernel { plan, platform };
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Floor(plan) => {
-            let kernel = group::FloorKernel::new(plan, platform);
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Sticky(plan) => {
-            let kernel = group::StickyKernel::new(plan, platform);
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Block(plan) => {
-            let kernel = blocks::BlockKernel::new(plan, platform);
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Half(plan) => {
-            let kernel = half::HalfKernel { plan, platform };
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
-            let kernel = chain::ChainKernel::<f64>::new(plan, platform);
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Chain(plan) => {
-            let kernel = chain::ChainKernel::<f32>::new(plan, platform);
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Pairs(plan) => {
-            let kernel = pairs::PairsKernel { plan, platform };
-            driver::fill(context, &kernel, first_row, out);
-        }
-        Plan::Sum(plan) => match plan.group {
-            Some(group) => {
-                let kernel = sums::SumKernel::new(plan, group, platform);
-                driver::fill(context, &kernel, first_row, out);
-            }
-            None => {
-                let kernel = sums::DotKernel::new(plan, platform);
-                driver::fill(context, &kernel, first_row, out);
-            }
-        },
-        Plan::Integers(plan) => {
-            let kernel = integers::IntegerKernel { plan, platform };
-            driver::fill(context, &kernel, first_row, out);
+    let work = Fill {
+        context,
+        first_row,
+        out,
+    };
+    with_kernel(plan, work);
+    fallback.load(Ordering::Relaxed)
+}
+
+/// Sums of promoted chains of a product of one matrix, in C order, if the kernel of a plan computes them in
+/// one go; and the multiply-adds that fell to the exact engine.
+pub fn promoted(
+    problem: &Problem,
+    arithmetic: &Arithmetic,
+    plan: (Plan, Platform),
+    promotion: Promotion,
+    progress: Progress,
+) -> Option<(Vec<u32>, u64)> {
+    struct Promoted<'a> {
+        context: Context<'a>,
+        promotion: Promotion,
+    }
+
+    impl WithKernel for Promoted<'_> {
+        type Out = Option<Vec<u32>>;
+
+        fn with<K: tile::TileKernel>(self, kernel: &K) -> Option<Vec<u32>> {
+            driver::promoted(self.context, kernel, self.promotion)
         }
     }
-    fallback.load(Ordering::Relaxed)
+
+    let fallback = AtomicU64::new(0);
+    let context = Context {
+        problem,
+        arithmetic,
+        fallback: &fallback,
+        progress,
+    };
+    let sums = with_kernel(plan, Promoted { context, promotion })?;
+    Some((sums, fallback.load(Ordering::Relaxed)))
 }

@@ -6,10 +6,12 @@ use super::f32ops::{Ops, Told};
 use super::finish::Finish;
 use super::k_index::KIndices;
 use super::loops::Promoted;
+use super::operands::GatheredOperands;
 use super::run::Run;
 use super::traversal::{Chain, Node, Role, Sum};
-use super::{Kernel, Merge, Partials, Per, Start};
-use crate::emu::Problem;
+use super::{Kernel, Merge, Partials, Per, ScheduleSpec, Start};
+use crate::emu::fast::Promotion;
+use crate::emu::{Engine, Problem};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
 const GATHERED: usize = 128 << 20;
@@ -57,6 +59,12 @@ impl Run<'_, '_> {
             sums
         };
         let add = |total: &u32, sum: u32| ops.add(*total, sum);
+        if *role == (Role::Promotion { scaled: false })
+            && order.is_serial()
+            && let Some(sums) = self.promoted(kernel.spec, problem, *start, parts)
+        {
+            return sums;
+        }
         if order.is_serial() {
             let mut total = match start {
                 Start::Zero => vec![0u32; problem.m * n],
@@ -91,6 +99,52 @@ impl Run<'_, '_> {
             self.update(&mut total, &zeros, n, add);
         }
         total
+    }
+
+    /// Chains of one length, the last one perhaps shorter, promoted by a kernel while it has them at hand.
+    fn promoted(
+        &mut self,
+        spec: &ScheduleSpec,
+        problem: &Problem,
+        start: Start,
+        parts: &[Node],
+    ) -> Option<Vec<u32>> {
+        let Engine::Fast(_) = self.replay.engine else {
+            return None;
+        };
+        let chain = |node: &Node| match node {
+            Node::Chain(chain) => Some(chain.indices.clone()),
+            Node::Sum(_) => None,
+        };
+        let chains: Option<Vec<KIndices>> = parts.iter().map(chain).collect();
+        let chains = chains?;
+        let every = chains.first()?.len();
+        let span = self.replay.arithmetic.step.span();
+        let (last, others) = chains.split_last()?;
+        let alike = others.iter().all(|chain| chain.len() == every) && last.len() <= every;
+        if !alike || last.is_empty() || !others.is_empty() && !every.is_multiple_of(span) {
+            return None;
+        }
+        let gathered;
+        let product = match joined(&chains) {
+            KIndices::Range(k) => problem.part_k(k),
+            KIndices::List(indices) => {
+                if (problem.m + problem.n) * indices.len() > GATHERED {
+                    return None;
+                }
+                let terms = spec.split_terms.as_ref();
+                gathered = GatheredOperands::gather(problem, &indices, terms);
+                gathered.problem(problem.c)
+            }
+        };
+        let promotion = Promotion {
+            every,
+            from_first: start == Start::First,
+            nan: spec.nan.0 as u32,
+        };
+        let (sums, exact) = self.bare(product).promoted(promotion, self.progress)?;
+        self.exact += exact;
+        Some(sums)
     }
 
     /// `main = main + accumulator`, or times its scales.

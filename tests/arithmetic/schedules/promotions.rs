@@ -4,11 +4,11 @@ use rayon::prelude::*;
 use tcverify::emu::schedule::{Addend, Level, Merge, ScheduleSpec, Start};
 use tcverify::num::Format::{Bf16, E4m3, Fp16, Fp32};
 
-use crate::support::engines::{engines, name};
-use crate::support::random::Random;
 use super::operands::KINDS;
 use super::own::{add, narrow};
 use super::product::{Dot, Product, Unit, Wish, shape};
+use crate::support::engines::{engines, name};
+use crate::support::random::Random;
 
 /// Chains of so many k from zero on, the first from C; each is added to a sum that starts from +0 or is the
 /// first one.
