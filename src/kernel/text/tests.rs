@@ -160,14 +160,15 @@ fn a_configuration_has_ids_or_names() {
 #[test]
 fn names_of_profilers() {
     use Format::{Bf16, E4m3, Fp16, Fp32, Tf32};
-    let rows: [(
-        &str,
-        &str,
+    type Row = (
+        &'static str,
+        &'static str,
         Option<usize>,
         Option<usize>,
         Option<Format>,
         Option<Format>,
-    ); 16] = [
+    );
+    let rows: [Row; 16] = [
         (
             "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT",
             "nvjet",
@@ -549,4 +550,42 @@ fn bad_texts_are_refused_in_a_sentence() {
     assert!(said("{\"algo\": 66").contains("cannot be read"));
     let hostile = said("algo=\u{1b}[2J66");
     assert!(!hostile.contains('\u{1b}'), "{hostile:?}");
+}
+
+#[test]
+fn what_is_open_can_be_searched() {
+    let plans =
+        |text: &str, shape: Shape| read(text).unwrap().candidates(&shape, &Options::default());
+    let name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
+    let found = plans(name, shape(100, 2560, 1000)).unwrap();
+    // 2 to 64 slices of 16 grains, those that come out alike once.
+    let counts: Vec<usize> = found.iter().map(|plan| plan.slices.len()).collect();
+    assert_eq!(counts, [2, 3, 4, 6, 8, 16]);
+    assert!(
+        found
+            .iter()
+            .all(|plan| plan.settings.split_k.as_ref().unwrap().how == How::Found)
+    );
+    let name = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
+    let found = plans(name, shape(100, 2560, 9728)).unwrap();
+    assert_eq!(found[0].slices.len(), 1);
+    let like = |plan: &crate::kernel::Plan| (plan.chunk, plan.merge.kept);
+    assert!(
+        found
+            .iter()
+            .any(|plan| like(plan) == (Some(1984), crate::kernel::Kept::Result))
+    );
+    assert!(
+        found
+            .iter()
+            .any(|plan| like(plan) == (Some(4864), crate::kernel::Kept::Running))
+    );
+    assert!(matches!(
+        plans("algo=66", shape(8, 8, 640)),
+        Err(KernelError::Missing { ask: "dtype", .. })
+    ));
+    assert!(matches!(
+        plans("algo=41", shape(8, 8, 640)),
+        Err(KernelError::UnknownOrder { .. })
+    ));
 }
