@@ -19,6 +19,7 @@ mod planning;
 mod reading;
 mod said;
 mod schedule;
+mod search;
 mod settings;
 mod table;
 mod tables;

@@ -23,15 +23,15 @@ pub struct Options {
     pub rotation: Option<usize>,
     /// Plan slices that reach K, as a library without the defect of the lost tail would.
     pub whole_tail: bool,
-    /// How the answers are known: given by a person unless a search found them.
-    pub found: bool,
+    /// Answers that a search found, by what they answer ([`super::Open::ask`]); the others a person gave.
+    pub found: Vec<&'static str>,
 }
 
 impl Options {
     /// The text's settings with these answers.
     pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
         let mut all = settings.clone();
-        let how = match self.found {
+        let how = |ask: &str| match self.found.contains(&ask) {
             true => How::Found,
             false => How::Given,
         };
@@ -43,68 +43,80 @@ impl Options {
                 asked: asked.to_string(),
             });
         }
-        answer(&mut all.capability, self.capability, how, "the GPU", |v| {
-            v.to_string()
-        })?;
+        answer(
+            &mut all.capability,
+            self.capability,
+            how("arch"),
+            "the GPU",
+            |v| v.to_string(),
+        )?;
         answer(
             &mut all.operands,
             self.operands,
-            how,
+            how("dtype"),
             "the operands' format",
             |v| format!("{} and {}", v[0], v[1]),
         )?;
-        answer(&mut all.result, self.result, how, "D's format", |v| {
-            v.to_string()
-        })?;
+        answer(
+            &mut all.result,
+            self.result,
+            how("d-dtype"),
+            "D's format",
+            |v| v.to_string(),
+        )?;
         answer(
             &mut all.split_k,
             self.split_k,
-            how,
+            how("split-k"),
             "the number of slices",
             |v| v.to_string(),
         )?;
         answer(
             &mut all.scheme,
             self.scheme,
-            how,
+            how("reduction"),
             "the reduction scheme",
             |v| v.name().into(),
         )?;
         answer(
             &mut all.partition,
             self.partition,
-            how,
+            how("partition"),
             "the partition of K",
             |v| format!("{v:?}"),
         )?;
-        answer(&mut all.tile_k, self.tile_k, how, "K of a tile", |v| {
-            v.to_string()
-        })?;
+        answer(
+            &mut all.tile_k,
+            self.tile_k,
+            how("tile-k"),
+            "K of a tile",
+            |v| v.to_string(),
+        )?;
         answer(
             &mut all.instruction_k,
             self.instruction_k,
-            how,
+            how("instruction-k"),
             "K of an instruction",
             |v| v.to_string(),
         )?;
         answer(
             &mut all.custom,
             self.custom,
-            how,
+            how("custom"),
             "the custom option",
             |v| v.to_string(),
         )?;
         answer(
             &mut all.fast_accumulation,
             self.fast_accumulation,
-            how,
+            how("accumulation"),
             "fast accumulation",
             |v| if *v { "on" } else { "off" }.into(),
         )?;
         answer(
             &mut all.multiprocessors,
             self.multiprocessors,
-            how,
+            how("multiprocessors"),
             "the number of multiprocessors",
             |v| v.to_string(),
         )?;

@@ -109,7 +109,7 @@ fn grain(request: &Request) -> usize {
         .as_ref()
         .is_none_or(|said| said.value.contiguous_along_k());
     let wide = (128 / bytes).max(1);
-    match request.k() % wide == 0 && contiguous {
+    match request.k().is_multiple_of(wide) && contiguous {
         true => wide,
         false => (16 / bytes).max(1),
     }

@@ -94,7 +94,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "a stripe is a whole number of k",
         ));
     }
-    if stripes > 1 && k % depth != 0 {
+    if stripes > 1 && !k.is_multiple_of(depth) {
         return Err(KernelError::unknown(
             format!("kernels with LocalSplitU {stripes} whose K is no multiple of DepthU {depth}"),
             "the source does not say how groups share the rest",

@@ -63,6 +63,10 @@ impl Span {
         reach / self.stride * self.width + (reach % self.stride).min(self.width)
     }
 
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
     /// Whether these are consecutive k.
     pub fn is_range(self) -> bool {
         self.stride == self.width || self.start + self.width >= self.end

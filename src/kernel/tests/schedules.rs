@@ -270,6 +270,7 @@ fn the_worked_examples_are_schedules() {
 }
 
 /// Orders that differ give other bits: what the agreement above would not see if it compared too little.
+/// (Sums of FP8 slices of like magnitudes are exact in f32, in pairs or not; captured ones are not.)
 #[test]
 fn other_orders_differ() {
     // One product may agree by chance.
@@ -293,11 +294,6 @@ fn other_orders_differ() {
             format!("{cutlass},stages=13,splitK=2"),
             format!("{cutlass},stages=13,splitK=3"),
             3000,
-        ),
-        (
-            "algo=35,reduction=2,splitK=7,custom=0".into(),
-            "algo=35,reduction=2,splitK=7,custom=1".into(),
-            4000,
         ),
         (
             "algo=60,reduction=2,splitK=2,custom=0".into(),

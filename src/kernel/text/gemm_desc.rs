@@ -156,10 +156,7 @@ fn cuts(value: &Value) -> Result<Option<Cuts>, KernelError> {
             ));
         }
     }
-    let kept = |key: &str| match text(key) {
-        "" | "float32" | "torch.float32" => false,
-        _ => true,
-    };
+    let kept = |key: &str| !matches!(text(key), "" | "float32" | "torch.float32");
     Ok(Some(Cuts {
         span,
         period,

@@ -67,8 +67,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     let mut after = None;
     let mut found = None;
     let mut sizes = 0;
-    let mut tokens = word.split('_').filter(|token| !token.is_empty()).peekable();
-    while let Some(token) = tokens.next() {
+    for token in word.split('_').filter(|token| !token.is_empty()) {
         if let Some(format) = format(token) {
             match found.is_some() {
                 false => before = Some((format, token)),

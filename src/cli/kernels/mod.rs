@@ -1,0 +1,287 @@
+//! `tcverify kernels`: what a library's words say about the order of its sums.
+//!
+//! * `open`: options that answer what a text leaves open.
+//! * `text`: readings and plans for people.
+
+mod open;
+mod text;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{Ending, show};
+use crate::io::{Output, same_file};
+use crate::kernel::{
+    self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
+};
+use open::OpenArgs;
+
+/// Read what a GPU library says of its kernels, and plan the order of their sums
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify kernels list
+  tcverify kernels explain 'algo=66,stages=35,splitK=5,reduction=2'
+  tcverify kernels explain nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT
+  tcverify kernels explain --log cublaslt.log
+  tcverify kernels plan 'algo=66,stages=35,splitK=9,reduction=2' --dtype fp16 --shape 32x32x8648
+  tcverify kernels plan ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn \\
+      --shape 100x2560x9728 --split-k 5 --reduction OUTPUT_TYPE --schedule order.json")]
+pub struct Kernels {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Explain(Explain),
+    Plan(Box<PlanArgs>),
+    List(List),
+}
+
+/// Show what every word of a text means
+#[derive(Args)]
+struct Explain {
+    /// A cuBLASLt log line, a configuration (algo=66,stages=35,splitK=3), JSON of its attributes or of a
+    /// GEMMDesc, or a kernel's name
+    #[arg(value_name = "TEXT", required_unless_present = "log")]
+    text: Option<String>,
+
+    /// A file written by CUBLASLT_LOG_FILE: one line for each of its products
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    log: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print slices, chains, residues and the order of additions for a product
+#[derive(Args)]
+struct PlanArgs {
+    /// As for 'kernels explain'
+    #[arg(value_name = "TEXT", required_unless_present = "kernel_table")]
+    text: Option<String>,
+
+    /// Rows of D, columns of D and k, row-major; a log line says it by itself
+    #[arg(long, value_name = "MxNxK", value_parser = parse_shape)]
+    shape: Option<Shape>,
+
+    /// A table recorded on a GPU by scripts/capture/record_kernels.py, in place of a text
+    #[arg(
+        long,
+        value_name = "FILE.json",
+        conflicts_with = "text",
+        requires = "shape"
+    )]
+    kernel_table: Option<PathBuf>,
+
+    /// Bytes of workspace that the library was given, to choose among answers of a table
+    #[arg(long, value_name = "BYTES", requires = "kernel_table")]
+    workspace: Option<u64>,
+
+    #[command(flatten)]
+    open: OpenArgs,
+
+    /// Write the order as a schedule for --schedule-file
+    #[arg(long, value_name = "FILE.json")]
+    schedule: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// List families of kernels: whose order is proven, compared, published or unknown
+#[derive(Args)]
+struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_shape(text: &str) -> Result<Shape, String> {
+    let sizes: Option<Vec<usize>> = text
+        .split(['x', 'X'])
+        .map(|size| size.trim().parse().ok())
+        .collect();
+    match sizes.as_deref() {
+        Some(&[m, n, k]) => Ok(Shape { m, n, k }),
+        _ => Err("write three numbers such as 128x64x4096".into()),
+    }
+}
+
+impl Kernels {
+    pub fn run(self) -> Result<Ending> {
+        match self.command {
+            Command::Explain(command) => command.run(),
+            Command::Plan(command) => command.run(),
+            Command::List(command) => command.run(),
+        }
+    }
+}
+
+impl Explain {
+    fn run(self) -> Result<Ending> {
+        if let Some(path) = &self.log {
+            return self.log(path);
+        }
+        let reading = kernel::read(self.text.as_deref().expect("clap asks for one"))?;
+        show::print(|out| match self.json {
+            true => json_line(out, &reading),
+            false => text::explained(&reading, out),
+        })?;
+        Ok(Ending::Done)
+    }
+
+    fn log(&self, path: &Path) -> Result<Ending> {
+        let name = || format!("{}", path.display());
+        let bytes = fs::read(path).with_context(name)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let options = Options::default();
+        let mut rows = Vec::new();
+        for (line, launch) in kernel::launches(&text) {
+            let reading = kernel::read(launch);
+            let plan = reading.as_ref().map_err(Clone::clone).and_then(|reading| {
+                let shape = reading.product.unwrap_or(Shape { m: 0, n: 0, k: 0 });
+                reading.plan(&shape, &options)
+            });
+            rows.push((line, reading, plan));
+        }
+        ensure!(
+            !rows.is_empty(),
+            "{} has no line that launches a product (algo=[...]); write it with CUBLASLT_LOG_LEVEL=2 CUBLASLT_LOG_FILE=...",
+            name()
+        );
+        show::print(|out| {
+            if self.json {
+                let rows = rows.iter().map(|(line, reading, plan)| {
+                    json!({
+                        "line": line,
+                        "reading": reading.as_ref().ok(),
+                        "order": plan.as_ref().ok().map(Plan::summary),
+                        "error": plan.as_ref().err().map(ToString::to_string),
+                    })
+                });
+                return json_line(out, &rows.collect::<Vec<_>>());
+            }
+            for (line, reading, plan) in &rows {
+                let shape = reading.as_ref().ok().and_then(|reading| reading.product);
+                let shape = shape.map_or("?".into(), |shape| shape.to_string());
+                let family = reading
+                    .as_ref()
+                    .map_or("?", |reading| reading.family.value.id);
+                let order = match plan {
+                    Ok(plan) => plan.summary(),
+                    Err(error) => format!("not planned: {error}"),
+                };
+                writeln!(out, "line {line}: {shape}, {family}: {order}")?;
+                if let Some(lost) = plan.as_ref().ok().and_then(|plan| plan.lost) {
+                    writeln!(out, "  warning: {}", lost.sentence())?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+impl PlanArgs {
+    fn run(self) -> Result<Ending> {
+        let mut options = self.open.options()?;
+        let reading = self.reading(&mut options)?;
+        let Some(shape) = self.shape.or(reading.product) else {
+            bail!("the text does not say which product it is about; give --shape MxNxK");
+        };
+        let plan = reading.plan(&shape, &options).map_err(in_options)?;
+        if let Some(path) = &self.schedule {
+            let schedule = plan.schedule()?;
+            if let Some(table) = self
+                .kernel_table
+                .as_deref()
+                .filter(|table| same_file(table, path))
+            {
+                bail!(
+                    "--schedule would overwrite {}, which it is made of",
+                    table.display()
+                );
+            }
+            let text = serde_json::to_string_pretty(&schedule)?;
+            Output::prepare(path)?.commit(|out| writeln!(out, "{text}"))?;
+        }
+        show::print(|out| match self.json {
+            true => json_line(out, &text::document(&reading, &plan)),
+            false => text::planned(&reading, &plan, out),
+        })?;
+        Ok(Ending::Done)
+    }
+
+    fn reading(&self, options: &mut Options) -> Result<KernelReading> {
+        let Some(path) = &self.kernel_table else {
+            return Ok(kernel::read(
+                self.text.as_deref().expect("clap asks for one"),
+            )?);
+        };
+        let name = || format!("{}", path.display());
+        let text = fs::read_to_string(path).with_context(name)?;
+        let table = KernelTable::from_json(&text).with_context(name)?;
+        let query = TableQuery {
+            shape: self.shape.expect("clap asks for it"),
+            operands: options.operands,
+            result: options.result,
+            fast_accumulation: options.fast_accumulation,
+            workspace: self.workspace,
+        };
+        table.find(&query).with_context(name)
+    }
+}
+
+impl List {
+    fn run(self) -> Result<Ending> {
+        show::print(|out| {
+            if self.json {
+                let rows = FAMILIES.iter().map(|family| {
+                    json!({
+                        "family": family.id,
+                        "title": family.title,
+                        "kernels": family.kernels,
+                        "algo_ids": family.algos,
+                        "coverage": family.coverage,
+                        "facts": family.facts,
+                    })
+                });
+                return json_line(out, &rows.collect::<Vec<_>>());
+            }
+            for family in FAMILIES {
+                text::listed(family, out)?;
+            }
+            writeln!(
+                out,
+                "proven: this project's tests replay captured outputs. compared: outputs of a GPU were compared\n\
+                 byte by byte, by the source named. published: written in source code or documentation.\n\
+                 'tcverify kernels explain TEXT' reads a log line, a configuration or a name."
+            )
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+/// An error about the request, in options.
+fn in_options(error: KernelError) -> anyhow::Error {
+    match error {
+        KernelError::Missing { what, why, ask } => anyhow!(
+            "{what} is not in the text, and the order of the sums depends on it: {why}; give --{ask}"
+        ),
+        error => error.into(),
+    }
+}
+
+fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}

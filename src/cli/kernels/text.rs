@@ -1,0 +1,215 @@
+//! Readings and plans for people.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use crate::io::printable;
+use crate::kernel::{self, Family, How, KernelReading, Options, Plan, Said, Settings, citation};
+use crate::num::Format;
+
+pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}: {}", family.id, family.title)?;
+    writeln!(out, "  kernels   {}", family.kernels)?;
+    if !family.algos.is_empty() {
+        let algos: Vec<String> = family.algos.iter().map(u32::to_string).collect();
+        writeln!(out, "  ALGO_ID   {}", algos.join(", "))?;
+    }
+    for row in family.coverage {
+        let standing = row.standing.name();
+        writeln!(
+            out,
+            "  {standing:<9} {}: {} [{}]",
+            row.gpus, row.what, row.source
+        )?;
+    }
+    writeln!(out)
+}
+
+pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
+    head(reading, out)?;
+    let of = |token: &kernel::Token| match token.value.is_empty() {
+        true => token.key.clone(),
+        false => format!("{}={}", token.key, token.value),
+    };
+    let width = reading.tokens.iter().map(|token| of(token).chars().count());
+    let width = width.max().unwrap_or(0).clamp(8, 44);
+    writeln!(out)?;
+    for token in &reading.tokens {
+        let known = match (token.known, token.source) {
+            (Some(known), Some(source)) => format!(" [{} {source}]", known.letter()),
+            _ => String::new(),
+        };
+        let (word, status) = (of(token), token.status.name());
+        writeln!(
+            out,
+            "  {word:<width$}  {status:<8} {}{known}",
+            token.meaning
+        )?;
+    }
+    writeln!(out)?;
+    settings(&reading.settings, out)?;
+    for note in &reading.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    let open = reading.open(&Options::default()).unwrap_or_default();
+    for open in &open {
+        writeln!(
+            out,
+            "  open: {}: {}; give --{}",
+            open.what, open.why, open.ask
+        )?;
+    }
+    if reading.unknown().next().is_some() {
+        writeln!(
+            out,
+            "  words marked UNKNOWN may decide bits of D; nobody here knows them"
+        )?;
+    }
+    if reading.family.value.is_unknown() {
+        writeln!(
+            out,
+            "  the order of this kernel's sums is not known; 'tcverify identify' searches orders that give D"
+        )?;
+    }
+    facts(&reading.facts, out)
+}
+
+fn head(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
+    let family = reading.family.value;
+    writeln!(
+        out,
+        "{} of {} ({})",
+        reading.kind.name(),
+        family.title,
+        family.id
+    )?;
+    if let Some(shape) = reading.product {
+        writeln!(out, "  product {shape} (M x N x K of D in row-major order)")?;
+    }
+    if let Some(batch) = reading.batch {
+        writeln!(out, "  in a batch of {batch}")?;
+    }
+    Ok(())
+}
+
+/// Every setting that decides bits, and which part was stated, given, assumed.
+fn settings(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+    let mut row = |name: &str, value: Option<(String, How, &str)>| match value {
+        None => Ok(()),
+        Some((value, how, from)) => {
+            let from = match from {
+                "" => String::new(),
+                from => format!(" ({from})"),
+            };
+            writeln!(out, "  {name:<18} {value:<20} {}{from}", how.name())
+        }
+    };
+    fn of<T>(said: &Option<Said<T>>, show: impl Fn(&T) -> String) -> Option<(String, How, &str)> {
+        let said = said.as_ref()?;
+        Some((show(&said.value), said.how, &said.from))
+    }
+    row("GPU", of(&settings.capability, ToString::to_string))?;
+    row("ALGO_ID", of(&settings.algo, ToString::to_string))?;
+    let pair = |[a, b]: &[Format; 2]| match a == b {
+        true => a.to_string(),
+        false => format!("{a} * {b}"),
+    };
+    row("operands", of(&settings.operands, pair))?;
+    row("D", of(&settings.result, ToString::to_string))?;
+    row("tile k", of(&settings.tile_k, ToString::to_string))?;
+    row(
+        "instruction k",
+        of(&settings.instruction_k, ToString::to_string),
+    )?;
+    row("slices", of(&settings.split_k, ToString::to_string))?;
+    row(
+        "reduction",
+        of(&settings.scheme, |scheme| scheme.name().into()),
+    )?;
+    row(
+        "partition",
+        of(&settings.partition, |how| format!("{how:?}")),
+    )?;
+    row("warps of a tile", of(&settings.sliced, ToString::to_string))?;
+    row("custom option", of(&settings.custom, ToString::to_string))?;
+    let fast = |fast: &bool| if *fast { "fast" } else { "slow" }.to_owned();
+    row("accumulation", of(&settings.fast_accumulation, fast))?;
+    row("epilogue", of(&settings.epilogue, Clone::clone))
+}
+
+fn facts(facts: &[kernel::Fact], out: &mut dyn Write) -> io::Result<()> {
+    if facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nHow the order is known (B compared, P probed, R read, D derived)"
+    )?;
+    for fact in facts {
+        writeln!(
+            out,
+            "  {} {} [{}]",
+            fact.known.letter(),
+            fact.says,
+            fact.source
+        )?;
+    }
+    let mut keys: Vec<&str> = facts.iter().map(|fact| fact.source).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        writeln!(out, "  [{key}] {}", citation(key).unwrap_or(""))?;
+    }
+    Ok(())
+}
+
+pub fn planned(reading: &KernelReading, plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}, {}: {}", plan.family, plan.shape, plan.summary())?;
+    if let Some(lost) = plan.lost {
+        writeln!(out, "\nwarning: {}", lost.sentence())?;
+    }
+    writeln!(out)?;
+    for line in plan.slice_lines(16) {
+        writeln!(out, "  {line}")?;
+    }
+    if plan.slices.len() > 1 {
+        writeln!(out, "  sum: {}", plan.merge_text())?;
+    }
+    if let Some(sum) = plan.merge_expression() {
+        writeln!(out, "       {sum}")?;
+    }
+    writeln!(out)?;
+    settings(&plan.settings, out)?;
+    let model = plan.model();
+    if let (Some(architecture), Some(instruction)) = (model.architecture, model.instruction) {
+        writeln!(
+            out,
+            "  model              --arch {architecture} --instruction {instruction}"
+        )?;
+    }
+    match plan.spec() {
+        Ok(spec) => writeln!(out, "  schedule           {}", spec.sha256())?,
+        Err(error) => writeln!(out, "  {error}")?,
+    }
+    for note in &reading.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    for what in &plan.assumed {
+        writeln!(out, "  assumed: {what}")?;
+    }
+    facts(&plan.facts, out)
+}
+
+pub fn document(reading: &KernelReading, plan: &Plan) -> serde_json::Value {
+    let model = plan.model();
+    json!({
+        "reading": reading,
+        "plan": plan,
+        "summary": plan.summary(),
+        "warning": plan.lost.map(kernel::LostTail::sentence),
+        "model": { "architecture": model.architecture, "instruction": model.instruction },
+        "schedule": plan.schedule().ok(),
+        "schedule_error": plan.spec().err().map(|error| printable(&error.to_string())),
+    })
+}
