@@ -205,7 +205,7 @@ mod tests {
             }]
         );
         assert_eq!(of(0..4, 5 * STACKS, &|_, c| c % 2 == 0).finish(), None);
-        let checked = |i: usize, j: usize| (i + j) % 2 == 0;
+        let checked = |i: usize, j: usize| (i + j).is_multiple_of(2);
         assert_eq!(of(0..2 * STACKS, 2, &checked).finish(), None);
         let few = of(0..STACKS, 2, &checked).finish().unwrap();
         assert_eq!(few.len(), STACKS);

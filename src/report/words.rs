@@ -240,6 +240,11 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// What is said where nothing that was tried gives D.
+pub fn nothing(tried: &[std::borrow::Cow<str>]) -> String {
+    format!("nothing that was tried gives this D: {}", tried.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{grouped, share};
@@ -261,9 +266,4 @@ mod tests {
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
     }
-}
-
-/// What is said where nothing that was tried gives D.
-pub fn nothing(tried: &[std::borrow::Cow<str>]) -> String {
-    format!("nothing that was tried gives this D: {}", tried.join("; "))
 }

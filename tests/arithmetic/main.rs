@@ -8,6 +8,7 @@ mod amd;
 mod engines;
 mod formats;
 mod independent;
+mod kernels;
 mod papers;
 mod probes;
 mod schedules;

@@ -230,7 +230,7 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
         tile_k: Some(tile),
         residue: random.pick(&[Residue::First, Residue::FirstAligned, Residue::Last]),
         instruction_k: match random.below(4) {
-            0 if span % 2 == 0 => Some(span / 2),
+            0 if span.is_multiple_of(2) => Some(span / 2),
             1 => Some(span),
             _ => None,
         },

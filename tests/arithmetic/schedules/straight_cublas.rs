@@ -80,7 +80,7 @@ fn from_the_first(sums: impl Iterator<Item = u32>) -> u32 {
 
 /// Rounded up to 128 bytes of 16-bit operands where those divide K, else to 16.
 pub fn cutlass_slices(k: usize, slices: usize) -> Vec<(usize, usize)> {
-    let grain = if k % 64 == 0 { 64 } else { 8 };
+    let grain = if k.is_multiple_of(64) { 64 } else { 8 };
     let chunk = k.div_ceil(grain).div_ceil(slices) * grain;
     let begins = (0..k).step_by(chunk);
     begins

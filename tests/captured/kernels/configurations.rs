@@ -310,7 +310,7 @@ fn products() -> Option<Vec<Product>> {
     };
     let wanted = |about: &Value| about["kind"] != "mma" && about["k"] != 0;
     let products: Vec<Product> = list.into_par_iter().filter(wanted).map(read).collect();
-    assert_eq!(products.len(), 1483);
+    assert_eq!(products.len(), 1429);
     Some(products)
 }
 
