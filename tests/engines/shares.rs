@@ -6,7 +6,7 @@ use tcverify::emu::step::Step;
 use tcverify::num::Format;
 
 use crate::case::{Case, Shape, codes};
-use crate::models::{self, Model};
+use crate::models;
 use crate::operands::{Addend, Kind};
 
 #[test]
