@@ -87,10 +87,11 @@ impl TileKernel for PairsKernel {
         SpecialRule::Native
     }
 
-    /// Flushed, as the first instruction does it.
+    /// Flushed, as the first instruction does it; which also makes +0 of -0, but a -0 that the exact
+    /// engine arrives at may be the last word.
     fn start(&self, code: u64) -> f32 {
         let c = f32::from_bits(code as u32);
-        if c.abs() < f32::MIN_POSITIVE { 0.0 } else { c }
+        if c.is_subnormal() { 0.0 } else { c }
     }
 
     fn finish(&self, state: f32) -> Option<u64> {

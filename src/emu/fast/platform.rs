@@ -92,18 +92,15 @@ impl Platform {
         self.vectorized(Lanes)
     }
 
-    /// Runs plain Rust, compiled for this platform's vectors.
+    /// Runs plain Rust, compiled for this platform's vectors; for 256 bits where it has 512, as what
+    /// compilers make of loops over codes and bytes for these is slower.
     pub(in crate::emu) fn wide<W: Wide>(self, work: W) -> W::Output {
-        struct Plain<W>(W);
-        impl<W: Wide> Vectorized for Plain<W> {
-            type Output = W::Output;
-
-            #[inline(always)]
-            unsafe fn run<V: Vector>(self) -> W::Output {
-                self.0.run()
-            }
+        match self.0 {
+            // SAFETY: `available` detected the features before it made a value of these variants.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 => unsafe { wide_avx2(work) },
+            _ => work.run(),
         }
-        self.vectorized(Plain(work))
     }
 
     /// Runs work with this platform's vectors.
@@ -123,6 +120,12 @@ impl Platform {
             Set::Neon => unsafe { work.run::<super::vector::neon::Neon>() },
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn wide_avx2<W: Wide>(work: W) -> W::Output {
+    work.run()
 }
 
 #[cfg(target_arch = "x86_64")]

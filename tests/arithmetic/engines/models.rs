@@ -24,7 +24,9 @@ pub fn catalogue() -> Vec<Model> {
                 for &[a, b] in &rule.operands {
                     let arithmetic = Arithmetic::of(rule, [a, b]);
                     // Those with scales have a test of their own.
-                    let floats = !rule.accumulator.is_integer() && rule.scale.is_none();
+                    // Those with a C of another format have one step only: tests/kernels.rs.
+                    let plain = rule.scale.is_none() && arithmetic.longest_k().is_none();
+                    let floats = plain && !rule.accumulator.is_integer();
                     let vectors = floats && arithmetic.plan().is_some();
                     if vectors && seen.insert(arithmetic.sha256()) {
                         let (accumulator, place) = (rule.accumulator, &architecture.name);

@@ -185,51 +185,49 @@ fn serial(dot: &Dot, order: &[usize], slices: usize, next: impl Fn(u64, u32) -> 
 
 #[test]
 fn serial_splits() {
-    for preset in ["cutlass-splitk-serial"] {
-        let up = |n: usize| (0..n).collect::<Vec<_>>();
-        let later = |dot: &Dot, d: u64, sum: u32| {
-            narrow(fma(dot.alpha, sum, widen(d, dot.result)), dot.result)
-        };
-        differs(preset, Bf16, "the last slice first", |dot, open| {
-            let down: Vec<_> = (0..open.slices).rev().collect();
-            serial(dot, &down, open.slices, |d, sum| later(dot, d, sum))
-        });
-        differs(preset, Bf16, "beta for what is stored", |dot, open| {
+    let preset = "cutlass-splitk-serial";
+    let up = |n: usize| (0..n).collect::<Vec<_>>();
+    let later =
+        |dot: &Dot, d: u64, sum: u32| narrow(fma(dot.alpha, sum, widen(d, dot.result)), dot.result);
+    differs(preset, Bf16, "the last slice first", |dot, open| {
+        let down: Vec<_> = (0..open.slices).rev().collect();
+        serial(dot, &down, open.slices, |d, sum| later(dot, d, sum))
+    });
+    differs(preset, Bf16, "beta for what is stored", |dot, open| {
+        serial(dot, &up(open.slices), open.slices, |d, sum| {
+            let source = mul(dot.beta, widen(d, dot.result));
+            narrow(fma(dot.alpha, sum, source), dot.result)
+        })
+    });
+    differs(
+        preset,
+        Bf16,
+        "alpha in the first slice alone",
+        |dot, open| {
             serial(dot, &up(open.slices), open.slices, |d, sum| {
-                let source = mul(dot.beta, widen(d, dot.result));
-                narrow(fma(dot.alpha, sum, source), dot.result)
+                narrow(add(sum, widen(d, dot.result)), dot.result)
             })
+        },
+    );
+    differs(preset, Bf16, "alpha*sum rounded by itself", |dot, open| {
+        serial(dot, &up(open.slices), open.slices, |d, sum| {
+            narrow(add(mul(dot.alpha, sum), widen(d, dot.result)), dot.result)
+        })
+    });
+    differs(preset, Bf16, "D rounded at the end alone", |dot, open| {
+        let mut exact = dot.clone();
+        exact.result = Fp32;
+        let sum = serial(&exact, &up(open.slices), open.slices, |d, sum| {
+            fma(dot.alpha, sum, d as u32).into()
         });
-        differs(
-            preset,
-            Bf16,
-            "alpha in the first slice alone",
-            |dot, open| {
-                serial(dot, &up(open.slices), open.slices, |d, sum| {
-                    narrow(add(sum, widen(d, dot.result)), dot.result)
-                })
-            },
-        );
-        differs(preset, Bf16, "alpha*sum rounded by itself", |dot, open| {
-            serial(dot, &up(open.slices), open.slices, |d, sum| {
-                narrow(add(mul(dot.alpha, sum), widen(d, dot.result)), dot.result)
-            })
-        });
-        differs(preset, Bf16, "D rounded at the end alone", |dot, open| {
-            let mut exact = dot.clone();
-            exact.result = Fp32;
-            let sum = serial(&exact, &up(open.slices), open.slices, |d, sum| {
-                fma(dot.alpha, sum, d as u32).into()
-            });
-            narrow(sum as u32, dot.result)
-        });
-        differs(preset, Bf16, "slices of equal length", |dot, open| {
-            let k = dot.a.len();
-            let at = |i: usize| k * i / open.slices;
-            let sum = |i: usize| partial_tile_first(dot, at(i), at(i + 1), 32);
-            (1..open.slices).fold(epilogue(dot, sum(0)), |d, i| later(dot, d, sum(i)))
-        });
-    }
+        narrow(sum as u32, dot.result)
+    });
+    differs(preset, Bf16, "slices of equal length", |dot, open| {
+        let k = dot.a.len();
+        let at = |i: usize| k * i / open.slices;
+        let sum = |i: usize| partial_tile_first(dot, at(i), at(i + 1), 32);
+        (1..open.slices).fold(epilogue(dot, sum(0)), |d, i| later(dot, d, sum(i)))
+    });
 }
 
 /// The slices of a parallel split: the last one is the longest.

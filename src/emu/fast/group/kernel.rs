@@ -453,7 +453,7 @@ pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
                     ),
                 );
                 bad = V::or(bad, V::clear(wrong, zero));
-                let c = V::clear(V::sub(c, shift), zero);
+                let c = V::sub(c, V::clear(shift, zero));
                 V::store_f(state.add(at), V::from_bits(c));
             }
         }

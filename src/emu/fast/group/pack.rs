@@ -177,7 +177,10 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
         Specials::NanOnly => ones,
         Specials::None | Specials::Fnuz => ones + 1,
     };
-    let nan_is_negative_zero = format.specials() == Specials::Fnuz;
+    let lonely_nan = match format.specials() {
+        Specials::Fnuz => 1 << sign_bit,
+        _ => u32::MAX,
+    };
     // Magnitude bits, moved to where an f32 has them, are the number divided by this.
     let scale = f32::from_bits(((127 + 127 - format.bias()) as u32) << 23);
     let ignored = format.ignored_bits();
@@ -187,8 +190,9 @@ fn decode(format: Format, codes: &[u32], values: &mut [f32], exponents: &mut [i3
     for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(codes) {
         let code = code >> ignored;
         let magnitude = code & ones;
-        let negative_zero = magnitude == 0 && code >> sign_bit != 0;
-        let is_special = magnitude >= first_special || (nan_is_negative_zero && negative_zero);
+        // Without branches: FNUZ has its NaN where others have -0.
+        let lonely = code == lonely_nan;
+        let is_special = (magnitude >= first_special) | lonely;
         special |= is_special;
         let magnitude = if is_special { 0 } else { magnitude };
         let sign = (code >> sign_bit) << 31;
@@ -463,11 +467,11 @@ fn decode_absolute(
     let format = plan.b;
     strip.special.fill(false);
     strip.range = range((format.min_exponent(), format.max_exponent()), 0);
-    let mut exponents = [ZERO; WIDEST];
+    let mut exponents = vec![ZERO; count];
     for (position, k) in panel.positions() {
         let codes = &codes[k * count..][..count];
         let values = &mut strip.values[position * wide..][..count];
-        if decode(format, codes, values, &mut exponents[..count]) {
+        if decode(format, codes, values, &mut exponents) {
             note_specials(format, codes, &mut strip.special);
         }
         let gaps = &mut strip.gaps[position * wide..][..count];

@@ -165,10 +165,6 @@ impl Vectorized for RunSticky<'_, '_> {
     unsafe fn run<V: Vector>(self) -> bool {
         let RunSticky { plan, tile } = self;
         kernel::assert_lengths::<V>(tile);
-        // -0 as a C may become the sign of a zero result.
-        if plan.hidden_bit && tile.state.contains(&i32::MIN) {
-            return false;
-        }
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
         let state = state.0.as_mut_ptr();
@@ -252,14 +248,24 @@ unsafe fn step<V: Vector>(
                 }
             }
             *bad = V::or(*bad, V::xor(doubled, sum));
-            // The sticky bit, away from zero. What only has another sign was a zero.
+            // The sticky bit, away from zero, where bits are cut off: a shorter sum is exact, and would keep
+            // it. What only has another sign was a zero.
             let lost = V::and(lost, V::splat(i32::MAX));
-            let none = V::or(V::equal(lost, V::splat(0)), V::equal(sum, V::splat(0)));
+            let size = V::max(sum, V::sub(V::splat(0), sum));
+            let short = V::greater(V::splat(1 << 24), size);
+            let none = V::or(V::equal(lost, V::splat(0)), short);
             let sign = V::or(V::shift_right(sum, V::splat(31)), V::splat(1));
             let rounded = V::to_float(V::add(four, V::clear(sign, none)));
             // 2^(E - F - 2)
             let back = V::from_bits(V::sub(e, V::splat((fraction_bits + 2) << 23)));
-            V::store_f(state.add(at), V::mul(rounded, back));
+            let mut new = V::bits(V::mul(rounded, back));
+            if plan.hidden_bit {
+                // A C of zero is a number far below the normal ones: alone it is flushed, with its sign.
+                let alone = V::equal(e, V::splat(tile.plan.floor << 23));
+                let alone = V::and(alone, V::equal(magnitude, V::splat(0)));
+                new = V::or(new, V::and(V::bits(c), alone));
+            }
+            V::store_f(state.add(at), V::from_bits(new));
         }
     }
 }
