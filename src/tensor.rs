@@ -371,6 +371,15 @@ impl Tensor {
             .map(|position| self.unrepresentable(position))
     }
 
+    /// Makes sure that every element has a code in the format.
+    ///
+    /// # Errors
+    /// The first that has none, in storage order.
+    pub fn validate(&self) -> Result<(), Unrepresentable> {
+        self.first_unrepresentable(0..self.len())
+            .map_or(Ok(()), Err)
+    }
+
     fn unrepresentable(&self, position: usize) -> Unrepresentable {
         let index = unravel(position, &self.shape, self.order);
         let raw = self.raw(position);

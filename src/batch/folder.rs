@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::BatchError;
 use super::case::{Case, Object, case, validate};
 use super::manifest::{json, text_of};
-use crate::io::{printable, subfolders};
+use crate::io::{escaped_path, printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
 const DESCRIPTIVE: [&str; 7] = [
@@ -49,7 +49,7 @@ fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
     validate(&fields).map_err(&fail)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let case = case(name.into_owned(), fields, folder).map_err(|error| BatchError::Case {
-        place: file.display().to_string(),
+        place: escaped_path(file),
         error,
     })?;
     Ok(Case { k, ..case })

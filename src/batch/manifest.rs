@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::BatchError;
 use super::case::{Case, Object, case, validate};
-use crate::io::printable;
+use crate::io::{escaped_path, printable};
 
 /// Value of the `schema` field.
 pub const MANIFEST: &str = "tcverify.manifest/1";
@@ -81,7 +81,7 @@ pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
         let found = case(name, fields, folder).map_err(|error| BatchError::Case {
-            place: format!("{}: {place}", path.display()),
+            place: format!("{}: {place}", escaped_path(path)),
             error,
         });
         read.push(found?);

@@ -16,13 +16,13 @@ pub use run::run;
 pub use state::State;
 
 use crate::check::CheckError;
-use crate::io::FileError;
+use crate::io::{FileError, escaped_path};
 
 /// Why a batch cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// A manifest, an index or a state is not what it must be.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", escaped_path(path))]
     Document { path: PathBuf, reason: String },
     /// A case says something that cannot be.
     #[error("{place}: {error}")]

@@ -8,23 +8,30 @@ use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
 use super::{BatchError, Case};
 use crate::check::{Progress, Source};
+use crate::io::Files;
 use crate::report::{Batch, BatchCase};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
 const SMALL: u64 = 1 << 20;
 
-/// Judges all cases, in whatever order, and returns them in theirs.
+/// Judges all cases, in whatever order, and returns them in theirs. What they read is opened and hashed
+/// once.
 ///
 /// # Errors
 /// If the state cannot be kept; a case without a verdict is part of the result.
-pub fn run(cases: &[Case], state: &State, progress: &dyn Progress) -> Result<Batch, BatchError> {
+pub fn run(
+    cases: &[Case],
+    state: &State,
+    files: &Files,
+    progress: &dyn Progress,
+) -> Result<Batch, BatchError> {
     progress.begin(cases.len() as u64 * STEPS);
     let done: Vec<OnceLock<BatchCase>> = cases.iter().map(|_| OnceLock::new()).collect();
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
-    let one = |i: usize| match judged(&cases[i], state, progress) {
+    let one = |i: usize| match judged(&cases[i], state, files, progress) {
         Ok(case) => done[i].set(case).is_ok(),
         Err(error) => {
             *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
@@ -80,13 +87,18 @@ fn bytes(case: &Case) -> u64 {
 }
 
 /// The verdict on a case, or why there is none; an error only if it cannot be kept.
-fn judged(case: &Case, state: &State, progress: &dyn Progress) -> Result<BatchCase, BatchError> {
+fn judged(
+    case: &Case,
+    state: &State,
+    files: &Files,
+    progress: &dyn Progress,
+) -> Result<BatchCase, BatchError> {
     let share = Share::of(progress);
-    if let Some(known) = state.recall(case) {
+    if let Some(known) = state.recall(case, files) {
         return Ok(known);
     }
     // A case that brings the program down is one without a verdict, and stops no other.
-    let found = catch_unwind(AssertUnwindSafe(|| judge(case, &share)));
+    let found = catch_unwind(AssertUnwindSafe(|| judge(case, files, &share)));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
     match found {
@@ -99,8 +111,9 @@ fn judged(case: &Case, state: &State, progress: &dyn Progress) -> Result<BatchCa
     }
 }
 
-fn judge(case: &Case, progress: &dyn Progress) -> Result<Entry, String> {
-    let prepared = case.check.prepare().map_err(|error| error.to_string())?;
+fn judge(case: &Case, files: &Files, progress: &dyn Progress) -> Result<Entry, String> {
+    let prepared = case.check.prepare_in(files);
+    let prepared = prepared.map_err(|error| error.to_string())?;
     let k = prepared.problem().k as u64;
     if let Some(said) = case.k.filter(|&said| said != k) {
         return Err(format!("case.json says that k is {said}, but it is {k}"));

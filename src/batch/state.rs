@@ -10,7 +10,7 @@ use super::{BatchError, Case};
 use crate::check::{CheckError, Model, Prepared, Scheduling, Verb, command_line};
 use crate::commit::Hash;
 use crate::envelope;
-use crate::io::{MappedFile, Output, file_sha256};
+use crate::io::{Files, Output};
 use crate::report::{BatchCase, Model as ReportedModel};
 
 /// Value of the `schema` field.
@@ -76,13 +76,13 @@ impl State {
     }
 
     /// The verdict of before, if options, model, schedule and all files are as they were.
-    pub fn recall(&self, case: &Case) -> Option<BatchCase> {
+    pub fn recall(&self, case: &Case, files: &Files) -> Option<BatchCase> {
         let entry = self.entries().get(&case.name)?.clone();
         let same = fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
             && entry.files.iter().all(|file| {
-                let found = MappedFile::open(&file.path);
+                let found = files.file(&file.path);
                 found.is_ok_and(|found| {
-                    file_sha256(&found) == file.sha256 && found.confirm_unchanged().is_ok()
+                    found.sha256() == file.sha256 && found.confirm_unchanged().is_ok()
                 })
             });
         same.then_some(entry.case)

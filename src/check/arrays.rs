@@ -116,7 +116,7 @@ impl Array {
                 );
                 return Err(CheckError::array(
                     field,
-                    self.source.label().display(),
+                    io::escaped_path(self.source.label()),
                     reason,
                 ));
             }
@@ -135,21 +135,28 @@ impl Array {
     }
 }
 
+/// Where arrays come from.
+pub(super) struct Reader<'a> {
+    pub files: &'a io::Files,
+    pub memory: Tensors,
+}
+
 /// Opens a file, makes the operand that is generated, or takes it from memory.
 fn open(
     field: &'static str,
     source: &Source,
     format: Format,
     role: Role,
-    memory: &mut Tensors,
+    from: &mut Reader,
 ) -> Result<io::Source, CheckError> {
-    Ok(match source {
-        Source::File(path) => io::Source::open(path).map_err(CheckError::file(field))?,
-        Source::Generated(spec) => io::Files::default()
-            .generated(spec.to_string().as_ref(), spec, format, role)
-            .map_err(CheckError::file(field))?,
+    let opened = match source {
+        Source::File(path) => from.files.source(path),
+        Source::Generated(spec) => {
+            let name = spec.to_string();
+            from.files.generated(name.as_ref(), spec, format, role)
+        }
         Source::Memory => {
-            let tensor = memory.take(field).ok_or_else(|| {
+            let tensor = from.memory.take(field).ok_or_else(|| {
                 let reason = format!("`{field}` is in memory, but no such tensor was handed over");
                 CheckError::request(field, reason)
             })?;
@@ -158,9 +165,10 @@ fn open(
                 let reason = format!("`{field}` is in {have}, but {format} is asked for");
                 return Err(CheckError::request(field, reason));
             }
-            io::Source::made("(in memory)".as_ref(), &tensor)
+            io::Source::of_tensor("(in memory)".as_ref(), tensor)
         }
-    })
+    };
+    opened.map_err(CheckError::file(field))
 }
 
 /// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
@@ -169,11 +177,11 @@ fn read_float(
     (said_by, said): (&'static str, Option<Format>),
     generated: Format,
     rows: &Rows,
-    memory: &mut Tensors,
+    from: &mut Reader,
 ) -> Result<Array, CheckError> {
-    let in_memory = memory.format(field);
+    let in_memory = from.memory.format(field);
     let format = said.or(in_memory).unwrap_or(generated);
-    let file = open(field, source, format, Role::C, memory)?;
+    let file = open(field, source, format, Role::C, from)?;
     let descr = &file.header().descr;
     let format = match (said.or(in_memory), descr.own_format()) {
         (Some(said), _) => said,
@@ -195,18 +203,18 @@ fn read_float(
 impl Arrays {
     /// Opens and checks the arrays: formats first, then shapes, so that a message names the first
     /// thing a person would mend. Of A and C only some rows are looked at, if any are given.
-    pub fn read(
+    pub(super) fn read(
         check: &Check,
         arithmetic: &Arithmetic,
         schedule: &Scheduling,
         rows: &Rows,
-        memory: &mut Tensors,
+        from: &mut Reader,
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
         let late = schedule.addend_is_late();
-        let a = open("a", &operands.a, arithmetic.a, Role::A, memory)?;
-        let b = open("b", &operands.b, arithmetic.b, Role::B, memory)?;
+        let a = open("a", &operands.a, arithmetic.a, Role::A, from)?;
+        let b = open("b", &operands.b, arithmetic.b, Role::B, from)?;
         let addend = arithmetic.addend();
         let c = operands.c.as_ref().map(|c| match late {
             true => read_float(
@@ -214,14 +222,14 @@ impl Arrays {
                 ("c_dtype", check.model.c_dtype),
                 addend,
                 rows,
-                memory,
+                from,
             ),
-            false => Array::read("c", open("c", c, addend, Role::C, memory)?, addend, rows),
+            false => Array::read("c", open("c", c, addend, Role::C, from)?, addend, rows),
         });
         let c = c.transpose()?;
         let said = ("bias_dtype", operands.bias_dtype);
         let bias = operands.bias.as_ref();
-        let bias = bias.map(|bias| read_float(("bias", bias), said, Format::Fp32, &None, memory));
+        let bias = bias.map(|bias| read_float(("bias", bias), said, Format::Fp32, &None, from));
         let bias = bias.transpose()?;
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
@@ -230,7 +238,7 @@ impl Arrays {
         let scales = match (scale, &operands.scales) {
             (Some(format), Some([a, b])) => {
                 let mut read = |field, source, role| {
-                    let source = open(field, source, format, role, memory)?;
+                    let source = open(field, source, format, role, from)?;
                     Array::read(field, source, format, &None)
                 };
                 Some([
@@ -320,7 +328,7 @@ impl Arrays {
             ("bias", self.bias.as_ref(), false),
         ];
         let names = names.iter().filter_map(|(name, array, transposed)| {
-            let label = (*array)?.source.label().display();
+            let label = io::escaped_path((*array)?.source.label());
             let turned = if *transposed { " (transposed)" } else { "" };
             Some(format!("{name} = {label}{turned}"))
         });
@@ -378,17 +386,17 @@ pub fn read_d(
     accumulator: Format,
     schedule: &Scheduling,
     rows: &Rows,
-    memory: &mut Tensors,
+    from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
-    let in_memory = memory.format("d");
+    let in_memory = from.memory.format("d");
     let known = said.or(in_memory);
     if let Source::Generated(_) = source {
         return Err(fail(
             "D is what a GPU computed; it cannot be generated".into(),
         ));
     }
-    let file = open("d", source, known.unwrap_or(accumulator), Role::C, memory)?;
+    let file = open("d", source, known.unwrap_or(accumulator), Role::C, from)?;
     let format = match known {
         Some(format) => format,
         None => d_format(&file.header().descr, accumulator).map_err(fail)?,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::io::FileError;
+use crate::io::{FileError, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
 /// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
@@ -37,8 +37,15 @@ pub enum CheckError {
         names: String,
         reason: String,
     },
+    /// Digests and comparison say different things of the same D: its bytes were changed meanwhile, or this
+    /// program is wrong.
+    #[error(
+        "no verdict: {reason}; either D was changed while it was read, or this is an error of tcverify: please \
+         report it"
+    )]
+    Contradiction { reason: &'static str },
     /// Something is not what was committed to.
-    #[error("not what {} commits to: {}", path.display(), differences.join("; "))]
+    #[error("not what {} commits to: {}", escaped_path(path), differences.join("; "))]
     NotCommitted {
         path: PathBuf,
         differences: Vec<String>,
@@ -75,7 +82,9 @@ impl CheckError {
             CheckError::Request { field, .. }
             | CheckError::File { field, .. }
             | CheckError::Array { field, .. } => Some(field),
-            CheckError::Shapes { .. } | CheckError::NotCommitted { .. } => None,
+            CheckError::Shapes { .. }
+            | CheckError::Contradiction { .. }
+            | CheckError::NotCommitted { .. } => None,
         }
     }
 

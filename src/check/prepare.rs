@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::arrays::{Array, Arrays, Rows, read_d};
+use super::arrays::{Array, Arrays, Reader, Rows, read_d};
 use super::error::CheckError;
 use super::model::Model;
 use super::request::{Check, Claim};
@@ -11,6 +11,7 @@ use super::words::EngineChoice;
 use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Platform, Problem, Replay};
+use crate::io::Files;
 use crate::num::Format;
 use crate::report::{Inputs, Product, Scheduled};
 use crate::tensor::Tensor;
@@ -81,7 +82,15 @@ impl Check {
     /// # Errors
     /// What is wrong with the request or its files.
     pub fn prepare(&self) -> Result<Prepared, CheckError> {
-        Prepared::new(self, &None, Tensors::default())
+        self.prepare_in(&Files::default())
+    }
+
+    /// The same, among the files of a run: they are shared, and so is the limit of their memory.
+    ///
+    /// # Errors
+    /// As of [`Check::prepare`].
+    pub fn prepare_in(&self, files: &Files) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &None, files, Tensors::default())
     }
 
     /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
@@ -89,8 +98,8 @@ impl Check {
     ///
     /// # Errors
     /// As of [`Check::prepare`].
-    pub fn prepare_rows(&self, rows: Range<usize>) -> Result<Prepared, CheckError> {
-        Prepared::new(self, &Some(rows), Tensors::default())
+    pub fn prepare_rows(&self, rows: Range<usize>, files: &Files) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &Some(rows), files, Tensors::default())
     }
 }
 
@@ -100,10 +109,28 @@ impl Prepared {
     /// # Errors
     /// As of [`Check::prepare`]; or a tensor is missing.
     pub fn from_tensors(check: &Check, tensors: Tensors) -> Result<Prepared, CheckError> {
-        Prepared::new(check, &None, tensors)
+        Prepared::from_tensors_in(check, &Files::default(), tensors)
     }
 
-    fn new(check: &Check, rows: &Rows, mut memory: Tensors) -> Result<Prepared, CheckError> {
+    /// The same, of which some arrays are among the files of a run.
+    ///
+    /// # Errors
+    /// As of [`Prepared::from_tensors`].
+    pub fn from_tensors_in(
+        check: &Check,
+        files: &Files,
+        tensors: Tensors,
+    ) -> Result<Prepared, CheckError> {
+        Prepared::new(check, &None, files, tensors)
+    }
+
+    fn new(
+        check: &Check,
+        rows: &Rows,
+        files: &Files,
+        memory: Tensors,
+    ) -> Result<Prepared, CheckError> {
+        let mut from = Reader { files, memory };
         let scheduling = check.schedule.resolve()?;
         scheduling.check_bias(check.operands.bias.is_some())?;
         let model = check
@@ -111,13 +138,12 @@ impl Prepared {
             .select(check.operands.scales.is_some(), &scheduling)?;
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
-        let arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut memory)?;
+        let arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let d = match &check.claim {
             Claim::Tensor(source) => {
                 let said = check.d_dtype;
-                let memory = &mut memory;
                 Some(read_d(
                     source,
                     said,
@@ -125,7 +151,7 @@ impl Prepared {
                     accumulator,
                     &scheduling,
                     rows,
-                    memory,
+                    &mut from,
                 )?)
             }
             _ => None,
@@ -271,14 +297,23 @@ impl Prepared {
         rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
     }
 
+    /// The leaves of the D that was read, cut so; none if there is none.
+    pub fn leaves_of_d(&self, rows: &commit::Rows) -> Vec<commit::Hash> {
+        let blocks: Vec<_> = (0..rows.blocks())
+            .map(|block| rows.of_block(block))
+            .collect();
+        self.d().map_or(Vec::new(), |d| commit::leaves(d, &blocks))
+    }
+
     /// Makes sure that no file has changed since it was opened.
     ///
     /// # Errors
     /// The first that has.
     pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        for array in self.arrays() {
+        let fields = self.check.sources().map(|(field, _)| field);
+        for (field, array) in fields.zip(self.arrays()) {
             let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file("a"))?;
+            unchanged.map_err(CheckError::file(field))?;
         }
         Ok(())
     }

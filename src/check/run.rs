@@ -20,7 +20,12 @@ pub enum Trace {
     /// The digest of all of D.
     Payload(String),
     /// The leaves of D's tree, and how it was cut.
-    Leaves(Rows, Vec<Hash>),
+    Leaves {
+        rows: Rows,
+        reproduced: Vec<Hash>,
+        /// Of the D that was read.
+        given: Vec<Hash>,
+    },
     /// What became of a part.
     Part(Box<Sampled>),
 }
@@ -67,9 +72,10 @@ impl Prepared {
             },
             || self.inputs(),
         );
-        let judged = self.report(inputs, trace, differ.map(Differ::conclude));
+        // A file that has changed explains what would else be a contradiction.
         self.confirm_unchanged()?;
-        let Judged { report, map } = judged;
+        let Judged { report, map } = self.report(inputs, trace, differ.map(Differ::conclude))?;
+        self.confirm_unchanged()?;
         Ok(Judged {
             report: Report {
                 commitment: committed,
@@ -113,7 +119,11 @@ impl Prepared {
         });
         let Ok(()) = done;
         match (tree, leaves) {
-            (Some(rows), Some(leaves)) => Trace::Leaves(rows, leaves.finish()),
+            (Some(rows), Some(leaves)) => Trace::Leaves {
+                given: self.leaves_of_d(&rows),
+                reproduced: leaves.finish(),
+                rows,
+            },
             _ => Trace::Payload(hex(&hash.finalize())),
         }
     }
@@ -132,15 +142,26 @@ impl Prepared {
     }
 
     /// The report on what was found, and the map if there is one.
-    pub fn report(&self, inputs: Inputs, trace: Trace, found: Option<Conclusion>) -> Judged {
+    ///
+    /// # Errors
+    /// If what was found contradicts the digests.
+    pub fn report(
+        &self,
+        inputs: Inputs,
+        trace: Trace,
+        found: Option<Conclusion>,
+    ) -> Result<Judged, CheckError> {
         let replay = self.replay();
+        self.confirm_agreement(&inputs, &trace, found.as_ref())?;
         let (mut digest, mut tree, mut sample) = (None, None, None);
         match trace {
             Trace::Payload(all) => digest = Some(all),
-            Trace::Leaves(rows, leaves) => {
+            Trace::Leaves {
+                rows, reproduced, ..
+            } => {
                 tree = Some(ReproducedTree {
                     block_rows: rows.block_rows,
-                    root: rows.root(Tree::new(leaves).root()).to_string(),
+                    root: rows.root(Tree::new(reproduced).root()).to_string(),
                 });
             }
             Trace::Part(part) => sample = Some(*part),
@@ -205,6 +226,39 @@ impl Prepared {
             },
             causes,
         };
-        Judged { report, map }
+        Ok(Judged { report, map })
+    }
+
+    /// Makes sure that a comparison of all of D says of its bits what digests say, which were made apart.
+    fn confirm_agreement(
+        &self,
+        inputs: &Inputs,
+        trace: &Trace,
+        found: Option<&Conclusion>,
+    ) -> Result<(), CheckError> {
+        let (Some(found), Some(d)) = (found, &inputs.d) else {
+            return Ok(());
+        };
+        let alike = match trace {
+            Trace::Payload(reproduced) => *reproduced == d.payload_sha256,
+            Trace::Leaves {
+                reproduced, given, ..
+            } => reproduced == given,
+            Trace::Part(_) => return Ok(()),
+        };
+        let found = &found.comparison;
+        let all: u64 = self.replay().shape().iter().map(|&n| n as u64).product();
+        let same = found.mismatches == 0 && found.accepted == 0;
+        let reason = match (same, alike) {
+            _ if found.elements != all => "not all of D was compared",
+            (true, false) => {
+                "the comparison found no bit that differs, but D's digest is not the replay's"
+            }
+            (false, true) => {
+                "the comparison found bits that differ, but D's digest is the replay's"
+            }
+            (true, true) | (false, false) => return Ok(()),
+        };
+        Err(CheckError::Contradiction { reason })
     }
 }

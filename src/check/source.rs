@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::generate::Spec;
+use crate::io::escaped_path;
 
 /// What the text of an array begins with that a program holds in memory.
 const MEMORY: &str = "memory:";
@@ -78,7 +79,7 @@ impl From<&str> for Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::File(path) => write!(f, "{}", path.display()),
+            Source::File(path) => f.write_str(&escaped_path(path)),
             Source::Generated(spec) => write!(f, "{spec}"),
             Source::Memory => f.write_str("(in memory)"),
         }

@@ -11,8 +11,52 @@ use crate::check::{
 };
 use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
 use crate::emu::{Engine, Platform};
+use crate::io::{Files, Privacy};
+use crate::memory::Limits;
 use crate::num::{F32, Format};
 use crate::words::Word;
+
+/// What files may take.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Memory")]
+pub struct MemoryArgs {
+    /// What operands may take of memory: bytes, or with K, M, G or T (powers of 1024); by default three
+    /// quarters of the machine's
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_memory: Option<u64>,
+
+    /// Read every file into memory that no other process can change, or refuse it; without, files of more
+    /// than 1 GiB are mapped
+    #[arg(long)]
+    private: bool,
+}
+
+impl MemoryArgs {
+    /// The files of this run.
+    pub fn files(&self) -> Files {
+        let privacy = match self.private {
+            true => Privacy::Private,
+            false => Privacy::Auto,
+        };
+        let limits = self.max_memory.map(|max_bytes| Limits { max_bytes });
+        Files::new(privacy, limits.unwrap_or_default())
+    }
+}
+
+/// `8G` as bytes.
+pub fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+    let upper = text.trim().to_ascii_uppercase();
+    let short = upper.strip_suffix("IB").or(upper.strip_suffix('B'));
+    let short = short.unwrap_or(&upper);
+    let unit = UNITS.iter().find(|(unit, _)| short.ends_with(*unit));
+    let (digits, shift) = unit.map_or((short, 0), |(unit, shift)| {
+        (short.trim_end_matches(*unit), *shift)
+    });
+    let bytes = digits.parse::<u64>().ok();
+    let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "write bytes, such as 8589934592, 512M or 8G".to_owned())
+}
 
 /// Which arithmetic.
 #[derive(Args, Clone)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
@@ -44,6 +45,9 @@ pub struct BatchArgs {
     resume: Option<PathBuf>,
 
     #[command(flatten)]
+    memory: MemoryArgs,
+
+    #[command(flatten)]
     report: ReportArgs,
 }
 
@@ -62,14 +66,14 @@ impl BatchArgs {
         }
         let reports = self.report.open(&mut outputs, None)?;
         let state = State::open(self.resume.as_deref(), &cases)?;
-        let batch = batch::run(&cases, &state, &Bar::new())?;
+        let batch = batch::run(&cases, &state, &self.memory.files(), &Bar::new())?;
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
         if !self.report.quiet && !to_stdout {
             show::print(|out| batch.text(out))?;
         }
         if self.report.github {
-            show::print(|out| batch.github(out))?;
+            show::commands(|out| batch.github(out))?;
         }
         match batch.verdict {
             CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, said};
+use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
 use crate::check::CheckError;
-use crate::io::Outputs;
+use crate::io::{Outputs, escaped};
 use crate::report::{Exporter, Text, Verdict};
 
 /// Replay a product and compare every bit with a captured D
@@ -60,6 +60,9 @@ pub struct Check {
     check: CheckArgs,
 
     #[command(flatten)]
+    memory: MemoryArgs,
+
+    #[command(flatten)]
     report: ReportArgs,
 
     #[command(flatten)]
@@ -69,7 +72,7 @@ pub struct Check {
 impl Check {
     pub fn run(self) -> Result<Ending> {
         let check = self.check.check()?;
-        let prepared = said(check.prepare())?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
@@ -90,6 +93,7 @@ impl Check {
                 Text.export(report, out)?;
                 match explain {
                     Some(command) => {
+                        let command = escaped(&command);
                         writeln!(out, "\n  the first mismatch, step by step:\n  {command}")
                     }
                     None => Ok(()),

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde::Serialize;
 
-use super::args::{ProductArgs, result_format, said, source};
+use super::args::{MemoryArgs, ProductArgs, result_format, said, source};
 use super::proof::{Prove, Verify};
 use super::{Ending, show};
 use crate::check::{Check, Fields};
 use crate::commit::{CommitError, Hash};
-use crate::io::{MappedFile, Outputs};
+use crate::io::{MappedFile, Outputs, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -48,6 +48,9 @@ Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
 pub struct Make {
     #[command(flatten)]
     product: ProductArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
@@ -117,7 +120,7 @@ impl Make {
             d_dtype: self.d_dtype,
             ..fields
         }))?;
-        let prepared = said(check.prepare())?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let output = outputs.open("the commitment", &self.output)?;
@@ -127,7 +130,7 @@ impl Make {
         output.commit(|out| out.write_all(&text))?;
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = Hash::of([&text[..]]);
-            show::print(|out| writeln!(out, "{digest}  {}", self.output.display()))?;
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
         }
         Ok(Ending::Done)
     }
@@ -137,7 +140,7 @@ pub fn read_json<T>(
     path: &Path,
     parse: fn(&[u8]) -> Result<T, CommitError>,
 ) -> Result<(MappedFile, T)> {
-    let name = || path.display().to_string();
+    let name = || escaped_path(path);
     let file = MappedFile::open(path).with_context(name)?;
     let parsed = parse(file.bytes()).with_context(name)?;
     Ok((file, parsed))

@@ -18,7 +18,7 @@ impl Completions {
     pub fn run(self) -> Result<Ending> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "tcverify", &mut script);
-        show::print(|out| out.write_all(&script))?;
+        show::commands(|out| out.write_all(&script))?;
         Ok(Ending::Done)
     }
 }

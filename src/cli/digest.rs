@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
-use crate::io::{Source, file_sha256, payload_sha256};
+use crate::io::{Source, escaped, escaped_path, file_sha256, payload_sha256};
 use crate::num::Format;
 
 /// Print SHA-256 digests of arrays
@@ -65,8 +65,8 @@ impl Digest {
             for (file, tensor, (whole, payload)) in &entries {
                 let descr = file.header().descr.text();
                 let shape = shape_text(tensor.shape());
-                let path = file.label().display();
-                writeln!(out, "{path}  {descr} {shape}")?;
+                let path = escaped_path(file.label());
+                writeln!(out, "{path}  {} {shape}", escaped(descr))?;
                 writeln!(out, "  file     {whole}")?;
                 writeln!(out, "  payload  {payload}")?;
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{ProductArgs, result_format, said, source};
+use super::args::{MemoryArgs, ProductArgs, result_format, said, source};
 use super::{Ending, show};
 use crate::check::{Check, Fields};
 use crate::emu::shape_text;
@@ -41,6 +41,9 @@ pub struct Explain {
     #[command(flatten)]
     product: ProductArgs,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: Option<PathBuf>,
@@ -73,7 +76,7 @@ impl Explain {
             d_dtype: self.d_dtype,
             ..fields
         }))?;
-        let prepared = said(check.prepare())?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
         let problem = prepared.problem();
         check_index(&self.at.0, &problem.d_shape())?;
         if let Some(Wish::These(steps)) = &self.steps

@@ -77,7 +77,7 @@ impl Features {
                     if asked.is_some_and(|asked| asked != probed) {
                         bail!(
                             "{}: holds probes for {}*{} -> {}, and other formats were asked for",
-                            paths[0].display(),
+                            crate::io::escaped_path(&paths[0]),
                             suite.a,
                             suite.b,
                             suite.accumulator
@@ -86,7 +86,7 @@ impl Features {
                 }
                 let answers = folder::read_answers(&suite, &paths[1])?;
                 columns.push(Column {
-                    name: paths[1].display().to_string(),
+                    name: crate::io::escaped_path(&paths[1]),
                     features: features(&suite, &answers),
                 });
                 suite

@@ -9,7 +9,7 @@ use super::args::any_format;
 use super::{Ending, show};
 use crate::generate::{Role, Spec};
 use crate::io::npy::write_npy;
-use crate::io::{Output, payload_sha256};
+use crate::io::{Output, escaped_path, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
 
@@ -76,7 +76,7 @@ impl Generate {
         output.commit(|out| write_npy(&tensor, out))?;
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = payload_sha256(&tensor);
-            show::print(|out| writeln!(out, "{digest}  {}", self.output.display()))?;
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
         }
         Ok(Ending::Done)
     }

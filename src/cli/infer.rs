@@ -88,7 +88,7 @@ impl Infer {
         let silent = self.quiet || dash(&self.output) || dash(&self.json);
 
         let verdict = infer(&suite, &answers).map_err(anyhow::Error::msg);
-        let verdict = verdict.with_context(|| self.answers.display().to_string())?;
+        let verdict = verdict.with_context(|| crate::io::escaped_path(&self.answers))?;
         match verdict {
             Verdict::Explained(found) => {
                 let describe = Describe {

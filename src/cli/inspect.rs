@@ -11,7 +11,7 @@ use super::args::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::inspect::Census;
-use crate::io::{Container, FileError, Source, file_sha256, payload_sha256};
+use crate::io::{Container, FileError, Source, escaped, escaped_path, file_sha256, payload_sha256};
 use crate::num::{Format, decimal};
 use crate::report::Tool;
 
@@ -149,7 +149,7 @@ impl Inspect {
         }) = arrays.first()
             && (named || container.name(0).is_none())
         {
-            return Err(anyhow::anyhow!("{error}")).with_context(|| path.display().to_string());
+            return Err(anyhow::anyhow!("{error}")).with_context(|| escaped_path(path));
         }
         let file_sha256 = file_sha256(container.file());
         container.file().confirm_unchanged()?;
@@ -192,7 +192,7 @@ impl Inspect {
 
 impl File {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", self.path.escape_debug())?;
+        writeln!(out, "{}", escaped(&self.path))?;
         writeln!(out, "  file  {}", self.file_sha256)?;
         let title = [
             "array",
@@ -236,7 +236,7 @@ impl File {
 impl Array {
     fn cells(&self) -> Vec<String> {
         let name = self.name.as_deref().unwrap_or("-");
-        let mut cells = vec![name.escape_debug().to_string()];
+        let mut cells = vec![escaped(name)];
         let read = match &self.found {
             Found::NotRead { error } => {
                 cells.push(format!("not read: {error}"));

@@ -18,6 +18,7 @@ mod infer;
 mod inspect;
 mod kernels;
 mod man;
+mod plain;
 mod probe;
 mod progress;
 mod proof;
@@ -100,7 +101,13 @@ enum Ending {
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
     crate::io::guard_process();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            show::usage(&error);
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
     match run(cli) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Different) => ExitCode::from(1),

@@ -75,7 +75,7 @@ impl Probe {
                     suite.cases.len(),
                     self.dtype,
                     crate::probe::suite::K,
-                    self.output.display()
+                    crate::io::escaped_path(&self.output)
                 )?;
                 let mut families: Vec<(&str, usize, &str)> = Vec::new();
                 for case in &suite.cases {

@@ -10,7 +10,7 @@ use super::{Ending, show};
 use crate::check::read_commitment;
 use crate::commit::Proof;
 use crate::io::npy::write_npy;
-use crate::io::{Outputs, Source};
+use crate::io::{Outputs, Source, escaped_path};
 
 /// Prove that some blocks of rows are those of the committed D
 #[derive(Args)]
@@ -65,12 +65,12 @@ impl Prove {
         if let Some(block) = self.blocks.iter().find(|&&block| block >= rows.blocks()) {
             bail!(
                 "--blocks asks for block {block}; {} has 0 to {}",
-                self.commitment.display(),
+                escaped_path(&self.commitment),
                 rows.blocks() - 1
             );
         }
         let source = Source::open(&self.d)?;
-        let name = self.d.display();
+        let name = escaped_path(&self.d);
         let mut outputs = Outputs::new();
         outputs
             .protect("D", source.path())
@@ -125,7 +125,7 @@ impl Verify {
         if let Err(why) = verdict {
             show::different(&format!(
                 "{}: proves nothing: {why:#}",
-                self.proof.display()
+                escaped_path(&self.proof)
             ));
             return Ok(Ending::Different);
         }
@@ -141,7 +141,7 @@ impl Verify {
                     Some(rows) => writeln!(
                         out,
                         "{} has the rows of these blocks, of {blocks}, of the committed D",
-                        rows.display()
+                        escaped_path(rows)
                     ),
                     None => writeln!(
                         out,

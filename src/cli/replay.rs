@@ -6,12 +6,12 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{ProductArgs, result_format, said};
+use super::args::{MemoryArgs, ProductArgs, result_format, said};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::{Check, Fields, Progress};
 use crate::io::npy::write_header;
-use crate::io::{Outputs, hex};
+use crate::io::{Outputs, escaped_path, hex};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it
@@ -27,6 +27,9 @@ The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes 
 pub struct Replay {
     #[command(flatten)]
     product: ProductArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
     /// epilogue also has fp8
@@ -49,7 +52,7 @@ impl Replay {
             d_dtype: self.d_dtype,
             ..fields
         }))?;
-        let prepared = said(check.prepare())?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let output = outputs.open("D", &self.output)?;
@@ -71,7 +74,7 @@ impl Replay {
         let to_stdout = self.output.as_os_str() == "-";
         if !self.quiet && !to_stdout {
             let digest = hex(&hash.finalize());
-            show::print(|out| writeln!(out, "{digest}  {}", self.output.display()))?;
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
         }
         Ok(Ending::Done)
     }

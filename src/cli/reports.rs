@@ -145,7 +145,7 @@ impl Destinations {
 /// # Errors
 /// If standard output cannot be written.
 pub fn annotate(report: &Report) -> Result<()> {
-    show::print(|out| GitHub.export(report, out))
+    show::commands(|out| GitHub.export(report, out))
 }
 
 /// The longest K that a page explains: more takes long, and memory.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::args::{CheckArgs, said};
+use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::Check;
@@ -46,6 +46,9 @@ struct MakePlan {
     #[command(flatten)]
     check: CheckArgs,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// Where to write the plan
     #[arg(long, short, value_name = "PLAN.json")]
     output: PathBuf,
@@ -62,6 +65,9 @@ struct RunPart {
     #[arg(value_name = "I")]
     shard: usize,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// Where to write what was found
     #[arg(long, short, value_name = "PART.json")]
     output: PathBuf,
@@ -77,6 +83,9 @@ struct Merge {
     /// Every part of it, once, in any order
     #[arg(value_name = "PART.json", required = true)]
     parts: Vec<PathBuf>,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Where to write the report; "-" is standard output, instead of the text
     #[arg(long, short, value_name = "REPORT.json")]
@@ -103,7 +112,7 @@ impl MakePlan {
         // A plan names D by its tree, whatever is asked for.
         fields.tree = Some(true);
         let check = said(Check::try_from(fields))?;
-        let prepared = said(check.prepare())?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let output = outputs.open("the plan", &self.output)?;
@@ -121,7 +130,7 @@ impl RunPart {
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);
         let output = outputs.open("the part", &self.output)?;
-        let prepared = plan.prepare_part(self.shard)?;
+        let prepared = plan.prepare_part(self.shard, &self.memory.files())?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
         let text = part.text()?;
         output.commit(|out| out.write_all(&text))?;
@@ -146,7 +155,7 @@ impl Merge {
         let output = output
             .map(|path| outputs.open("the report", path))
             .transpose()?;
-        let prepared = plan.prepare_merge(&parts)?;
+        let prepared = plan.prepare_merge(&parts, &self.memory.files())?;
         let report = merge(&plan, &prepared, parts)?;
         if let Some(output) = output {
             output.commit(|out| Json.export(&report, out))?;

@@ -5,13 +5,24 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
-use crate::io::escaped;
+use super::plain::Plain;
+use crate::io::{escaped_lines, without_commands};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
-/// (`tcverify archs | head -1`) is no error.
+/// (`tcverify archs | head -1`) is no error. Whatever else is in it that a terminal or the log of a CI
+/// server would take for a command is written out.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    commands(|out| {
+        let mut out = Plain::new(out);
+        write(&mut out)?;
+        out.finish()
+    })
+}
+
+/// The same of what is to be read as commands: each of these escapes what it quotes.
+pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     let done = write(&mut out).and_then(|()| out.flush());
     match done {
@@ -35,8 +46,18 @@ pub fn error(error: &anyhow::Error) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
 }
 
+/// What is wrong with a command line, or the help that it asks for.
+pub fn usage(error: &clap::Error) {
+    let said = error.render().to_string();
+    let shown = plain(&said);
+    match error.use_stderr() && shown != said {
+        // It quotes the words, which may come from a manifest's names.
+        true => drop(write!(anstream::stderr(), "{shown}")),
+        false => drop(error.print()),
+    }
+}
+
 /// Without control characters but those that end lines: some messages are lists.
 fn plain(message: &str) -> String {
-    let lines: Vec<_> = message.split('\n').map(escaped).collect();
-    lines.join("\n")
+    without_commands(&escaped_lines(message))
 }

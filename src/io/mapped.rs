@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Fault, FaultKind, FileError, hex};
 use crate::memory::{Block, Memory, MemoryError};
+use crate::tensor::Tensor;
 
 /// How the bytes of files are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,8 @@ enum Origin {
     Stream,
     /// This program.
     Made,
+    /// A program's memory: the payload that would follow the bytes, which are a header.
+    Tensor(Tensor),
 }
 
 /// What tells whether a file has changed, as far as its folder knows.
@@ -159,6 +162,15 @@ impl MappedFile {
         MappedFile::made_of(name, Bytes::Private(bytes))
     }
 
+    /// A tensor in memory: the bytes are the header of the file that would be written, the digest is that
+    /// file's.
+    pub(super) fn of_tensor(name: &Path, header: Vec<u8>, tensor: Tensor) -> MappedFile {
+        MappedFile {
+            origin: Origin::Tensor(tensor),
+            ..MappedFile::made(name, header)
+        }
+    }
+
     /// What came out of a stream.
     pub(super) fn of_stream(name: &Path, bytes: Block) -> MappedFile {
         MappedFile {
@@ -177,7 +189,7 @@ impl MappedFile {
 
     /// Whether this program made it, to stand for a file.
     pub fn is_made(&self) -> bool {
-        matches!(self.origin, Origin::Made)
+        matches!(self.origin, Origin::Made | Origin::Tensor(_))
     }
 
     /// Whether no other process can change the bytes.
@@ -196,8 +208,13 @@ impl MappedFile {
 
     /// The digest of the bytes, computed once however often it is asked for.
     pub fn sha256(&self) -> &str {
-        self.sha256
-            .get_or_init(|| hex(&Sha256::digest(self.bytes())))
+        self.sha256.get_or_init(|| {
+            let mut hash = Sha256::new_with_prefix(self.bytes());
+            if let Origin::Tensor(tensor) = &self.origin {
+                tensor.for_each_payload_chunk(|chunk| hash.update(chunk));
+            }
+            hex(&hash.finalize())
+        })
     }
 
     /// Whether a path leads to this very file, as it was when it was opened.

@@ -52,6 +52,39 @@ pub fn escaped_for_log(text: &str) -> String {
     neutral
 }
 
+/// A whole text for such a log, a line or several, escaped before: commands in it are broken, the rest stays
+/// as it is.
+pub fn without_commands(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(broken).collect();
+    lines.join("\n")
+}
+
+/// One line without a `::command` at its beginning and without `##[` or `##word[` anywhere.
+fn broken(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    let start = line.trim_start();
+    if let Some(command) = start.strip_prefix("::") {
+        shown += &line[..line.len() - start.len()];
+        shown += ":\\u003a";
+        rest = command;
+    }
+    while let Some(at) = rest.find("##") {
+        let after = &rest[at + 2..];
+        let word =
+            after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        shown += &rest[..=at];
+        match word.starts_with('[') {
+            true => {
+                shown += "\\u0023";
+                rest = after;
+            }
+            false => rest = &rest[at + 1..],
+        }
+    }
+    shown + rest
+}
+
 /// A message that may quote a file: as [`escaped`], and not endless.
 pub fn printable(text: &str) -> String {
     let plain = escaped(text);
@@ -89,7 +122,7 @@ fn push_escaped(text: &str, shown: &mut String) {
 /// Whether a reader sees something else than what is there. The list is this program's own, so that a
 /// message does not depend on the Unicode version of a compiler: Cc, Cf, Zl, Zp, and letters and marks
 /// that are shown as nothing.
-fn deceives(c: char) -> bool {
+pub fn deceives(c: char) -> bool {
     c.is_control()
         || matches!(c,
             // Soft hyphen, joiners, fillers, vowel separators, variation selectors.
@@ -180,6 +213,9 @@ mod tests {
             ":error::",
             "#[error]",
         ] {
+            for line in without_commands(text).lines() {
+                assert!(!commands(line), "{text:?}: {line}");
+            }
             let shown = escaped_for_log(text);
             // Names stand between colons and after a number sign.
             let lines = [
@@ -196,6 +232,7 @@ mod tests {
             }
         }
         for text in ["x.npz#a", "1:2", "C:\\x", "layers.0#w: 3", ""] {
+            assert_eq!(without_commands(text), text);
             assert_eq!(escaped_for_log(text), text);
         }
     }

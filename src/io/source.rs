@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::npy::{Header, write_header, write_npy};
-use super::{FileError, Files, MappedFile};
+use super::npy::{Header, write_header};
+use super::{Fault, FaultKind, FileError, Files, MappedFile};
 use crate::generate::{Role, Spec};
 use crate::memory::{Memory, MemoryError};
 use crate::num::Format;
@@ -16,9 +16,16 @@ pub struct Source {
     /// As typed, with the name after a `#`.
     label: PathBuf,
     file: Arc<MappedFile>,
-    /// The mapped file; of a compressed member its contents.
-    bytes: Bytes,
+    contents: Contents,
     header: Header,
+}
+
+/// Where its elements are.
+enum Contents {
+    /// The whole file; of a compressed member what it holds.
+    Bytes(Bytes),
+    /// In a program's memory.
+    Tensor(Tensor),
 }
 
 impl Source {
@@ -31,7 +38,7 @@ impl Source {
         Source {
             label,
             file,
-            bytes,
+            contents: Contents::Bytes(bytes),
             header,
         }
     }
@@ -67,13 +74,28 @@ impl Source {
         Ok(Source::new(name.to_owned(), file.clone(), file, header))
     }
 
-    /// A tensor that stands for a file of this name.
-    pub fn made(name: &Path, tensor: &Tensor) -> Source {
-        let mut bytes = Vec::with_capacity(128 + tensor.len() * tensor.format().bytes());
-        write_npy(tensor, &mut bytes).expect("memory takes everything");
-        let header = Header::parse(&bytes).expect("what was written is read");
-        let file = Arc::new(MappedFile::made(name, bytes));
-        Source::new(name.to_owned(), file.clone(), file, header)
+    /// A tensor that stands for a file of this name, taken over as it is.
+    ///
+    /// # Errors
+    /// If an element is no code of its format, or no file could hold its shape.
+    pub fn of_tensor(name: &Path, tensor: Tensor) -> Result<Source, FileError> {
+        let mut start = Vec::new();
+        write_header(tensor.format(), tensor.shape(), &mut start).expect("memory takes everything");
+        let payload = tensor.len() * tensor.format().bytes();
+        let header = Header::parse_start(&start, start.len() + payload);
+        let header = header.map_err(|fault| fault.of(name))?;
+        if let Err(bad) = tensor.validate() {
+            let (index, raw, format) = (bad.index, bad.raw, tensor.format());
+            let reason = format!("element {index:?} is 0x{raw:02x}, which is no code of {format}");
+            return Err(Fault::new(FaultKind::Elements, reason).of(name));
+        }
+        let file = Arc::new(MappedFile::of_tensor(name, start, tensor.clone()));
+        Ok(Source {
+            label: name.to_owned(),
+            file,
+            contents: Contents::Tensor(tensor),
+            header,
+        })
     }
 
     /// Under the path as it was typed.
@@ -114,9 +136,17 @@ impl Source {
     /// # Errors
     /// As for [`Source::tensor`], of those rows.
     pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor, FileError> {
-        self.header
-            .rows(format, self.bytes.clone(), rows)
-            .map_err(|fault| fault.of(&self.label))
+        let read = match &self.contents {
+            Contents::Bytes(bytes) => self.header.rows(format, bytes.clone(), rows),
+            Contents::Tensor(tensor) => tensor.reread(format).ok_or_else(|| {
+                let have = tensor.format();
+                Fault::new(
+                    FaultKind::Elements,
+                    format!("is in {have}, not in {format}"),
+                )
+            }),
+        };
+        read.map_err(|fault| fault.of(&self.label))
     }
 }
 

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::junit::escaped;
-use super::plain::{line, lines};
 use super::words::{evidence, grouped, model_line, product_line, sentence, title};
 use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
 use crate::emu::Evidence;
+use crate::io::{escaped as line, escaped_lines as lines};
 
 /// Value of the `schema` field.
 pub const BATCH: &str = "tcverify.batch/2";

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::plain::line;
+use crate::io::{escaped as line, without_commands};
+
 use super::words::{evidence, model_line, product_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
 
@@ -59,7 +60,7 @@ pub(super) fn annotation(
 }
 
 fn data(text: &str) -> String {
-    let text = text.replace('%', "%25");
+    let text = without_commands(text).replace('%', "%25");
     text.replace('\r', "%0D").replace('\n', "%0A")
 }
 
@@ -77,5 +78,9 @@ mod tests {
         annotation("error", "a: b, c", "50 %\r\n::error::x", &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "::error title=a%3A b%2C c::50 %25%0D%0A::error::x\n");
+        let mut out = Vec::new();
+        annotation("error", "a", "##[error]x\n##vso[task]", &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains("##"), "{text}");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::plain::{line, lines};
+use crate::io::{escaped as line, escaped_lines as lines};
+
 use super::words::{evidence, model_line, schedule_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
 

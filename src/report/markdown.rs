@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::plain::{line, lines};
 use super::words::{
     classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence, title,
 };
+use crate::io::{escaped as line, escaped_lines as lines};
+
 use super::{Comparison, Exporter, Outcome, Report, Verdict};
 
 /// GitHub's Markdown.
@@ -183,7 +184,7 @@ mod tests {
     fn text_stays_text() {
         assert_eq!(
             escaped("a|b <img src=x> *c* `d`\n# e @f [g](h)"),
-            "a\\|b &lt;img src=x&gt; \\*c\\* \\`d\\`\\\\u{a}\\# e &#64;f \\[g\\](h)"
+            "a\\|b &lt;img src=x&gt; \\*c\\* \\`d\\`\\\\n\\# e &#64;f \\[g\\](h)"
         );
         let mut out = Vec::new();
         block("sh", "a ```` b", &mut out).unwrap();

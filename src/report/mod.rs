@@ -12,7 +12,6 @@ mod junit;
 mod map;
 mod markdown;
 mod piece;
-mod plain;
 mod scheduled;
 mod spread;
 mod stacks;

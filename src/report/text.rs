@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::plain::line;
 use super::words::{
     classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence, title,
     touched,
 };
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
+use crate::io::escaped;
 
 /// Text with colours; whoever owns the stream strips them where they are not wanted.
 pub struct Text;
@@ -53,7 +53,7 @@ fn again(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let Tool { name, version } = &report.tool;
     writeln!(out)?;
     if let Some(command) = &report.command {
-        row(out, "repeat", &line(command))?;
+        row(out, "repeat", command)?;
     }
     row(out, "by", &format!("{name} {version}"))?;
     writeln!(out, "\n  {QUIET}{}{QUIET:#}", proves(report))
@@ -79,8 +79,7 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Evidence::Hardware => Style::new(),
         _ => CAUTION,
     };
-    let evidence = line(&evidence(model));
-    row(out, "evidence", &format!("{style}{evidence}{style:#}"))?;
+    styled(out, "evidence", style, &evidence(model))?;
     if let Some(note) = &model.note {
         row(out, "", note)?;
     }
@@ -99,10 +98,8 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     row(out, "", &schedule.summary)?;
     for [first, end] in &schedule.omitted_k {
         let last = end - 1;
-        let text = format!(
-            "{CAUTION}leaves out k {first} to {last}: D is no product of all of A and B{CAUTION:#}"
-        );
-        row(out, "", &text)?;
+        let text = format!("leaves out k {first} to {last}: D is no product of all of A and B");
+        styled(out, "", CAUTION, &text)?;
     }
     if let Some(factors) = &schedule.factors
         && [&factors.alpha, &factors.beta]
@@ -128,10 +125,10 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         ),
     };
     let text = format!(
-        "{CAUTION}{}{given}; a D that agrees confirms it, one that differs may have another{CAUTION:#}",
+        "{}{given}; a D that agrees confirms it, one that differs may have another",
         schedule.evidence
     );
-    row(out, "", &text)
+    styled(out, "", CAUTION, &text)
 }
 
 fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -149,10 +146,10 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 _ => (CAUTION, "ignored by the unit (low 13 bits of the register)"),
             };
             let text = format!(
-                "{style}{} elements of {name} had more bits than TF32: {done}{style:#}",
+                "{} elements of {name} had more bits than TF32: {done}",
                 grouped(bits.elements as u64)
             );
-            row(out, "tf32", &text)?;
+            styled(out, "tf32", style, &text)?;
         }
     }
     Ok(())
@@ -302,15 +299,16 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
     let seed = sample
         .seed
         .map_or(String::new(), |seed| format!(", seed {seed}"));
-    row(
+    styled(
         out,
         if sample.seed.is_some() {
             "sample"
         } else {
             "part"
         },
+        CAUTION,
         &format!(
-            "{CAUTION}{} of {} elements (rows {} to {}, columns {} to {}){seed}{CAUTION:#}",
+            "{} of {} elements (rows {} to {}, columns {} to {}){seed}",
             grouped(sample.elements),
             grouped(sample.population),
             rows[0],
@@ -339,6 +337,12 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    styled(out, label, Style::new(), text)
+}
+
+/// One line, whatever the text holds: much of it comes from files and names.
+fn styled(out: &mut dyn Write, label: &str, style: Style, text: &str) -> io::Result<()> {
+    let text = escaped(text);
     // A label that fills its column still ends before the text.
-    writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {text}")
+    writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {style}{text}{style:#}")
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Part, Plan, ShardError};
 use crate::check::{Prepared, Trace};
+use crate::io::{Files, escaped_path};
 use crate::report::Report;
 
 impl Plan {
@@ -12,12 +13,12 @@ impl Plan {
     ///
     /// # Errors
     /// If model, schedule or shapes are no longer the plan's, or operands that are needed.
-    pub fn prepare_merge(&self, parts: &[Part]) -> Result<Prepared, ShardError> {
+    pub fn prepare_merge(&self, parts: &[Part], files: &Files) -> Result<Prepared, ShardError> {
         let differs = parts.iter().any(|part| part.found.mismatches() > 0);
         let causes = differs && self.check.causes;
         let prepared = match causes {
-            true => self.check.prepare()?,
-            false => self.check.prepare_rows(0..0)?,
+            true => self.check.prepare_in(files)?,
+            false => self.check.prepare_rows(0..0, files)?,
         };
         self.validate(&prepared)?;
         if causes && prepared.inputs() != self.inputs {
@@ -58,8 +59,8 @@ impl Plan {
             if let Some((_, other)) = place {
                 return Err(ShardError::Other(format!(
                     "{} and {}: both are part {}",
-                    other.display(),
-                    path.display(),
+                    escaped_path(other),
+                    escaped_path(path),
                     part.shard
                 )));
             }
@@ -96,8 +97,12 @@ pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Repor
         leaves.extend(part.leaves);
     }
     let blocks = plan.rows().map_err(ShardError::Other)?;
-    let trace = Trace::Leaves(blocks, leaves);
-    let judged = prepared.report(plan.inputs.clone(), trace, Some(differ.conclude()));
+    let trace = Trace::Leaves {
+        rows: blocks,
+        reproduced: leaves,
+        given: plan.leaves.clone(),
+    };
+    let judged = prepared.report(plan.inputs.clone(), trace, Some(differ.conclude()))?;
     prepared.confirm_unchanged()?;
     Ok(judged.report)
 }

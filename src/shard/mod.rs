@@ -12,6 +12,7 @@ pub use part::{PART, Part};
 pub use plan::{PLAN, Plan, Share};
 
 use crate::check::CheckError;
+use crate::io::escaped_path;
 
 /// Why a plan, a part or a merge cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,7 @@ pub enum ShardError {
     #[error(transparent)]
     Check(#[from] CheckError),
     /// A plan or a part is not what it must be.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", escaped_path(path))]
     Document { path: PathBuf, reason: String },
     #[error("{0}")]
     Other(String),

@@ -8,11 +8,11 @@ use super::{Plan, ShardError, Share};
 use crate::check::{Array, Prepared, Progress};
 use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
-use crate::io::payload_sha256;
+use crate::io::{Files, payload_sha256};
 use crate::report::{Input, Piece};
 
 /// Value of the `schema` field.
-pub const PART: &str = "tcverify.part/1";
+pub const PART: &str = "tcverify.part/2";
 
 /// What one part found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,10 +46,10 @@ impl Plan {
     ///
     /// # Errors
     /// If there is no such part, or a file is not what the plan was made of.
-    pub fn prepare_part(&self, part: usize) -> Result<Prepared, ShardError> {
+    pub fn prepare_part(&self, part: usize, files: &Files) -> Result<Prepared, ShardError> {
         let share = self.share(part)?;
         let rows = share.rows[0] as usize..share.rows[1] as usize;
-        let prepared = self.check.prepare_rows(rows)?;
+        let prepared = self.check.prepare_rows(rows, files)?;
         self.validate(&prepared)?;
         Ok(prepared)
     }

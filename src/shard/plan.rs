@@ -9,12 +9,13 @@ use super::ShardError;
 use crate::check::{Check, Naming, Prepared, Progress};
 use crate::commit::{Hash, Rows, leaf, leaves};
 use crate::envelope;
+use crate::io::escaped_path;
 use crate::num::Format;
 use crate::report::Inputs;
 use crate::tensor::Planes;
 
 /// Value of the `schema` field.
-pub const PLAN: &str = "tcverify.plan/2";
+pub const PLAN: &str = "tcverify.plan/3";
 
 /// One check, cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Plan {
     pub block_rows: u64,
     /// As in the report of the whole.
     pub inputs: Inputs,
+    /// Of D's blocks, which parts without a mismatch must have.
+    pub leaves: Vec<Hash>,
     /// In the order of their rows.
     pub shards: Vec<Share>,
     /// Where it was read from, and the digest of that file.
@@ -88,7 +91,7 @@ impl Plan {
         }
         progress.begin(parts);
         let cut = |i: u64| (u128::from(blocks) * u128::from(i) / u128::from(parts)) as u64;
-        let (inputs, shards) = rayon::join(
+        let (inputs, (shards, leaves)) = rayon::join(
             || prepared.inputs(),
             || {
                 let shards = (0..parts).map(|i| {
@@ -97,7 +100,7 @@ impl Plan {
                     progress.advance(1);
                     share
                 });
-                shards.collect::<Vec<Share>>()
+                (shards.collect::<Vec<Share>>(), prepared.leaves_of_d(&rows))
             },
         );
         prepared.confirm_unchanged()?;
@@ -113,6 +116,7 @@ impl Plan {
             format: rows.format,
             shape: rows.shape,
             inputs,
+            leaves,
             shards,
             file: None,
         })
@@ -156,7 +160,7 @@ impl Plan {
     /// What messages call it.
     pub(super) fn name(&self) -> String {
         let file = self.file.as_ref();
-        file.map_or("the plan".into(), |(path, _)| path.display().to_string())
+        file.map_or("the plan".into(), |(path, _)| escaped_path(path))
     }
 
     /// The SHA-256 of its file.

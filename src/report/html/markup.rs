@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-use crate::report::plain::hidden;
+use crate::io::deceives;
 
 /// Text that means itself, in elements and in quoted attributes. Characters that pages must not
 /// contain, or that turn the direction of text, are shown as what they are.
@@ -23,7 +23,7 @@ impl Display for Escaped<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 '\n' | '\t' => write!(f, "{c}")?,
-                c if hidden(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+                c if deceives(c) => write!(f, "{}", c.escape_default())?,
                 c => write!(f, "{c}")?,
             }
         }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
-use crate::report::plain::line;
 use crate::report::words::{evidence, grouped, proves};
 use crate::report::{Factor, Input, Outcome, Report, Sampled, Scheduled};
 
@@ -16,7 +15,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             writeln!(
                 out,
                 "<p class=\"hint\">The same again:</p><pre class=\"command\" tabindex=\"0\">{}</pre>",
-                escaped(&line(command))
+                escaped(command)
             )?;
         }
         Ok(())

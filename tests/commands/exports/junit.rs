@@ -27,7 +27,7 @@ fn it_is_xml_whatever_files_are_called() {
         }
         assert_eq!((all("testsuite").len(), all("testcase").len()), (1, 1));
         assert_eq!(all("failure").len(), code as usize);
-        let shown = EVIL.replace('\u{1b}', "\\u{1b}").replace('\n', "\\u{a}");
+        let shown = EVIL.replace('\u{1b}', "\\u{1b}").replace('\n', "\\n");
         let name = all("testcase")[0].attribute("name").unwrap();
         assert_eq!(name, format!("{d} = {shown} * b.npy + c.npy"));
         let path = all("property")

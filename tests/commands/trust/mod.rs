@@ -1,0 +1,4 @@
+//! What an adversary controls: names, contents, manifests, parts, and the machine's memory.
+
+mod memory;
+mod shown;

@@ -1,0 +1,279 @@
+//! What comes from files and names reaches no terminal and no log as anything but text: every command and
+//! every exporter, with hostile names.
+#![cfg(unix)]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, Npy, Run, floats, halves};
+
+/// A screen of its own, a line of its own, commands of three CI servers, text turned around.
+const EVIL: &str = "e\u{1b}[2J\u{1b}[8m\nIDENTICAL\n::error::PWNED\n::stop-commands::x\r##[error]##vso[task]\u{202e}\u{9b}2J\u{2028}y";
+
+/// Nothing that a terminal or a CI server acts on.
+#[track_caller]
+fn harmless(text: &str) {
+    for line in text.lines() {
+        let bad = |c: &char| c.is_control() || "\u{202e}\u{2028}".contains(*c);
+        let begins = line.trim_start();
+        let ours = ["error", "warning", "notice"];
+        let ours = ours
+            .iter()
+            .any(|level| line.starts_with(&format!("::{level} title=tcverify")));
+        assert_eq!(line.chars().find(bad), None, "{line:?} in {text}");
+        assert!(ours || !begins.starts_with("::"), "{line:?} in {text}");
+        assert!(
+            !line.contains("##[") && !line.contains("##vso["),
+            "{line:?} in {text}"
+        );
+        assert!(!line.starts_with("IDENTICAL\\"), "{line:?} in {text}");
+    }
+}
+
+/// A line that the name made.
+#[track_caller]
+fn one_line(text: &str) {
+    assert!(
+        text.lines().all(|line| line.trim() != "IDENTICAL"),
+        "{text}"
+    );
+}
+
+fn named(extension: &str) -> String {
+    format!("{EVIL}.{extension}")
+}
+
+/// A good product and a wrong D under hostile names, and a model and a schedule that say hostile things.
+fn hostile() -> Folder {
+    let folder = Folder::new();
+    let ones = halves(&[1.0; 6]);
+    folder.save(
+        &format!("a{}", named("npy")),
+        &Npy::new("<f2", &[2, 3], ones.clone()),
+    );
+    folder.save(
+        &format!("b{}", named("npy")),
+        &Npy::new("<f2", &[3, 2], ones),
+    );
+    folder.save(
+        &format!("d{}", named("npy")),
+        &Npy::new("<f4", &[2, 2], floats(&[3.0; 4])),
+    );
+    let wrong = Npy::new("<f4", &[2, 2], floats(&[3.0, 3.0, 3.0, 4.0]));
+    folder.save(&format!("w{}", named("npy")), &wrong);
+    let run = folder.tcverify("archs a100 --json").expect(0);
+    let mut model: Value = run.json();
+    spoil(&mut model);
+    folder.write("model.json", model.to_string());
+    folder
+}
+
+/// Every text that is free says something hostile.
+fn spoil(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match (name.as_str(), value) {
+                    ("title" | "note" | "notes", Value::String(text)) => *text += EVIL,
+                    ("sources", Value::Object(sources)) => {
+                        for source in sources.values_mut() {
+                            *source = json!(EVIL);
+                        }
+                    }
+                    (_, value) => spoil(value),
+                }
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(spoil),
+        _ => {}
+    }
+}
+
+/// Runs a command whose words `A`, `B`, `D`, `W` and `X` stand for hostile names.
+fn run(folder: &Folder, line: &str) -> Run {
+    let mut command = folder.command();
+    for word in line.split(' ') {
+        command.arg(match word {
+            "A" | "B" | "D" | "W" => format!("{}{}", word.to_lowercase(), named("npy")),
+            "M" => format!("none{}", named("json")),
+            "X" => EVIL.to_owned(),
+            word => word.to_owned(),
+        });
+    }
+    folder.run(&mut command)
+}
+
+const PRODUCT: &str = "--arch a100 --dtype fp16 A B";
+
+#[test]
+fn every_command() {
+    let folder = hostile();
+    let lines = [
+        format!("check {PRODUCT} D"),
+        format!("check {PRODUCT} W"),
+        format!("check {PRODUCT} W --github"),
+        format!("check {PRODUCT} D --sample 2 --seed 1 --github"),
+        format!("check {PRODUCT} W --json -"),
+        format!("check {PRODUCT} W --junit -"),
+        format!("check {PRODUCT} W --markdown -"),
+        format!("check {PRODUCT} W --html -"),
+        "check --model model.json --dtype fp16 A B W".to_owned(),
+        "check --model model.json --dtype fp16 A B W --html -".to_owned(),
+        "check --model model.json --dtype fp16 A B W --markdown -".to_owned(),
+        format!("replay {PRODUCT} -o rX"),
+        format!("replay {PRODUCT} -o r{}", "D"),
+        format!("explain {PRODUCT} D --at 0,0"),
+        format!("explain {PRODUCT} W --at 1,1"),
+        format!("explain {PRODUCT} W --at 1,1 --json"),
+        "explain --model model.json --dtype fp16 A B W --at 1,1".to_owned(),
+        format!("commit {PRODUCT} D -o c.json"),
+        format!("check {PRODUCT} W --against c.json"),
+        format!("check {PRODUCT} D --against c.json"),
+        "commit prove --commitment c.json --blocks 0 D -o proof.json --rows rows.npy".to_owned(),
+        "commit prove --commitment c.json --blocks 0 W -o proof2.json".to_owned(),
+        "commit verify --commitment c.json proof.json rows.npy".to_owned(),
+        "commit verify --commitment c.json proof.json D".to_owned(),
+        "commit verify --commitment c.json M D".to_owned(),
+        format!("shard plan -n 1 {PRODUCT} W -o plan.json"),
+        "shard run plan.json 0 -o part.json".to_owned(),
+        "shard merge plan.json part.json".to_owned(),
+        "shard merge plan.json M".to_owned(),
+        "shard run M 0 -o part2.json".to_owned(),
+        format!("identify --dtype fp16 A B D"),
+        format!("identify --dtype fp16 A B W"),
+        "digest A".to_owned(),
+        "digest A --json".to_owned(),
+        "inspect A W".to_owned(),
+        "inspect A --json".to_owned(),
+        "generate generate:1:normal:2x2 --dtype fp16 --role a -o X".to_owned(),
+        "archs X".to_owned(),
+        "schedules X".to_owned(),
+        "kernels X".to_owned(),
+        "probe --dtype fp16 -o pX".to_owned(),
+        "infer X A".to_owned(),
+        "features --arch X --dtype fp16".to_owned(),
+        "features --answers X A".to_owned(),
+        "bench --arch X --dtype fp16".to_owned(),
+        // Errors that quote words.
+        "X".to_owned(),
+        "check X".to_owned(),
+        "check --arch X --dtype fp16 A B D".to_owned(),
+        "check --arch a100 --dtype X A B D".to_owned(),
+        "check --model X --dtype fp16 A B D".to_owned(),
+        "check --model A --dtype fp16 A B D".to_owned(),
+        format!("check {PRODUCT} D --schedule X"),
+        format!("check {PRODUCT} D --schedule-file X"),
+        format!("check {PRODUCT} D --rows X"),
+        format!("check {PRODUCT} D --region X"),
+        format!("check {PRODUCT} D --alpha X"),
+        format!("check {PRODUCT} D --c A"),
+        format!("check {PRODUCT} B"),
+        format!("check {PRODUCT} D#X"),
+        format!("check {PRODUCT} none.npy#X"),
+        format!("check {PRODUCT} D --against M"),
+        format!("check {PRODUCT} D --json A"),
+        format!("explain {PRODUCT} --at X"),
+        "batch X".to_owned(),
+        "batch A".to_owned(),
+        "--threads X archs".to_owned(),
+    ];
+    for line in &lines {
+        let run = run(&folder, line);
+        assert!(run.code.is_some_and(|code| code <= 2), "{line}: {run:?}");
+        assert!(!run.stdout.is_empty() || !run.stderr.is_empty(), "{line}");
+        for text in [&run.stdout, &run.stderr] {
+            harmless(text);
+            one_line(text);
+        }
+    }
+}
+
+/// Reports of cases of hostile names, with hostile paths, models and schedules.
+#[test]
+fn batches_and_their_forms() {
+    let folder = hostile();
+    let name = |kind: &str| format!("{kind}{}", named("npy"));
+    let cases = json!({
+        "schema": "tcverify.manifest/1",
+        "defaults": {"arch": "a100", "dtype": "fp16", "a": name("a"), "b": name("b")},
+        "cases": [
+            {"name": format!("{EVIL}\u{0}1"), "d": name("d")},
+            {"name": format!("::error::x{EVIL}2"), "d": name("w")},
+            {"name": "##[error]3", "d": name("none")},
+            {"name": "4", "d": name("d"), "arch": EVIL},
+            {"name": "5", "d": name("w"), "model": "model.json", "arch": null},
+            {"name": "6", "d": name("d"), "rows": "0..1"},
+            {"name": "7", "d": name("d"), "schedule": EVIL},
+        ],
+    });
+    folder.write("cases.json", cases.to_string());
+    let forms = "--junit j.xml --markdown m.md --json r.json --github";
+    let summary = folder.path("summary.md");
+    let mut command = folder.command();
+    command.args(["batch", "cases.json"]).args(forms.split(' '));
+    let run = folder
+        .run(command.env("GITHUB_STEP_SUMMARY", &summary))
+        .expect(2);
+    let written = ["j.xml", "m.md", "r.json", "summary.md"];
+    let written = written.map(|name| String::from_utf8(folder.read(name)).unwrap());
+    for text in [&run.stdout, &run.stderr]
+        .into_iter()
+        .chain(&written[..2])
+        .chain(&written[3..])
+    {
+        one_line(text);
+        let lines = text.lines();
+        let markup = ["<?xml", "|", "#"];
+        let hostile = lines.filter(|line| !markup.iter().any(|mark| line.starts_with(mark)));
+        hostile
+            .for_each(|line| assert!(!line.contains(['\u{1b}', '\u{202e}', '\u{0}']), "{line:?}"));
+    }
+    harmless(&run.stdout);
+    harmless(&run.stderr);
+    assert!(!written[2].contains('\u{1b}'));
+    // A manifest that is wrong is quoted.
+    for wrong in [
+        json!({"schema": EVIL, "cases": []}),
+        json!({"schema": "tcverify.manifest/1", "cases": [{"name": EVIL, "x": 1}]}),
+        json!({"schema": "tcverify.manifest/1", "cases": [{"name": "1", EVIL: 1}]}),
+        json!({"schema": "tcverify.manifest/1", "defaults": {"arch": EVIL}, "cases": [{"name": "1", "rows": EVIL}]}),
+        json!({"schema": "tcverify.manifest/1", EVIL: 1}),
+    ] {
+        folder.write(&named("json"), wrong.to_string());
+        let mut command = folder.command();
+        command.args(["batch", &named("json"), "--github"]);
+        let run = folder.run(&mut command).expect(2);
+        harmless(&run.stderr);
+        one_line(&run.stderr);
+        harmless(&run.stdout);
+    }
+}
+
+#[test]
+fn folders_of_cases() {
+    let folder = hostile();
+    let case = folder.path(EVIL);
+    std::fs::create_dir(&case).unwrap();
+    let copy = |from: &str, to: &str| {
+        let from = folder.path(&format!("{from}{}", named("npy")));
+        std::fs::copy(from, case.join(to)).unwrap();
+    };
+    copy("a", "a.npy");
+    copy("b", "b.npy");
+    copy("w", "d.npy");
+    std::fs::write(
+        case.join("case.json"),
+        r#"{"arch": "a100", "dtype": "fp16"}"#,
+    )
+    .unwrap();
+    // All else in there is no folder.
+    let run = folder.tcverify("batch . --github").expect(1);
+    harmless(&run.stdout);
+    one_line(&run.stdout);
+    std::fs::write(case.join("case.json"), json!({EVIL: 1}).to_string()).unwrap();
+    let run = folder.tcverify("batch .").expect(2);
+    harmless(&run.stderr);
+    one_line(&run.stderr);
+    assert!(Path::new(&case).is_dir());
+}
