@@ -22,7 +22,6 @@ mod progress;
 mod proof;
 mod replay;
 mod reports;
-mod schedule_search;
 mod schedules;
 mod shard;
 mod show;
