@@ -15,7 +15,8 @@
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`generate`]: operands that a seed determines.
-//! * [`identify`]: which models of the catalogue give a D.
+//! * [`candidates`]: what could have computed a D, by formats and K alone.
+//! * [`identify`]: which models of the catalogue, under which schedules, give a D.
 //! * [`inspect`]: what an array holds, counted.
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
@@ -63,6 +64,7 @@
 //! ```
 
 pub mod batch;
+pub mod candidates;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -45,5 +45,4 @@ pub use run::{Judged, Trace};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use suggest::request_of;
 pub use words::{EngineChoice, Strictness, Tf32Input};

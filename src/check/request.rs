@@ -89,6 +89,18 @@ pub struct ScheduleRequest {
     pub overrides: Overrides,
 }
 
+impl ScheduleRequest {
+    /// A preset, changed; that of one chain is asked for by saying nothing.
+    pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
+        let from = match name == "plain" && overrides.is_empty() {
+            true => ScheduleSource::Plain,
+            false => ScheduleSource::Preset(name.to_owned()),
+        };
+        let overrides = overrides.clone();
+        ScheduleRequest { from, overrides }
+    }
+}
+
 /// Where a schedule is described.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ScheduleSource {

@@ -2,14 +2,13 @@
 
 use super::arrays::Array;
 use super::command_line::{Verb, command_line, shell_line};
-use super::fields::Fields;
 use super::prepare::Prepared;
 use super::request::{Check, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope};
 use super::source::Source;
 use super::words::{EngineChoice, Tf32Input};
+use crate::candidates::Name;
 use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
 use crate::emu::Catalogue;
-use crate::identify::Name;
 use crate::num::Format;
 use crate::report::{Cause, CauseArea, Conclusion, Outcome, Report};
 
@@ -94,7 +93,9 @@ impl Prepared {
                 std::mem::swap(&mut operands.transpose_a, &mut operands.transpose_b);
             }
             Ask::WithoutC => operands.c = None,
-            Ask::Schedule(options) => check.schedule = request_of(options),
+            Ask::Schedule { preset, overrides } => {
+                check.schedule = ScheduleRequest::preset(preset, overrides);
+            }
             Ask::Formats(formats) => {
                 // A file that names its type cannot be read as another.
                 let arrays = [&self.arrays.a, &self.arrays.b].into_iter().zip(formats);
@@ -194,20 +195,4 @@ impl Check {
         self.schedule.from = ScheduleSource::Plain;
         self
     }
-}
-
-/// The schedule that options of a command line name.
-pub fn request_of(options: &str) -> ScheduleRequest {
-    let words: Vec<_> = options.split_whitespace().collect();
-    let fields = words.chunks_exact(2).map(|pair| {
-        let name = pair[0].trim_start_matches('-').replace('-', "_");
-        let value = match pair[1].parse::<u64>() {
-            Ok(number) => number.into(),
-            Err(_) => pair[1].into(),
-        };
-        (name, value)
-    });
-    let fields: serde_json::Map<String, serde_json::Value> = fields.collect();
-    let fields: Fields = serde_json::from_value(fields.into()).expect("options of a schedule");
-    fields.schedule_request()
 }

@@ -7,10 +7,9 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::check::{
-    Check, CheckError, EngineChoice, Fields, Source, Strictness, Tf32Input, option,
+    Check, CheckError, EngineChoice, Fields, Operands, Source, Strictness, Tf32Input, option,
 };
 use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
-use crate::emu::{Engine, Platform};
 use crate::io::{Files, Privacy};
 use crate::memory::Limits;
 use crate::num::{F32, Format};
@@ -153,6 +152,37 @@ pub struct OperandArgs {
         value_parser = word::<EngineChoice>()
     )]
     pub engine: EngineChoice,
+}
+
+impl OperandArgs {
+    /// What they name, for commands without a schedule.
+    ///
+    /// # Errors
+    /// If one is not written as it must be.
+    pub fn operands(&self) -> Result<Operands, CheckError> {
+        let needed = |field, path| Ok(source(field, Some(path))?.expect("it is given"));
+        let scale_a = source("scale_a", self.scale_a.as_deref())?;
+        let scale_b = source("scale_b", self.scale_b.as_deref())?;
+        let scales = match (scale_a, scale_b) {
+            (Some(a), Some(b)) => Some([a, b]),
+            (None, None) => None,
+            _ => {
+                let reason = "`scale_a` and `scale_b` belong together";
+                return Err(CheckError::request("scale_a", reason));
+            }
+        };
+        Ok(Operands {
+            a: needed("a", &self.a)?,
+            b: needed("b", &self.b)?,
+            c: source("c", self.c.as_deref())?,
+            scales,
+            bias: None,
+            bias_dtype: None,
+            transpose_a: self.transpose_a,
+            transpose_b: self.transpose_b,
+            tf32_input: self.tf32_input,
+        })
+    }
 }
 
 /// Which kernel.
@@ -453,14 +483,6 @@ fn parsed<T: std::str::FromStr<Err = String>>(
 ) -> Result<Option<T>, CheckError> {
     let fail = |reason| CheckError::request(field, format!("`{field}` {reason}"));
     text.map(str::parse).transpose().map_err(fail)
-}
-
-/// The engine of this machine.
-pub fn engine(choice: EngineChoice) -> Result<Engine> {
-    Ok(match choice {
-        EngineChoice::Exact => Engine::Exact,
-        EngineChoice::Fast => Engine::Fast(Platform::detect().map_err(anyhow::Error::msg)?),
-    })
 }
 
 /// An error in terms of options.

@@ -26,7 +26,6 @@ mod replay;
 mod reports;
 #[cfg(test)]
 mod round_trip;
-mod schedule_search;
 mod schedules;
 mod shard;
 mod show;

@@ -1,11 +1,12 @@
 //! A sum that was multiplied with a number.
 
 use super::estimate::value;
+use super::schedule::PLAIN;
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::emu::schedule::{Addend, Kernel, ScheduleSpec, Values};
+use crate::emu::schedule::{Addend, Kernel, Overrides, ScheduleSpec, Values};
 use crate::emu::{Element, Problem, Replay};
-use crate::num::Format;
+use crate::num::{F32, Format};
 
 /// The number is concluded from D: it has to bring every sum within half a unit of D. Then it is tested
 /// as a kernel's epilogue computes it, `alpha * sum + C`, bit for bit.
@@ -38,10 +39,15 @@ pub fn alpha(case: &Case, trial: &Trial) -> Vec<Found> {
         if alpha != 1.0 && trial.fits(&|at: &[Element]| scaled.elements(at)) {
             let words = trial.words();
             let text = format!("The sum of products is multiplied with {alpha} (alpha): {words}");
-            let beta = if problem.c.is_some() { " --beta 1" } else { "" };
-            let options = format!("--schedule plain --alpha {alpha}{beta}");
+            let overrides = Overrides {
+                alpha: Some(F32(alpha.to_bits())),
+                beta: problem.c.map(|_| F32(1f32.to_bits())),
+                ..Overrides::default()
+            };
             let found = Found::new(Hypothesis::Alpha, text);
-            return vec![found.asking(Ask::Schedule(options))];
+            let overrides = Box::new(overrides);
+            let preset = PLAIN;
+            return vec![found.asking(Ask::Schedule { preset, overrides })];
         }
     }
     Vec::new()

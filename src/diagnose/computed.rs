@@ -4,8 +4,8 @@ use super::addend::{self, Way};
 use super::alpha::alpha;
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
+use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
-use crate::identify::{Candidate, Conditions, candidates};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Planes;
 
@@ -318,7 +318,7 @@ fn models(case: &Case, trial: &Trial) -> Vec<Found> {
     };
     let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
     let name = &first.names[name];
-    let words = |c: &Candidate, name: &crate::identify::Name| {
+    let words = |c: &Candidate, name: &crate::candidates::Name| {
         let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));
         format!(
             "{} {} (-> {}{conversion})",

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use crate::candidates::Name;
 use crate::emu::Arithmetic;
-use crate::identify::Name;
+use crate::emu::schedule::Overrides;
 use crate::num::Format;
 
 /// A way in which elements of D can come about. Each is tested by computing it: what it gives has to be
@@ -125,8 +126,11 @@ pub enum Ask {
     /// B times A.
     Exchanged,
     WithoutC,
-    /// These options instead of the schedule's.
-    Schedule(String),
+    /// This preset instead of the schedule, and what takes the place of its constants.
+    Schedule {
+        preset: &'static str,
+        overrides: Box<Overrides>,
+    },
     Formats([Format; 2]),
     /// D is of this format.
     Result(Format),

@@ -6,9 +6,9 @@ use super::schedule::multiplied;
 use super::single::MOST;
 use super::trial::{Stored, Work};
 use super::{Found, Hypothesis, LONGEST, Single, WORK};
+use crate::candidates::guesses;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
-use crate::identify::guesses;
 use crate::tensor::Tensor;
 
 /// Rows and columns, in either direction, whose elements could have come here.
@@ -202,7 +202,7 @@ impl Single<'_> {
             }
             count += 1;
             if names.len() < MOST {
-                names.push(guess.map_or("one chain, without a schedule".into(), |g| g.options));
+                names.push(guess.map_or("one chain, without a schedule".into(), |g| g.to_string()));
             }
         }
         // Kernels that add C last are no others.

@@ -2,14 +2,18 @@
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
+use crate::candidates::guesses;
 use crate::emu::schedule::{
-    Empty, Kernel, Level, Merge, Parts, Residue, ScheduleSpec, SliceLength, Start, Values,
+    Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
+    Values,
 };
 use crate::emu::{Element, Problem, Replay};
-use crate::identify::guesses;
 
 /// What [`schedules`] tries.
 pub const TRIED: &str = "the schedules that identify searches, and split K that loses its tail";
+
+/// The preset of one chain over K.
+pub const PLAIN: &str = "plain";
 
 /// Schedules that fit and are counted, where one alone proves little.
 const COUNTED: usize = 100;
@@ -24,10 +28,11 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     if replay.kernel.is_some_and(multiplied) {
         return Vec::new();
     }
-    let found = |what: String, too: String, options: String| {
+    let found = |what: String, too: String, preset: &'static str, overrides: Overrides| {
         let text = format!("{what}: {}{too}", trial.words());
         let found = Found::new(Hypothesis::OtherSchedule, text);
-        vec![found.asking(Ask::Schedule(options))]
+        let overrides = Box::new(overrides);
+        vec![found.asking(Ask::Schedule { preset, overrides })]
     };
     if replay.kernel.is_some() {
         let bare = Replay {
@@ -40,7 +45,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
             .is_none_or(|c| c.tensor().format() == replay.arithmetic.addend());
         if readable && trial.fits(&|at: &[Element]| bare.elements(at)) {
             let what = "One chain over all of K, without a schedule";
-            return found(what.into(), String::new(), String::new());
+            return found(what.into(), String::new(), PLAIN, Overrides::default());
         }
     }
     let values = Values::default();
@@ -76,7 +81,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
         1 => ". So does another schedule".to_owned(),
         n => format!(". So do {n} other schedules"),
     };
-    found(what, too, guess.options)
+    found(what, too, &guess.preset.name, guess.overrides)
 }
 
 /// Whether a kernel multiplies sums with other numbers, which belong to it alone.

@@ -1,11 +1,25 @@
-//! Which models of the catalogue give a D: candidates by formats, a growing sample, then everything.
+//! Which models of the catalogue give a D, alone and under schedules of kernels.
+//!
+//! ```text
+//! Identify ──prepare──> Prepared ──run──> report::Identification
+//! ```
+//!
+//! * `request`: the type; `readings`: a file as every format that it can be.
+//! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget.
+//! * `schedules`: candidates under schedules; `separate`: operands on which two candidates differ.
+//! * `run`, `result`: all of it in order, and what is said of it.
 
-mod candidates;
+mod error;
+mod readings;
+mod request;
+mod result;
+mod run;
+mod sample;
 mod schedules;
 mod search;
 mod separate;
 
-pub use candidates::{Candidate, Conditions, Name, candidates};
-pub use schedules::{Guess, granularity, guesses};
-pub use search::{Given, Outcome, Sample, Tested, search, sort};
+pub use error::IdentifyError;
+pub use request::{Formats, Identify, Limits, Schedules};
+pub use run::Prepared;
 pub use separate::{Separation, comparable, separate};

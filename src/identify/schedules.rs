@@ -1,265 +1,112 @@
-//! Which kernels could have computed a D: the schedules that are worth a try for one K.
+//! Candidates under schedules of kernels.
 
-use std::collections::HashSet;
-
-use super::Candidate;
-use crate::emu::schedule::{
-    Addend, Grain, KTraversal, Kernel, Merge, Node, Partials, Parts, Per, Residue, Role, Schedule,
-    ScheduleSpec, Start, TileOfD,
-};
-use crate::emu::{Arithmetic, Problem};
+use super::readings::Captured;
+use super::search::{Found, Given};
+use crate::candidates::{Candidate, granularity, guesses};
+use crate::emu::Problem;
+use crate::emu::schedule::{Addend, Per, Values};
 use crate::num::Format;
 
-/// A schedule to try.
-#[derive(Clone, Debug)]
-pub struct Guess {
-    /// The preset it comes from.
-    pub preset: &'static Schedule,
-    pub spec: ScheduleSpec,
-    /// The options that name it to `tcverify check`.
-    pub options: String,
-}
+/// Formats that an epilogue rounds to.
+const RESULTS: [Format; 5] = [
+    Format::Fp32,
+    Format::Bf16,
+    Format::Fp16,
+    Format::E4m3,
+    Format::E5m2,
+];
 
-/// What is searched.
-/// That of the presets first, so that it needs no option.
-const TILES: [usize; 4] = [32, 64, 128, 16];
-const SLICES: std::ops::RangeInclusive<usize> = 2..=24;
-const WARPS: [usize; 3] = [2, 4, 8];
-const STRIPE: usize = 32;
-const PROMOTIONS: [usize; 5] = [32, 64, 128, 256, 512];
-
-/// Every schedule of these families that differs from the plain chain and from the others of the list on
-/// a product like this one, the likely ones first: partial tiles, slices in a workspace and in place,
-/// sliced-K, promotion, permutations, 3xTF32; with scales, the kernels that take such scales.
-pub fn guesses(
-    arithmetic: &Arithmetic,
-    problem: &Problem,
-    result: Format,
+/// What schedules are supposed of.
+pub struct Supposed<'a> {
+    captured: &'a Captured,
+    problem: Problem<'a>,
+    /// What shares a scale of the kernel's.
     scales: Option<Per>,
-) -> Vec<Guess> {
-    let mut list = List {
-        arithmetic,
-        problem,
-        result,
-        seen: HashSet::new(),
-        guesses: Vec::new(),
-    };
-    // The bare chain has been tried.
-    if scales.is_none()
-        && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
-    {
-        list.seen.insert((plain, String::new()));
-    }
-    match scales {
-        None => list.unscaled(),
-        Some(per) => list.scaled(per),
-    }
-    list.guesses
 }
 
-struct List<'a> {
-    arithmetic: &'a Arithmetic,
-    problem: &'a Problem<'a>,
-    result: Format,
-    /// Traversals, and what they do not say.
-    seen: HashSet<(KTraversal, String)>,
-    guesses: Vec<Guess>,
-}
-
-impl List<'_> {
-    fn unscaled(&mut self) {
-        for (name, options) in [
-            ("triton-kwidth8", ""),
-            ("cutlass-3xtf32-staged", ""),
-            ("cutlass-3xtf32", ""),
-            ("triton-tf32x3", ""),
-        ] {
-            self.preset(name, options, |_| {});
-        }
-        for name in ["cutlass-sm80", "cutlass-sm90", "cute-sm80"] {
-            for tile in TILES {
-                let options = format!(" --tile-k {tile}");
-                self.preset(name, &options, |spec| spec.tile_k = Some(tile));
-            }
-        }
-        for every in PROMOTIONS {
-            let options = format!(" --promote {every}");
-            self.preset("cutlass-fp8-promote", &options, |spec| {
-                spec.set_promotion(Some(every));
-            });
-        }
-        for warps in WARPS {
-            let tile = warps * STRIPE;
-            let options = format!(" --split-k {warps} --tile-k {tile}");
-            self.preset("cublas-sliced", &options, |spec| {
-                spec.tile_k = Some(tile);
-                for level in &mut spec.inner {
-                    if let Parts::Interleaved { count, grain, .. } = &mut level.parts {
-                        *count = Some(warps);
-                        *grain = Some(Grain::K(STRIPE));
-                    }
-                }
-            });
-        }
-        for slices in SLICES {
-            for name in [
-                "cutlass-splitk-parallel",
-                "cublas-workspace",
-                "cublas-splitk-serial",
-            ] {
-                for tile in TILES {
-                    for (residue, option) in [
-                        (Residue::First, ""),
-                        (Residue::Last, " --residue last"),
-                        (Residue::FirstAligned, " --residue first-aligned"),
-                    ] {
-                        let options = format!(" --split-k {slices} --tile-k {tile}{option}");
-                        self.preset(name, &options, |spec| {
-                            spec.tile_k = Some(tile);
-                            spec.residue = residue;
-                            if let Some(count) = spec.split_count() {
-                                *count = Some(slices);
-                            }
-                        });
-                    }
-                }
-            }
+impl<'a> Supposed<'a> {
+    pub fn new(captured: &'a Captured, problem: Problem<'a>) -> Supposed<'a> {
+        Supposed {
+            scales: shared(captured, &problem),
+            captured,
+            problem,
         }
     }
 
-    fn scaled(&mut self, per: Per) {
-        match per {
-            Per::Block { .. } => {
-                for name in ["deepgemm-sm90", "triton-fp8-block"] {
-                    self.preset(name, "", |_| {});
-                }
-            }
-            Per::Row => {
-                for promote in [Some(128), None] {
-                    let options = promote.map_or(" --promote never", |_| "");
-                    self.preset("torch-scaled-mm-rowwise", options, |spec| {
-                        spec.set_promotion(promote);
-                    });
-                }
-            }
-            Per::Tensor => {}
-        }
-    }
-
-    /// Adds a preset as the options change it, unless another one of the list computes the same.
-    fn preset(&mut self, name: &str, options: &str, change: impl Fn(&mut ScheduleSpec)) {
-        let preset = Schedule::preset(name).expect("a preset");
-        let mut spec = preset.spec.clone();
-        change(&mut spec);
-        // What the preset has needs no option.
-        let own = preset
-            .spec
-            .tile_k
-            .filter(|_| spec.tile_k == preset.spec.tile_k);
-        let own = own.map(|tile| format!(" --tile-k {tile}"));
-        let mut options = own.map_or(options.to_owned(), |own| options.replace(&own, ""));
-        if spec == preset.spec {
-            options.clear();
-        }
-        let product = Problem {
-            c: self.problem.c.filter(|_| spec.addend == Addend::Epilogue),
-            ..*self.problem
+    /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
+    pub fn candidates(
+        &self,
+        base: &[Candidate],
+        plain: &[Candidate],
+        found: &Found,
+    ) -> Vec<Candidate> {
+        let rank = |candidate: &Candidate| {
+            let same = |index: usize| plain[index].arithmetic == candidate.arithmetic;
+            let place = found.tested.iter().position(|test| same(test.candidate));
+            place.unwrap_or(usize::MAX)
         };
-        let possible = spec.validate().is_ok()
-            && Kernel::check_compatible(&spec, self.arithmetic, &product, self.result).is_ok();
-        if !possible {
-            return;
-        }
-        let Ok(traversal) = self.traversal(&spec) else {
-            return;
-        };
-        // An epilogue without C, bias and factors leaves the sum as it is.
-        let c = self.problem.c.map(|_| spec.addend);
-        let traversal = self.canonical(traversal);
-        let rest = match (c, &spec.scales, &spec.split_terms) {
-            (None, None, None) => String::new(),
-            (c, scales, terms) => format!("{c:?} {scales:?} {terms:?}"),
-        };
-        if self.seen.insert((traversal, rest)) {
-            self.guesses.push(Guess {
-                preset,
-                spec,
-                options: format!("--schedule {name}{options}"),
-            });
-        }
-    }
-}
-
-impl List<'_> {
-    fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
-        let span = self.arithmetic.step.span();
-        KTraversal::new(spec, self.problem.k, span, TileOfD::ONLY)
-    }
-
-    /// A traversal that computes the same, in the form that all such have.
-    fn canonical(&self, mut traversal: KTraversal) -> KTraversal {
-        let empty = |part: &Node| part.chains().iter().all(|chain| chain.indices.is_empty());
-        let Node::Sum(sum) = &mut traversal.root else {
-            return traversal;
-        };
-        if sum.role != Role::Split {
-            // A level inside of a part that all of K is in computes what a split does.
-            if !matches!(sum.role, Role::Promotion { scaled: true }) {
-                sum.role = Role::Split;
+        let mut arithmetics: Vec<&Candidate> = Vec::new();
+        for candidate in base {
+            let known = |known: &&Candidate| known.arithmetic == candidate.arithmetic;
+            if !arithmetics.iter().any(known) {
+                arithmetics.push(candidate);
             }
-            return traversal;
         }
-        match &mut sum.merge {
-            Merge::Sum {
-                start: Start::Zero,
-                partials,
-                ..
-            } => {
-                // +0 more changes no sum that starts from +0.
-                sum.parts.retain(|part| !empty(part));
-                if self.result == Format::Fp32 {
-                    *partials = Partials::F32;
-                }
-            }
-            merge => {
-                // +0 changes a sum once at the most.
-                let mut empties = 0;
-                sum.parts.retain(|part| {
-                    empties += usize::from(empty(part));
-                    !empty(part) || empties == 1
+        arithmetics.sort_by_key(|candidate| rank(candidate));
+        let captured = self.captured;
+        if captured.scales.is_some() && self.scales.is_none() {
+            return Vec::new();
+        }
+        let mut candidates = Vec::new();
+        for candidate in arithmetics {
+            let results = RESULTS.into_iter();
+            for result in results.filter(|&format| captured.d.has(format)) {
+                let list = guesses(&candidate.arithmetic, &self.problem, result, self.scales);
+                let readable = list.into_iter().filter(|guess| {
+                    let late = guess.spec.addend == Addend::Epilogue;
+                    captured.c.is_none() || self.c_format(candidate, late).is_some()
                 });
-                if *merge == (Merge::InPlace {}) && self.result == Format::Fp32 {
-                    *merge = Merge::serial(Start::First);
-                }
+                candidates.extend(readable.map(|guess| candidate.under(guess, result)));
             }
         }
-        if sum.parts.len() == 1 && sum.merge == Merge::serial(Start::First) {
-            traversal.root = sum.parts.remove(0);
+        candidates
+    }
+
+    /// C as the instruction reads it, or as an epilogue does.
+    fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
+        let c = self.captured.c.as_ref()?;
+        let addend = candidate.arithmetic.addend();
+        if c.has(addend) {
+            return Some(addend);
         }
-        traversal
+        let readable = RESULTS.into_iter().find(|&format| c.has(format));
+        readable.filter(|_| late)
+    }
+
+    pub fn given(&self, candidate: &Candidate) -> Given<'a> {
+        let arithmetic = &candidate.arithmetic;
+        let c = self.c_format(candidate, true);
+        let c = c.unwrap_or(arithmetic.addend());
+        let problem = self.captured.problem([arithmetic.a, arithmetic.b, c], None);
+        let problem = problem.expect("shapes were checked, and fit every format");
+        let values = Values::default();
+        let values = match self.scales.zip(self.captured.f32_scales()) {
+            Some((per, scales)) => values.with_scales(per, scales, &problem),
+            None => Ok(values),
+        };
+        Given {
+            problem,
+            d: self.captured.d.tensor(candidate.result()),
+            values: values.expect("shapes were checked"),
+        }
     }
 }
 
-/// What shares a scale, told by the shapes of scales in f32: of A and of B, in rows and columns.
-pub fn granularity([a, b]: [[usize; 2]; 2], problem: &Problem) -> Option<Per> {
-    let block = Per::Block {
-        rows: 1,
-        columns: 128,
-        k: 128,
-    };
-    [Per::Tensor, Per::Row, block].into_iter().find(|per| {
-        let want = crate::emu::schedule::scale_shapes(*per, problem.m, problem.n, problem.k);
-        want == [a, b]
-    })
-}
-
-impl Candidate {
-    /// The same arithmetic under a schedule.
-    pub fn under(&self, guess: Guess, result: Format) -> Candidate {
-        Candidate {
-            convert_to: (result != self.arithmetic.accumulator).then_some(result),
-            schedule: Some(guess),
-            ..self.clone()
-        }
-    }
+/// What shares a scale, if there are scales in f32.
+fn shared(captured: &Captured, problem: &Problem) -> Option<Per> {
+    let scales = captured.f32_scales()?;
+    let shapes = scales.map(|planes| [planes.rows(), planes.columns()]);
+    let per = granularity(shapes, problem)?;
+    let fits = Values::default().with_scales(per, scales, problem).is_ok();
+    fits.then_some(per)
 }

@@ -1,10 +1,16 @@
-//! Testing candidates: a few elements, more of them, then all of D.
+//! Testing candidates: in lockstep on a few elements, on more of them, then on all of D.
 
-use super::Candidate;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::sample::Sample;
+use crate::candidates::Candidate;
+use crate::check::Progress;
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Engine, Problem, Progress, Replay};
+use crate::emu::{Element, Engine, Problem, Replay};
 use crate::num::Format;
-use crate::random::SplitMix64;
 use crate::report::{Differ, Policy};
 use crate::tensor::Tensor;
 
@@ -16,13 +22,23 @@ pub struct Given<'a> {
     pub values: Values,
 }
 
-/// Which elements are looked at before the rest.
-#[derive(Clone, Debug)]
-pub struct Sample {
-    /// In the order in which they are tested.
-    pub elements: Vec<Element>,
-    /// How many of them every candidate is tested on, so that agreement can be compared.
-    pub first: usize,
+/// Multiply-adds that vector kernels do in the time of one of the exact engine, about.
+const KERNELS: u64 = 16;
+
+/// What is left of the work that may be done, in multiply-adds of the exact engine.
+pub struct Budget {
+    left: u64,
+}
+
+/// How many of those that do not fit are tested on the whole sample.
+const RIVALS: usize = 16;
+
+/// Who is replayed in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    Fitting,
+    /// Tampered elements are counted so.
+    Near,
 }
 
 /// How far a candidate came.
@@ -30,7 +46,7 @@ pub struct Sample {
 pub enum Outcome {
     /// It gives every element of D.
     Fits,
-    /// It gives the whole sample; nobody asked for more.
+    /// It gives every element it was tested on; nobody asked for more, or there was no work left.
     FitsSample,
     /// It gives the sample, but not these many elements of D.
     DiffersInFull { mismatches: u64 },
@@ -39,7 +55,7 @@ pub enum Outcome {
 }
 
 /// A candidate and its outcome.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tested {
     /// Where in the list of candidates.
     pub candidate: usize,
@@ -49,61 +65,52 @@ pub struct Tested {
     pub agreed: usize,
 }
 
-impl Sample {
-    /// At most `most` elements of D, each once, chosen by `seed`.
-    pub fn of(problem: &Problem, most: usize, first: usize, seed: u64) -> Sample {
-        let (m, n) = (problem.m as u64, problem.n as u64);
-        let all = problem.batches() as u64 * m * n;
-        let element = |position: u64| Element {
-            batch: (position / (m * n)) as usize,
-            row: (position / n % m) as usize,
-            column: (position % n) as usize,
-        };
-        let elements: Vec<_> = if all <= most as u64 {
-            (0..all).map(element).collect()
-        } else {
-            let mut random = SplitMix64(seed);
-            let mut seen = std::collections::HashSet::new();
-            let draw = std::iter::from_fn(|| Some(random.word() % all));
-            let fresh = draw.filter(|position| seen.insert(*position));
-            fresh.take(most).map(element).collect()
-        };
-        Sample { elements, first }
+/// How candidates are tested.
+#[derive(Clone, Copy)]
+pub struct Search<'s, 'a> {
+    /// Reads the files in the formats of a candidate.
+    pub given: &'s (dyn Fn(&Candidate) -> Given<'a> + Sync),
+    pub sample: &'s Sample,
+    /// Elements that every candidate is tested on.
+    pub first: usize,
+    pub engine: Engine,
+    pub progress: &'s dyn Progress,
+}
+
+/// What became of candidates.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// As far as there was work for them.
+    pub tested: Vec<Tested>,
+    /// Positions in the sample that some candidate does not give.
+    pub telling: BTreeSet<usize>,
+}
+
+impl Budget {
+    pub fn new(multiply_adds: u64) -> Budget {
+        Budget {
+            left: multiply_adds,
+        }
     }
-}
 
-/// Tests every candidate; the best come first, equals in the order given. `given` reads the files in
-/// the formats of a candidate.
-pub fn search<'a>(
-    candidates: &[Candidate],
-    given: impl Fn(&Candidate) -> Given<'a>,
-    sample: &Sample,
-    full: Option<Engine>,
-    progress: Progress,
-) -> Vec<Tested> {
-    let mut tested: Vec<_> = candidates
-        .iter()
-        .enumerate()
-        .map(|(index, candidate)| test(index, candidate, &given(candidate), sample, full, progress))
-        .collect();
-    sort(&mut tested, sample);
-    tested
-}
+    fn spend(&mut self, cost: u64, progress: &dyn Progress) -> bool {
+        let enough = cost <= self.left;
+        if enough {
+            self.left -= cost;
+            progress.advance(cost);
+        }
+        enough
+    }
 
-/// The best first; of equals the one that comes first among the candidates.
-pub fn sort(tested: &mut [Tested], sample: &Sample) {
-    tested.sort_by_key(|t| {
-        let class = match t.outcome {
-            Outcome::Fits | Outcome::FitsSample => 0,
-            Outcome::DiffersInFull { mismatches } => 1 + mismatches,
-            Outcome::Differs => u64::MAX,
-        };
-        (
-            class,
-            std::cmp::Reverse(t.agreed.min(sample.first)),
-            t.candidate,
-        )
-    });
+    /// How many things of one cost there is work for.
+    fn affords(&self, cost: u64) -> usize {
+        usize::try_from(self.left / cost.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether so many elements may be computed.
+    pub fn spend_elements(&mut self, count: usize, k: usize, progress: &dyn Progress) -> bool {
+        self.spend((count as u64).saturating_mul(k as u64), progress)
+    }
 }
 
 impl Outcome {
@@ -113,66 +120,174 @@ impl Outcome {
     }
 }
 
-fn test(
-    index: usize,
-    candidate: &Candidate,
-    given: &Given,
-    sample: &Sample,
-    full: Option<Engine>,
-    progress: Progress,
-) -> Tested {
-    let replay = Replay {
-        problem: given.problem,
-        arithmetic: &candidate.arithmetic,
-        convert_to: candidate.convert_to,
-        engine: full.unwrap_or(Engine::Exact),
-        kernel: candidate
-            .schedule
-            .as_ref()
-            .map(|guess| Kernel::new(&guess.spec, &given.values, &given.problem)),
-    };
-    let planes = given.d.planes();
-    let count = |elements: &[Element]| {
-        let found = replay.elements(elements);
-        let same = elements
-            .iter()
-            .zip(found)
-            .filter(|(at, code)| planes.plane(at.batch).code(at.row, at.column) == *code);
-        same.count()
-    };
-    let outcome = |outcome, tested, agreed| Tested {
-        candidate: index,
-        outcome,
-        tested,
-        agreed,
-    };
-    let (mut tested, mut agreed) = (0, 0);
-    while tested < sample.elements.len() {
-        // The first lot, then ever larger ones.
-        let next = (2 * tested).max(sample.first).min(sample.elements.len());
-        agreed += count(&sample.elements[tested..next]);
-        tested = next;
-        // Nearly all: a few tampered elements, perhaps, and worth counting.
-        // Schedules are too many for that, and a wrong one often gives most of D.
-        let nearly = 10 * agreed >= 9 * tested && candidate.schedule.is_none();
-        if agreed < tested && (full.is_none() || !nearly) {
-            return outcome(Outcome::Differs, tested, agreed);
+impl Tested {
+    /// Whether it gives nearly all: a few tampered elements, perhaps, and worth counting. Not of
+    /// schedules: they are too many, and a wrong one often gives most of D.
+    fn is_near(&self, candidate: &Candidate) -> bool {
+        10 * self.agreed >= 9 * self.tested && candidate.schedule.is_none()
+    }
+}
+
+impl Search<'_, '_> {
+    /// The sample: an ever larger lot of elements for those that gave the last.
+    pub fn sampled(&self, candidates: &[Candidate], budget: &mut Budget) -> Found {
+        let all = self.sample.elements.len();
+        let first = self.first.min(all);
+        let Some(one) = candidates.first() else {
+            return Found::default();
+        };
+        let k = (self.given)(one).problem.k;
+        let count = candidates.len().min(budget.affords((first * k) as u64));
+        let mut tested: Vec<Tested> = (0..count)
+            .map(|candidate| Tested {
+                candidate,
+                outcome: Outcome::FitsSample,
+                tested: 0,
+                agreed: 0,
+            })
+            .collect();
+        let mut telling = BTreeSet::new();
+        let (mut done, mut end) = (0, first);
+        while done < end {
+            let mut going: Vec<&mut Tested> = tested
+                .iter_mut()
+                .filter(|test| {
+                    let alive =
+                        test.agreed == test.tested || test.is_near(&candidates[test.candidate]);
+                    // Who was left behind once does not go on later.
+                    let together = test.tested == done;
+                    alive && together && budget.spend_elements(end - done, k, self.progress)
+                })
+                .collect();
+            let differing: Vec<Vec<usize>> = going
+                .par_iter_mut()
+                .map(|test| {
+                    let differing = self.differing(&candidates[test.candidate], done..end);
+                    test.agreed += end - done - differing.len();
+                    test.tested = end;
+                    differing
+                })
+                .collect();
+            telling.extend(differing.into_iter().flatten());
+            (done, end) = (end, (2 * end).min(all));
+        }
+        for test in &mut tested {
+            if test.agreed < test.tested {
+                test.outcome = Outcome::Differs;
+            }
+        }
+        let mut found = Found { tested, telling };
+        found.sort(candidates, first);
+        found
+    }
+
+    /// The whole sample, for the nearest of those that do not give it: by how much they do not is what a
+    /// fit is worth.
+    pub fn rivals(&self, found: &mut Found, candidates: &[Candidate], budget: &mut Budget) {
+        let all = self.sample.elements.len();
+        let nearest = found.tested.iter_mut();
+        let nearest = nearest.filter(|test| test.outcome == Outcome::Differs);
+        for test in nearest.take(RIVALS) {
+            let candidate = &candidates[test.candidate];
+            let rest = test.tested..all;
+            let k = (self.given)(candidate).problem.k;
+            if !budget.spend_elements(rest.len(), k, self.progress) {
+                break;
+            }
+            let differing = self.differing(candidate, rest.clone());
+            test.agreed += rest.len() - differing.len();
+            test.tested = all;
+            found.telling.extend(differing);
+        }
+        found.sort(candidates, self.first);
+    }
+
+    /// All of D, for those that gave the sample, or for those that nearly did, while there is work left
+    /// for it.
+    pub fn in_full(
+        &self,
+        which: Which,
+        found: &mut Found,
+        candidates: &[Candidate],
+        budget: &mut Budget,
+    ) {
+        for test in &mut found.tested {
+            let candidate = &candidates[test.candidate];
+            let wanted = match which {
+                Which::Fitting => test.outcome == Outcome::FitsSample,
+                Which::Near => test.outcome == Outcome::Differs && test.is_near(candidate),
+            };
+            if !wanted {
+                continue;
+            }
+            let given = (self.given)(candidate);
+            let replay = self.replay(candidate, &given);
+            let kernels = candidate.arithmetic.plan().is_some() && self.engine != Engine::Exact;
+            let cost = replay.work() / if kernels { KERNELS } else { 1 };
+            if !budget.spend(cost, self.progress) {
+                continue;
+            }
+            let mut differ = Differ::new(given.d, Policy::default(), 0);
+            let done = replay.run(&|_| {}, |band| {
+                differ.compare(&band);
+                Ok::<(), std::convert::Infallible>(())
+            });
+            let Ok(()) = done;
+            test.outcome = match differ.finish().mismatches {
+                0 => Outcome::Fits,
+                mismatches => Outcome::DiffersInFull { mismatches },
+            };
+        }
+        found.sort(candidates, self.first);
+    }
+
+    /// The elements of a part of the sample that a candidate does not give.
+    fn differing(&self, candidate: &Candidate, part: std::ops::Range<usize>) -> Vec<usize> {
+        let given = (self.given)(candidate);
+        let elements = &self.sample.elements[part.clone()];
+        let computed = self.replay(candidate, &given).elements(elements);
+        let planes = given.d.planes();
+        let stored = |at: &Element| planes.plane(at.batch).code(at.row, at.column);
+        let pairs = part.zip(elements.iter().zip(computed));
+        let differs = pairs.filter(|(_, (at, code))| stored(at) != *code);
+        differs.map(|(position, _)| position).collect()
+    }
+
+    fn replay<'r>(&self, candidate: &'r Candidate, given: &'r Given) -> Replay<'r> {
+        Replay {
+            problem: given.problem,
+            arithmetic: &candidate.arithmetic,
+            convert_to: candidate.convert_to,
+            engine: self.engine,
+            kernel: candidate
+                .schedule
+                .as_ref()
+                .map(|guess| Kernel::new(&guess.spec, &given.values, &given.problem)),
         }
     }
-    if full.is_none() {
-        return outcome(Outcome::FitsSample, tested, agreed);
+}
+
+impl Found {
+    pub fn fits(&self) -> impl Iterator<Item = &Tested> {
+        self.tested.iter().filter(|test| test.outcome.fits())
     }
-    let mut differ = Differ::new(given.d, Policy::default(), 0);
-    let done = replay.run(progress, |band| {
-        differ.compare(&band);
-        Ok::<(), std::convert::Infallible>(())
-    });
-    let Ok(()) = done;
-    let verdict = match differ.finish().mismatches {
-        0 => Outcome::Fits,
-        mismatches => Outcome::DiffersInFull { mismatches },
-    };
-    outcome(verdict, tested, agreed)
+
+    /// Those that fit first, of them the commonest kernel and the best known rule; then the nearest.
+    pub fn sort(&mut self, candidates: &[Candidate], first: usize) {
+        self.tested.sort_by_key(|test| {
+            let candidate = &candidates[test.candidate];
+            let rank = candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
+            let known = candidate.names.iter().map(|name| Reverse(name.evidence));
+            let known = known.min();
+            let (class, fits) = match test.outcome {
+                Outcome::Fits | Outcome::FitsSample => (0, Some((rank, known))),
+                Outcome::DiffersInFull { mismatches } => (1 + mismatches, None),
+                Outcome::Differs => (u64::MAX, None),
+            };
+            let agreed = Reverse(test.agreed.min(first));
+            (class, fits, agreed, test.candidate)
+        });
+    }
 }
 
 impl Candidate {

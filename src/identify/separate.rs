@@ -1,6 +1,7 @@
 //! Operands on which two models differ: what to run to tell them apart.
 
-use super::Candidate;
+use crate::candidates::Candidate;
+use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Engine, Problem, Replay};
 use crate::num::{Class, Format};
 use crate::random::SplitMix64;
@@ -28,22 +29,30 @@ pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
         let a = &candidate.arithmetic;
         (a.a, a.b, candidate.result(), a.scale)
     };
-    // A schedule shows on long products, which nobody reads.
-    one.schedule.is_none() && other.schedule.is_none() && formats(one) == formats(other)
+    // A kernel's own scales belong to its files.
+    let scaled = |candidate: &Candidate| {
+        let guess = candidate.schedule.as_ref();
+        guess.is_some_and(|guess| guess.spec.scales.is_some())
+    };
+    !scaled(one) && !scaled(other) && formats(one) == formats(other)
 }
 
-/// Looks for a short dot product that two candidates of equal formats do not agree on. A search
-/// among random operands of several kinds: none found does not prove that there is none. Models with
-/// scales are compared with every scale 1.
-pub fn separate(one: &Candidate, other: &Candidate) -> Option<Separation> {
+/// Looks for a dot product that two candidates of equal formats do not agree on, a short one for models
+/// alone; schedules depend on K, so theirs is as long as what they were tested on. A search among random
+/// operands of several kinds: none found does not prove that there is none. Models with scales are
+/// compared with every scale 1.
+pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separation> {
     if !comparable(one, other) {
         return None;
+    }
+    let mut random = Random(SplitMix64(1));
+    if one.schedule.is_some() || other.schedule.is_some() {
+        return sparse(one, other, k, &mut random);
     }
     let addend = one.arithmetic.addend();
     let with_c = addend == other.arithmetic.addend();
     let longest = [one, other].map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
     let longest = longest[0].min(longest[1]);
-    let mut random = Random(SplitMix64(1));
     let rounds = LENGTHS
         .iter()
         .flat_map(|&k| (0..ROUNDS).map(move |round| (k, round)));
@@ -72,6 +81,43 @@ pub fn separate(one: &Candidate, other: &Candidate) -> Option<Separation> {
     None
 }
 
+/// A few products among zeros, the largest of which cancel: what is left tells which were added first.
+fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> Option<Separation> {
+    let [format_a, format_b] = [one.arithmetic.a, one.arithmetic.b];
+    let signed = format_a.sign_mask() != 0 && !format_a.is_integer();
+    if !signed || k > LONGEST {
+        return None;
+    }
+    for _ in 0..ROUNDS {
+        let mut dot = Separation {
+            a: vec![0; k],
+            b: vec![0; k],
+            c: 0,
+            results: [0; 2],
+        };
+        let place = |random: &mut Random| random.next() as usize % k;
+        // Near one with short significands, but for two that are huge and undo each other.
+        for _ in 0..2 + random.next() % 8 {
+            let at = place(random);
+            let kind = 1 + random.next() % 2;
+            dot.a[at] = random.operand(format_a, kind);
+            dot.b[at] = random.operand(format_b, 2);
+        }
+        let (up, down) = (place(random), place(random));
+        dot.a[up] = random.operand(format_a, 4) & !format_a.sign_mask();
+        dot.b[up] = random.operand(format_b, 1);
+        (dot.a[down], dot.b[down]) = (dot.a[up] ^ format_a.sign_mask(), dot.b[up]);
+        if dot.differs(one, other) {
+            dot.shorten(one, other);
+            return Some(dot);
+        }
+    }
+    None
+}
+
+/// The longest K for which operands are looked for.
+const LONGEST: usize = 1 << 14;
+
 impl Separation {
     fn differs(&mut self, one: &Candidate, other: &Candidate) -> bool {
         self.results = [one, other].map(|candidate| self.result(candidate));
@@ -84,7 +130,9 @@ impl Separation {
         let a = Tensor::from_codes(arithmetic.a, vec![1, k], &self.a);
         let b = Tensor::from_codes(arithmetic.b, vec![k, 1], &self.b);
         let c = Tensor::from_codes(arithmetic.addend(), vec![1, 1], &[self.c]);
-        let problem = Problem::new(a.planes(), b.planes(), Some(c.planes()));
+        // A schedule has been tested with what C there is; nothing is added here.
+        let c = candidate.schedule.is_none().then(|| c.planes());
+        let problem = Problem::new(a.planes(), b.planes(), c);
         let mut problem = problem.expect("a row times a column");
         let ones = arithmetic.scale.map(|scale| {
             let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
@@ -98,12 +146,15 @@ impl Separation {
             let scaled = problem.with_scales(a.planes(), b.planes(), *block);
             problem = scaled.expect("a scale for every block");
         }
+        let values = Values::default();
+        let guess = candidate.schedule.as_ref();
+        let kernel = guess.map(|guess| Kernel::new(&guess.spec, &values, &problem));
         let replay = Replay {
             problem,
             arithmetic,
             convert_to: candidate.convert_to,
             engine: Engine::Exact,
-            kernel: None,
+            kernel,
         };
         let element = Element {
             batch: 0,
@@ -123,13 +174,20 @@ impl Separation {
             *self = shorter;
         }
         for k in 0..self.a.len() {
+            if (self.a[k], self.b[k]) == (0, 0) {
+                continue;
+            }
             let mut shorter = self.clone();
             (shorter.a[k], shorter.b[k]) = (0, 0);
             if shorter.differs(one, other) {
                 *self = shorter;
             }
         }
-        while self.a.len() > 1 && (self.a[self.a.len() - 1], self.b[self.b.len() - 1]) == (0, 0) {
+        let whole = one.schedule.is_some() || other.schedule.is_some();
+        while !whole
+            && self.a.len() > 1
+            && (self.a[self.a.len() - 1], self.b[self.b.len() - 1]) == (0, 0)
+        {
             let mut shorter = self.clone();
             shorter.a.pop();
             shorter.b.pop();

@@ -90,7 +90,7 @@ impl Verdict {
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Tool {
     pub name: Cow<'static, str>,
     pub version: Cow<'static, str>,

@@ -5,28 +5,36 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use super::Tool;
-use crate::emu::schedule::ScheduleSpec;
+use super::{Tool, grouped};
+use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::{Format, decimal};
 
 /// Value of the `schema` field.
-pub const IDENTIFICATION: &str = "tcverify.identification/1";
+pub const IDENTIFICATION: &str = "tcverify.identification/2";
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Identification {
-    pub schema: &'static str,
+    pub schema: String,
     pub tool: Tool,
     /// Elements of D.
     pub elements: u64,
     pub sample: SampleSize,
-    /// Candidates that were tested.
-    pub candidates: usize,
+    /// Elements of the sample that some candidate does not give: they alone tell candidates apart.
+    pub telling: usize,
+    /// The fewest elements that a candidate which does not fit does not give: of D, or of the sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest_other: Option<u64>,
+    /// In multiply-adds.
+    pub budget: u64,
+    /// Models alone that were tested; those that the budget had no room for.
+    pub plain: usize,
+    pub untested: usize,
     /// If schedules were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedules: Option<SchedulesSearched>,
-    /// Those that give D, in the catalogue's order.
+    /// Those that give D, the commonest kernels first.
     pub fits: Vec<Fit>,
     /// Operands on which two of `fits` differ.
     pub separations: Vec<Apart>,
@@ -34,39 +42,40 @@ pub struct Identification {
     pub others: Vec<Other>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleSize {
     pub seed: u64,
-    /// Elements every candidate was tested on, and the most any was.
+    /// Elements every model was tested on, and the most any candidate was.
     pub first: usize,
     pub most: usize,
+    /// Whether those elements come first whose sums are nearest to where D's rounding turns over.
+    pub telling_first: bool,
 }
 
 /// How far the search of schedules went.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SchedulesSearched {
     /// Arithmetics under schedules that were tested; those that the budget had no room for.
     pub tested: usize,
     pub untested: usize,
     /// Elements that each was tested on first.
     pub first: usize,
-    /// In multiply-adds.
-    pub budget: u64,
 }
 
 /// A kernel's schedule by name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IdentifiedSchedule {
     pub name: String,
     pub title: String,
     pub evidence: Evidence,
-    pub options: String,
+    /// What takes the place of its constants, as fields of a request.
+    pub overrides: Overrides,
     pub summary: String,
     pub sha256: String,
     pub spec: ScheduleSpec,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Identified {
     pub arithmetic: Arithmetic,
     pub sha256: String,
@@ -78,7 +87,7 @@ pub struct Identified {
     pub schedule: Option<IdentifiedSchedule>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Named {
     pub architecture: String,
     pub instruction: String,
@@ -87,15 +96,17 @@ pub struct Named {
     pub command: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     #[serde(flatten)]
     pub model: Identified,
-    /// Whether all of D was replayed, or the sample alone.
+    /// Elements of the sample that it was tested on.
+    pub tested: usize,
+    /// Whether it gives all of D, or was tested on the sample alone.
     pub in_full: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Other {
     #[serde(flatten)]
     pub model: Identified,
@@ -105,7 +116,7 @@ pub struct Other {
     pub mismatches: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Apart {
     /// Positions in `fits`.
     pub between: [usize; 2],
@@ -115,7 +126,7 @@ pub struct Apart {
     pub operands: Option<ApartOperands>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApartOperands {
     /// Codes in hexadecimal, k ascending.
     pub a: Vec<String>,
@@ -129,21 +140,42 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
+/// So few elements prove little.
+const WEAK: u64 = 16;
+
 /// How many of the rest the text lists.
 const LISTED: usize = 8;
+
+/// How many of those that fit the text has in full, and how many names of each.
+const RANKED: usize = 8;
+const NAMES: usize = 4;
 
 impl Identification {
     /// # Errors
     /// Those of the writer.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.headline(out)?;
-        for (i, fit) in self.fits.iter().enumerate() {
+        self.strength(out)?;
+        for (i, fit) in self.fits.iter().enumerate().take(RANKED) {
             heading(&fit.model, out)?;
-            for named in &fit.model.names {
+            let names = &fit.model.names;
+            for named in names.iter().take(NAMES) {
                 writeln!(
                     out,
                     "    {:<14} {:<18} {:<10}  {QUIET}{}{QUIET:#}",
                     named.architecture, named.instruction, named.evidence, named.command
+                )?;
+            }
+            if names.len() > NAMES {
+                let more = names[NAMES..].iter().map(Named::to_string);
+                let more: Vec<_> = more.collect();
+                writeln!(out, "    and {}", more.join(", "))?;
+            }
+            if !fit.in_full {
+                let tested = grouped(fit.tested as u64);
+                writeln!(
+                    out,
+                    "    {CAUTION}tested on {tested} elements alone{CAUTION:#}"
                 )?;
             }
             for apart in self.separations.iter().filter(|a| a.between[1] == i) {
@@ -151,6 +183,16 @@ impl Identification {
             }
             writeln!(out)?;
         }
+        if self.fits.len() > RANKED {
+            let more = self.fits.len() - RANKED;
+            writeln!(out, "  {more} more fit; the JSON has all of them\n")?;
+        }
+        self.rest(out)?;
+        self.left(out)
+    }
+
+    /// Those that do not fit.
+    fn rest(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.others.is_empty() {
             writeln!(
                 out,
@@ -175,7 +217,7 @@ impl Identification {
                 name.instruction,
                 formats(&other.model),
                 match &other.model.schedule {
-                    Some(schedule) => format!("; {}", schedule.options),
+                    Some(schedule) => format!("; {schedule}"),
                     None => String::new(),
                 }
             )?;
@@ -184,66 +226,142 @@ impl Identification {
             let more = self.others.len() - LISTED;
             writeln!(out, "  {more} more do not fit either")?;
         }
-        if let Some(searched) = &self.schedules
-            && searched.untested > 0
-        {
-            writeln!(
-                out,
-                "  {CAUTION}{} more, under other schedules, were not tested: see --budget{CAUTION:#}",
+        Ok(())
+    }
+
+    /// What was not done.
+    fn left(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut left = Vec::new();
+        if self.untested > 0 {
+            left.push(format!("{} models were not tested", self.untested));
+        }
+        match &self.schedules {
+            None => left.push("schedules of kernels were not searched: see --schedules".into()),
+            Some(searched) if searched.untested > 0 => left.push(format!(
+                "{} candidates under schedules were not tested",
                 searched.untested
-            )?;
+            )),
+            Some(_) => {}
+        }
+        let sampled = self.fits.iter().filter(|fit| !fit.in_full).count();
+        if sampled > 0 {
+            left.push(format!(
+                "{sampled} that fit were not replayed in full: see --budget and --quick"
+            ));
+        }
+        if self.schedules.is_some() {
+            left.push(
+                "stream-K, unequal slices, alpha, beta other than 1 and bias are never searched"
+                    .into(),
+            );
+        }
+        writeln!(out, "\nNot searched")?;
+        for what in left {
+            writeln!(out, "  {CAUTION}{what}{CAUTION:#}")?;
         }
         Ok(())
     }
 
-    fn headline(&self, out: &mut dyn Write) -> io::Result<()> {
-        let under = match &self.schedules {
-            None => String::new(),
-            Some(searched) => format!(" ({} of them under schedules of kernels)", searched.tested),
-        };
-        let all = match self.fits.iter().all(|fit| fit.in_full) {
-            true => format!("all {} elements of D", self.elements),
-            false => format!("{} sampled elements of D", self.sample.most),
-        };
-        match self.fits.as_slice() {
-            [] => writeln!(
-                out,
-                "{BAD}NONE{BAD:#}  of {} models{under} gives this D\n",
-                self.candidates
-            ),
-            [_] => writeln!(
-                out,
-                "{GOOD}ONE{GOOD:#}  of {} models{under} gives {all}\n",
-                self.candidates
-            ),
-            fits => writeln!(
-                out,
-                "{CAUTION}{}{CAUTION:#}  of {} models{under} give {all}; this D cannot tell them apart\n",
-                fits.len(),
-                self.candidates
+    /// Whether so few elements tell candidates apart that what fits may do so by chance.
+    fn is_weak(&self) -> bool {
+        self.nearest_other.is_none_or(|missed| missed < WEAK)
+    }
+
+    /// `16 models` or `16 models alone and 912 candidates under schedules of kernels`.
+    fn searched(&self) -> String {
+        match &self.schedules {
+            None => format!("{} models; schedules were not searched", self.plain),
+            Some(searched) => format!(
+                "{} models alone and {} candidates under schedules of kernels",
+                self.plain, searched.tested
             ),
         }
     }
 
+    fn headline(&self, out: &mut dyn Write) -> io::Result<()> {
+        let all = match self.fits.iter().all(|fit| fit.in_full) {
+            true => format!("all {} elements of D", grouped(self.elements)),
+            false => "all elements of D that they were tested on".to_owned(),
+        };
+        let searched = self.searched();
+        if self.fits.is_empty() {
+            return writeln!(out, "{BAD}NONE{BAD:#}  gives this D, of {searched}");
+        }
+        let under = |fit: &&Fit| fit.model.schedule.is_some();
+        let scheduled = self.fits.iter().filter(under).count();
+        let plain = self.fits.len() - scheduled;
+        let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
+        let sure = complete && self.untested == 0 && self.fits[0].in_full && !self.is_weak();
+        if self.fits.len() == 1 && sure {
+            return writeln!(out, "{GOOD}ONE{GOOD:#}  gives {all}, of {searched}");
+        }
+        let models = |count| if count == 1 { "model" } else { "models" };
+        let who = match &self.schedules {
+            None => format!("{plain} {} alone", models(plain)),
+            Some(_) => format!(
+                "{plain} {} alone and {scheduled} under schedules",
+                models(plain)
+            ),
+        };
+        let (give, apart) = match self.fits.len() {
+            1 => ("gives", ""),
+            _ => ("give", "; this D cannot tell them apart"),
+        };
+        writeln!(
+            out,
+            "{CAUTION}{who}{CAUTION:#} {give} {all}{apart} (of {searched})"
+        )
+    }
+
+    fn strength(&self, out: &mut dyn Write) -> io::Result<()> {
+        let order = match self.sample.telling_first {
+            true => ", those first whose sums are nearest to where D's rounding turns over",
+            false => "",
+        };
+        writeln!(
+            out,
+            "Evidence: of a sample of {} elements{order}, {} tell candidates apart",
+            grouped(self.sample.most as u64),
+            grouped(self.telling as u64)
+        )?;
+        if self.is_weak() && !self.fits.is_empty() {
+            let missed = match self.nearest_other {
+                None => "no candidate that was tested gives anything else".to_owned(),
+                Some(1) => {
+                    "the nearest candidate that does not fit differs in 1 element".to_owned()
+                }
+                Some(n) => {
+                    format!("the nearest candidate that does not fit differs in {n} elements")
+                }
+            };
+            writeln!(
+                out,
+                "{CAUTION}Weak evidence{CAUTION:#}: {missed}; a kernel that was not searched may give this D, too"
+            )?;
+        }
+        if self.fits.len() > 1 {
+            writeln!(
+                out,
+                "Commonest kernels first; D says nothing for one of them more than for another"
+            )?;
+        }
+        writeln!(out)
+    }
+
     fn separation(&self, apart: &Apart, out: &mut dyn Write) -> io::Result<()> {
         let first = &self.fits[apart.between[0]].model;
-        let under = |model: &Identified| model.schedule.is_some();
-        if under(first) || under(&self.fits[apart.between[1]].model) {
-            // Schedules show on long products, for which operands are not searched.
-            return Ok(());
-        }
+        let first = match &first.schedule {
+            None => first.names[0].to_string(),
+            Some(schedule) => format!("{} under {schedule}", first.names[0]),
+        };
         if !apart.comparable {
-            return writeln!(
-                out,
-                "    reads the files as other formats than {}",
-                first.names[0]
-            );
+            return writeln!(out, "    reads the files as other formats than {}", first);
         }
         let Some(operands) = &apart.operands else {
             return writeln!(
                 out,
                 "    no operands found on which it differs from {}",
-                first.names[0]
+                first
             );
         };
         let pairs = operands.a.iter().zip(&operands.b).enumerate();
@@ -268,7 +386,7 @@ impl Identification {
         writeln!(
             out,
             "    differs from {} on {} + C={} (K = {}): {theirs} there, {ours} here ({} and {})",
-            first.names[0],
+            first,
             products,
             operands.c,
             operands.a.len(),
@@ -284,6 +402,15 @@ impl std::fmt::Display for Named {
     }
 }
 
+impl std::fmt::Display for IdentifiedSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.overrides.is_empty() {
+            true => f.write_str(&self.name),
+            false => write!(f, "{} ({})", self.name, self.overrides),
+        }
+    }
+}
+
 impl Identified {
     fn result(&self) -> Format {
         self.rounded_to.unwrap_or(self.arithmetic.accumulator)
@@ -294,7 +421,7 @@ fn heading(model: &Identified, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}", formats(model))?;
     writeln!(out, "    {}", model.summary)?;
     if let Some(schedule) = &model.schedule {
-        writeln!(out, "    {}: {}", schedule.name, schedule.summary)?;
+        writeln!(out, "    {schedule}: {}", schedule.summary)?;
     }
     Ok(())
 }

@@ -118,20 +118,33 @@ impl<'de> Deserialize<'de> for PromoteChoice {
 }
 
 /// Constants that take the place of a schedule's own.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overrides {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tile_k: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub residue: Option<ResidueChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction_k: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub split_k: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub grain: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partials: Option<PartialsChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sum_order: Option<OrderChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub promote: Option<PromoteChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<F32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<F32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_result: Option<F32>,
 }
 
@@ -168,7 +181,51 @@ impl SplitChoice {
     }
 }
 
+impl fmt::Display for Overrides {
+    /// `split_k 5, tile_k 64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = serde_json::to_value(self).map_err(|_| fmt::Error)?;
+        let said = said.as_object().into_iter().flatten();
+        for (i, (field, value)) in said.enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            match value.as_str() {
+                Some(word) => write!(f, "{comma}{field} {word}")?,
+                None => write!(f, "{comma}{field} {value}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ResidueChoice {
+    fn residue(self) -> Residue {
+        match self {
+            ResidueChoice::First => Residue::First,
+            ResidueChoice::FirstAligned => Residue::FirstAligned,
+            ResidueChoice::Last => Residue::Last,
+        }
+    }
+}
+
 impl Overrides {
+    pub fn is_empty(&self) -> bool {
+        *self == Overrides::default()
+    }
+
+    /// Leaves out constants of the main loop that a schedule has itself.
+    pub fn forget_own(&mut self, schedule: &Schedule) {
+        let own = &schedule.spec;
+        let mut same = schedule.clone();
+        if self.apply(&mut same).is_ok() && same.spec == *own {
+            *self = Overrides::default();
+            return;
+        }
+        self.tile_k = self.tile_k.filter(|tile| own.tile_k != Some(*tile));
+        let tiled = self.tile_k.or(own.tile_k).is_some();
+        let residue = |choice: &ResidueChoice| tiled && choice.residue() != own.residue;
+        self.residue = self.residue.filter(residue);
+    }
+
     /// Changes the schedule. Returns the constants that are changed, with the field and value that did.
     ///
     /// # Errors
@@ -195,11 +252,7 @@ impl Overrides {
                 );
                 return fail("residue", reason);
             }
-            spec.residue = match residue {
-                ResidueChoice::First => Residue::First,
-                ResidueChoice::FirstAligned => Residue::FirstAligned,
-                ResidueChoice::Last => Residue::Last,
-            };
+            spec.residue = residue.residue();
             note("residue", "residue", &residue.word());
         }
         if let Some(k) = self.instruction_k {

@@ -17,7 +17,7 @@ fn the_text_names_models_and_operands_that_separate_them() {
         .expect(0)
         .stdout;
     for words in [
-        "models give all 1 elements of D; this D cannot tell them apart",
+        "give all 1 elements of D; this D cannot tell them apart",
         "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
         "differs from volta mma on k=0 ",
     ] {
@@ -43,7 +43,7 @@ fn formats_are_found_where_files_cannot_say_them() {
         let pair = [&fit["arithmetic"]["a"], &fit["arithmetic"]["b"]];
         assert_eq!(pair, ["e2m3", "e2m3"], "{fit}");
     }
-    assert_eq!(report["schema"], "tcverify.identification/1");
+    assert_eq!(report["schema"], "tcverify.identification/2");
 }
 
 #[test]
@@ -51,7 +51,11 @@ fn a_result_of_no_model_exits_with_1() {
     let folder = folder();
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.5])));
     let run = folder.tcverify("identify a.npy b.npy d.npy").expect(1);
-    assert!(run.stdout.starts_with("NONE  of "), "{}", run.stdout);
+    assert!(
+        run.stdout.starts_with("NONE  gives this D, of "),
+        "{}",
+        run.stdout
+    );
     assert_eq!(
         folder
             .tcverify("identify --quiet a.npy b.npy d.npy")

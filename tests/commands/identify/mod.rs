@@ -1,5 +1,6 @@
 //! `tcverify identify`: results find their makers, made-up ones find none.
 
 mod files;
+mod honest;
 mod schedules;
 mod separations;

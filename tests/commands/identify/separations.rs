@@ -1,8 +1,9 @@
 //! Operands that tell two models apart do so.
 
+use tcverify::candidates::{Candidate, Conditions, candidates};
 use tcverify::emu::step::{Step, StickyRne};
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Problem, Replay};
-use tcverify::identify::{Candidate, Conditions, candidates, comparable, separate};
+use tcverify::identify::{comparable, separate};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -70,7 +71,7 @@ fn every_two_models_are_separated() {
         for (i, one) in models.iter().enumerate() {
             for other in models[..i].iter().filter(|other| !indistinct(one, other)) {
                 assert!(comparable(one, other));
-                let found = separate(one, other);
+                let found = separate(one, other, 1);
                 let names = || format!("{:?} and {:?}", one.names[0], other.names[0]);
                 let dot = found.unwrap_or_else(|| panic!("{} are not separated", names()));
                 let results = [one, other].map(|c| result(c, &dot.a, &dot.b, dot.c));
@@ -84,7 +85,7 @@ fn every_two_models_are_separated() {
 #[test]
 fn a_model_is_not_separated_from_itself() {
     let models = all(Format::Fp32);
-    assert_eq!(separate(&models[0], &models[0]), None);
+    assert_eq!(separate(&models[0], &models[0], 1), None);
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn models_that_read_the_files_otherwise_are_not_compared() {
     let models = all(Format::Fp32);
     let of = |format| models.iter().find(|c| c.arithmetic.a == format).unwrap();
     assert!(!comparable(of(Format::Fp16), of(Format::Bf16)));
-    assert_eq!(separate(of(Format::Fp16), of(Format::Bf16)), None);
+    assert_eq!(separate(of(Format::Fp16), of(Format::Bf16), 1), None);
 }
 
 /// Equal arithmetic is one candidate with several names.

@@ -1,0 +1,26 @@
+//! Why there is no answer.
+
+use crate::check::CheckError;
+
+/// Why a search cannot be prepared or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentifyError {
+    /// A file cannot be read, or the arrays do not multiply.
+    #[error(transparent)]
+    Operands(#[from] CheckError),
+    #[error(
+        "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
+    )]
+    NoCandidate,
+}
+
+impl IdentifyError {
+    /// The sentence, with every field called what `name` calls it.
+    pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
+        match self {
+            IdentifyError::Operands(error) => error.in_words(name),
+            IdentifyError::NoCandidate => self.to_string(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A file as every format that it can be.
+
+use std::collections::BTreeMap;
+
+use super::request::Identify;
+use crate::check::{CheckError, Source, Tf32Input};
+use crate::emu::{Problem, Scale, ShapeError, shape_text};
+use crate::generate::Role;
+use crate::io;
+use crate::num::Format;
+use crate::tensor::{Planes, Tensor};
+
+/// An array in each of its possible formats; one at least.
+pub struct Readings {
+    pub source: io::Source,
+    tensors: BTreeMap<Format, Tensor>,
+}
+
+impl Readings {
+    fn of(
+        (field, source, role): (&'static str, &Source, Role),
+        wanted: Option<Format>,
+        tf32: Tf32Input,
+    ) -> Result<Readings, CheckError> {
+        let fail = |reason: String| Err(CheckError::array(field, source, reason));
+        let file = match (source, wanted) {
+            // What is generated are numbers of a format, so it has no other.
+            (Source::Generated(_), None) => {
+                return fail(
+                    "a generated operand has the format that it is made for, which only `dtype` can say \
+                     (of A and B)"
+                        .into(),
+                );
+            }
+            (Source::Generated(spec), Some(format)) => {
+                let name = spec.to_string();
+                io::Files::default().generated(name.as_ref(), spec, format, role)
+            }
+            (Source::File(path), _) => io::Source::open(path),
+            (Source::Memory, _) => return fail("a search reads files".into()),
+        };
+        let file = file.map_err(CheckError::file(field))?;
+        let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
+        let mut tensors = BTreeMap::new();
+        let mut reason = None;
+        // A type of its own says what it holds; only wide floats may be narrow numbers widened.
+        let own = file.header().descr.own_format();
+        let own = own.filter(|own| !matches!(own, Format::Fp32 | Format::Fp64));
+        let possible = |&format: &Format| wanted(format) && own.is_none_or(|own| own == format);
+        for format in Format::ALL.into_iter().filter(possible) {
+            match file.tensor(format) {
+                Ok(tensor) if tf32 == Tf32Input::Exact && tensor.count_ignored_bits() > 0 => {}
+                Ok(tensor) if tf32 == Tf32Input::Nearest => {
+                    tensors.insert(format, tensor.rounding_tf32());
+                }
+                Ok(tensor) => {
+                    tensors.insert(format, tensor);
+                }
+                Err(error) => reason = Some(error),
+            }
+        }
+        match reason {
+            _ if !tensors.is_empty() => Ok(Readings {
+                source: file,
+                tensors,
+            }),
+            Some(error) => Err(CheckError::file(field)(error)),
+            None => {
+                let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
+                fail(format!("has none of the formats asked for{own}"))
+            }
+        }
+    }
+
+    pub fn has(&self, format: Format) -> bool {
+        self.tensors.contains_key(&format)
+    }
+
+    pub fn tensor(&self, format: Format) -> &Tensor {
+        &self.tensors[&format]
+    }
+
+    fn first(&self) -> Format {
+        *self.tensors.keys().next().expect("one at least")
+    }
+
+    fn planes(&self, format: Format, transpose: bool) -> Planes<'_> {
+        let planes = self.tensors[&format].planes();
+        if transpose {
+            planes.transposed()
+        } else {
+            planes
+        }
+    }
+}
+
+/// All files of a search; their shapes fit.
+pub struct Captured {
+    pub a: Readings,
+    pub b: Readings,
+    pub c: Option<Readings>,
+    pub scales: Option<[Readings; 2]>,
+    pub d: Readings,
+    transpose: [bool; 2],
+}
+
+impl Captured {
+    pub fn read(request: &Identify) -> Result<Captured, CheckError> {
+        let operands = &request.operands;
+        let formats = request.formats;
+        let read = |field, source, role, wanted| {
+            Readings::of((field, source, role), wanted, operands.tf32_input)
+        };
+        let scales = operands.scales.as_ref().map(|[a, b]| {
+            let a = read("scale_a", a, Role::ScaleA, None)?;
+            Ok([a, read("scale_b", b, Role::ScaleB, None)?])
+        });
+        let c = operands.c.as_ref();
+        let captured = Captured {
+            a: read("a", &operands.a, Role::A, formats.a)?,
+            b: read("b", &operands.b, Role::B, formats.b.or(formats.a))?,
+            c: c.map(|c| read("c", c, Role::C, None)).transpose()?,
+            scales: scales.transpose()?,
+            d: read("d", &request.d, Role::C, formats.d)?,
+            transpose: [operands.transpose_a, operands.transpose_b],
+        };
+        // Shapes do not depend on formats.
+        let problem = captured.problem(captured.any(), None);
+        let problem = problem.map_err(|error| CheckError::Shapes {
+            names: captured.names(),
+            reason: error.0,
+        })?;
+        let (want, have) = (problem.d_shape(), &captured.d.source.header().shape);
+        if want != *have {
+            let reason = format!(
+                "D is {} here, but A*B is {}",
+                shape_text(have),
+                shape_text(&want)
+            );
+            return Err(CheckError::array("d", &request.d, reason));
+        }
+        Ok(captured)
+    }
+
+    fn names(&self) -> String {
+        let c = self.c.as_ref();
+        let all = [("A", Some(&self.a)), ("B", Some(&self.b)), ("C", c)];
+        let names = all.into_iter().filter_map(|(name, readings)| {
+            let label = readings?.source.label().display();
+            Some(format!("{name} = {label}"))
+        });
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Formats in which A, B and C can be read.
+    pub fn any(&self) -> [Format; 3] {
+        let c = self.c.as_ref().map_or(Format::Fp32, Readings::first);
+        [self.a.first(), self.b.first(), c]
+    }
+
+    /// The problem in these formats of A, B and C, with scales of a unit.
+    pub fn problem(
+        &self,
+        [a, b, c]: [Format; 3],
+        scale: Option<Scale>,
+    ) -> Result<Problem<'_>, ShapeError> {
+        let [turned_a, turned_b] = self.transpose;
+        let problem = Problem::new(
+            self.a.planes(a, turned_a),
+            self.b.planes(b, turned_b),
+            self.c.as_ref().map(|readings| readings.planes(c, false)),
+        )?;
+        let (Some(scale), Some([of_a, of_b])) = (scale, &self.scales) else {
+            return Ok(problem);
+        };
+        problem.with_scales(
+            of_a.planes(scale.format, turned_a),
+            of_b.planes(scale.format, turned_b),
+            scale.block,
+        )
+    }
+
+    /// Whether a unit's scales can be these.
+    pub fn has_scales(&self, scale: Option<Scale>) -> bool {
+        match (&self.scales, scale) {
+            (None, None) => true,
+            (Some([a, b]), Some(scale)) => {
+                let readable = a.has(scale.format) && b.has(scale.format);
+                readable && self.problem(self.any(), Some(scale)).is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    /// Scales in f32, which are a kernel's.
+    pub fn f32_scales(&self) -> Option<[Planes<'_>; 2]> {
+        let [a, b] = self.scales.as_ref()?;
+        let [turned_a, turned_b] = self.transpose;
+        let readable = a.has(Format::Fp32) && b.has(Format::Fp32);
+        readable.then(|| {
+            [
+                a.planes(Format::Fp32, turned_a),
+                b.planes(Format::Fp32, turned_b),
+            ]
+        })
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Readings> {
+        let scales = self.scales.iter().flatten();
+        let all = [&self.a, &self.b, &self.d].into_iter().chain(&self.c);
+        all.chain(scales)
+    }
+}

@@ -1,0 +1,115 @@
+//! What is asked.
+
+use super::error::IdentifyError;
+use super::readings::Captured;
+use super::run::Prepared;
+use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
+use crate::emu::{Engine, Platform};
+use crate::io::Outputs;
+use crate::num::Format;
+use crate::words::words;
+
+words! {
+    /// When schedules of kernels are searched.
+    pub enum Schedules {
+        /// Where no model alone gives D, or D has so few bits that such a fit proves little
+        Auto = "auto",
+        /// In any case
+        Always = "always",
+        /// Not at all
+        Never = "never",
+    }
+}
+
+/// A search as a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identify {
+    /// A bias is not searched.
+    pub operands: Operands,
+    /// The captured D.
+    pub d: Source,
+    pub formats: Formats,
+    pub schedules: Schedules,
+    pub limits: Limits,
+    pub engine: EngineChoice,
+}
+
+/// Formats that are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Formats {
+    pub a: Option<Format>,
+    pub b: Option<Format>,
+    pub d: Option<Format>,
+}
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Elements of the sample.
+    pub sample: usize,
+    pub seed: u64,
+    /// Multiply-adds of the exact engine that everything together may take; those of vector kernels
+    /// count as fewer.
+    pub budget: u64,
+    /// Nothing is replayed in full.
+    pub quick: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            sample: 1024,
+            seed: 1,
+            budget: Limits::BUDGET,
+            quick: false,
+        }
+    }
+}
+
+impl Limits {
+    /// About ten seconds of two cores.
+    pub const BUDGET: u64 = 1_500_000_000;
+}
+
+impl Identify {
+    /// A search for the maker of D with everything else as it is by default.
+    pub fn new([a, b, d]: [Source; 3]) -> Identify {
+        // Whose format it would be is asked of the files.
+        let check = Check::new("", Format::Fp16, [a, b, d.clone()]);
+        Identify {
+            operands: check.operands,
+            d,
+            formats: Formats::default(),
+            schedules: Schedules::Auto,
+            limits: Limits::default(),
+            engine: EngineChoice::Fast,
+        }
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        let mut check = Check::new("", Format::Fp16, [(); 3].map(|()| self.d.clone()));
+        check.operands = self.operands.clone();
+        check.protect(outputs);
+    }
+
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
+        let captured = Captured::read(self)?;
+        let engine = match self.engine {
+            EngineChoice::Exact => Engine::Exact,
+            EngineChoice::Fast => {
+                let platform = Platform::detect();
+                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+            }
+        };
+        Ok(Prepared {
+            request: self.clone(),
+            captured,
+            engine,
+        })
+    }
+}

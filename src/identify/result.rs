@@ -1,0 +1,159 @@
+//! What was found, as a document.
+
+use super::run::{FIRST, Prepared, Searched};
+use super::search::{Outcome, Tested};
+use super::separate::{comparable, separate};
+use crate::candidates::{Candidate, Name};
+use crate::check::{Check, ScheduleRequest, Verb, command_line, shell_line};
+use crate::num::Format;
+use crate::report::{
+    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
+    Named, Other, SampleSize, Tool,
+};
+
+/// Schedules that do not fit and are listed all the same, the nearest.
+const DISTANT: usize = 16;
+
+/// Pairs for which operands that separate them are looked for.
+const SEPARATED: usize = 12;
+
+/// The fewest elements of D, or of the sample, that a candidate does not give.
+fn nearest(tested: &[Tested], first: usize) -> Option<u64> {
+    let missed = tested.iter().filter_map(|test| match test.outcome {
+        Outcome::DiffersInFull { mismatches } => Some(mismatches),
+        // Of others little was looked at.
+        Outcome::Differs if test.tested >= first => Some((test.tested - test.agreed) as u64),
+        _ => None,
+    });
+    missed.min()
+}
+
+impl Prepared {
+    pub(super) fn describe(&self, searched: &Searched) -> Identification {
+        let elements: usize = self.captured.d.source.header().shape.iter().product();
+        let all = &searched.candidates;
+        let mut others = Vec::new();
+        let mut distant = 0;
+        let fitting: Vec<&Tested> = searched.found.fits().collect();
+        let tested = &searched.found.tested;
+        for test in tested.iter().filter(|test| !test.outcome.fits()) {
+            let candidate = &all[test.candidate];
+            let scheduled = candidate.schedule.is_some();
+            if test.outcome == Outcome::Differs && scheduled && distant >= DISTANT {
+                continue;
+            }
+            distant += usize::from(scheduled);
+            others.push(Other {
+                model: self.model(candidate),
+                tested: test.tested,
+                agreed: test.agreed,
+                mismatches: match test.outcome {
+                    Outcome::DiffersInFull { mismatches } => Some(mismatches),
+                    _ => None,
+                },
+            });
+        }
+        let fits = fitting.iter().map(|test| Fit {
+            model: self.model(&all[test.candidate]),
+            tested: test.tested,
+            in_full: test.outcome == Outcome::Fits || test.tested == elements,
+        });
+        let alone = |candidate: &Candidate| candidate.schedule.is_none();
+        let plain = tested
+            .iter()
+            .filter(|test| alone(&all[test.candidate]))
+            .count();
+        let fitting = fitting.iter().map(|test| &all[test.candidate]);
+        let fitting: Vec<&Candidate> = fitting.collect();
+        Identification {
+            schema: IDENTIFICATION.into(),
+            tool: Tool::default(),
+            elements: elements as u64,
+            sample: SampleSize {
+                seed: self.request.limits.seed,
+                first: FIRST.min(searched.sample.elements.len()),
+                most: searched.sample.elements.len(),
+                telling_first: searched.sample.telling,
+            },
+            telling: searched.found.telling.len(),
+            nearest_other: nearest(tested, FIRST.min(searched.sample.elements.len())),
+            budget: self.request.limits.budget,
+            plain,
+            untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
+            schedules: searched.schedules.clone(),
+            separations: self.separations(&fitting),
+            fits: fits.collect(),
+            others,
+        }
+    }
+
+    fn separations(&self, fitting: &[&Candidate]) -> Vec<Apart> {
+        let k = self.captured.a.source.header();
+        let k = match self.request.operands.transpose_a {
+            true => k.shape[k.shape.len() - 2],
+            false => k.shape[k.shape.len() - 1],
+        };
+        let hex = |format: Format, code: u64| {
+            let width = 2 * format.bytes();
+            format!("{code:0width$x}")
+        };
+        let others = fitting.iter().enumerate().skip(1).take(SEPARATED);
+        let apart = others.map(|(i, other)| Apart {
+            between: [0, i],
+            comparable: comparable(fitting[0], other),
+            operands: separate(fitting[0], other, k).map(|dot| {
+                let a = &other.arithmetic;
+                let codes = |format: Format, codes: &[u64]| {
+                    codes.iter().map(|&code| hex(format, code)).collect()
+                };
+                ApartOperands {
+                    a: codes(a.a, &dot.a),
+                    b: codes(a.b, &dot.b),
+                    c: hex(a.addend(), dot.c),
+                    results: dot.results.map(|code| hex(other.result(), code)),
+                }
+            }),
+        });
+        apart.collect()
+    }
+
+    /// The check that a fit is.
+    fn check(&self, name: &Name, candidate: &Candidate) -> Check {
+        let operands = self.request.operands.clone();
+        let sources = [&operands.a, &operands.b, &self.request.d].map(Clone::clone);
+        let mut check = Check::new(&name.architecture, candidate.arithmetic.a, sources);
+        check = check.with_rule(name, &candidate.arithmetic);
+        check.operands = operands;
+        check.d_dtype = candidate.convert_to.or(self.request.formats.d);
+        if let Some(guess) = &candidate.schedule {
+            check.schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
+        }
+        check
+    }
+
+    fn model(&self, candidate: &Candidate) -> Identified {
+        let arithmetic = candidate.arithmetic.clone();
+        let names = candidate.names.iter().map(|name| Named {
+            architecture: name.architecture.clone(),
+            instruction: name.instruction.clone(),
+            evidence: name.evidence,
+            command: shell_line(command_line(Verb::Check, &self.check(name, candidate))),
+        });
+        Identified {
+            names: names.collect(),
+            sha256: arithmetic.sha256(),
+            rounded_to: candidate.convert_to,
+            summary: arithmetic.step.summary(),
+            arithmetic,
+            schedule: candidate.schedule.as_ref().map(|guess| IdentifiedSchedule {
+                name: guess.preset.name.clone(),
+                title: guess.preset.title.clone(),
+                evidence: guess.preset.evidence,
+                overrides: guess.overrides.clone(),
+                summary: guess.spec.summary(),
+                sha256: guess.spec.sha256(),
+                spec: guess.spec.clone(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A search, from files to what fits.
+
+use super::error::IdentifyError;
+use super::readings::Captured;
+use super::request::{Identify, Schedules};
+use super::sample::Sample;
+use super::schedules::Supposed;
+use super::search::{Budget, Found, Given, Search, Which};
+use crate::candidates::{Candidate, Conditions, candidates};
+use crate::check::{CheckError, Progress};
+use crate::emu::schedule::Values;
+use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
+use crate::num::Format;
+use crate::report::{Identification, SchedulesSearched};
+
+/// Elements every model is tested on.
+pub(super) const FIRST: usize = 64;
+
+/// Elements every schedule is tested on.
+const FEW: usize = 4;
+
+/// Elements among which those are looked for that tell candidates apart.
+const POOL: usize = 1 << 14;
+
+/// A search that owns what it read.
+pub struct Prepared {
+    pub(super) request: Identify,
+    pub(super) captured: Captured,
+    pub(super) engine: Engine,
+}
+
+/// Everything that was tested.
+pub(super) struct Searched {
+    /// Models alone, then those under schedules.
+    pub candidates: Vec<Candidate>,
+    pub found: Found,
+    pub schedules: Option<SchedulesSearched>,
+    pub sample: Sample,
+}
+
+impl Prepared {
+    /// # Errors
+    /// If no model has the formats, or a file has changed since it was opened.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
+        let limits = self.request.limits;
+        progress.begin(limits.budget);
+        let mut budget = Budget::new(limits.budget);
+        let captured = &self.captured;
+        let has_c = |format| captured.c.as_ref().is_none_or(|c| c.has(format));
+        let has_d = |format| captured.d.has(format);
+        let plain = self.of(&has_c, &has_d, &|scale| captured.has_scales(scale));
+        let given = |candidate: &Candidate| self.given(candidate);
+        let sample = self.sample(&plain, &mut budget, progress);
+        let alone = Search {
+            given: &given,
+            sample: &sample,
+            first: FIRST,
+            engine: self.engine,
+            progress,
+        };
+        let mut found = alone.sampled(&plain, &mut budget);
+        if !limits.quick {
+            alone.in_full(Which::Fitting, &mut found, &plain, &mut budget);
+        }
+        let mut supposed = None;
+        if self.wants_schedules(&plain, &found) {
+            // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
+            let base = self.of(&|_| true, &|_| true, &|scale| scale.is_none());
+            let of_schedules = Supposed::new(captured, self.problem());
+            let more = of_schedules.candidates(&base, &plain, &found);
+            let given = |candidate: &Candidate| of_schedules.given(candidate);
+            let under = Search {
+                given: &given,
+                first: FEW,
+                ..alone
+            };
+            let mut of_more = under.sampled(&more, &mut budget);
+            if !limits.quick {
+                under.in_full(Which::Fitting, &mut of_more, &more, &mut budget);
+            }
+            under.rivals(&mut of_more, &more, &mut budget);
+            supposed = Some((more, of_more));
+        }
+        alone.rivals(&mut found, &plain, &mut budget);
+        if !limits.quick {
+            alone.in_full(Which::Near, &mut found, &plain, &mut budget);
+        }
+        let mut candidates = plain;
+        let mut schedules = None;
+        if let Some((more, mut of_more)) = supposed {
+            schedules = Some(SchedulesSearched {
+                tested: of_more.tested.len(),
+                untested: more.len() - of_more.tested.len(),
+                first: FEW.min(sample.elements.len()),
+            });
+            for test in &mut of_more.tested {
+                test.candidate += candidates.len();
+            }
+            found.tested.append(&mut of_more.tested);
+            found.telling.append(&mut of_more.telling);
+            candidates.extend(more);
+        }
+        if candidates.is_empty() {
+            return Err(IdentifyError::NoCandidate);
+        }
+        found.sort(&candidates, FIRST);
+        for readings in captured.all() {
+            let unchanged = readings.source.file().confirm_unchanged();
+            unchanged.map_err(CheckError::file("a"))?;
+        }
+        Ok(self.describe(&Searched {
+            candidates,
+            found,
+            schedules,
+            sample,
+        }))
+    }
+
+    /// The problem in some of its formats.
+    fn problem(&self) -> Problem<'_> {
+        let problem = self.captured.problem(self.captured.any(), None);
+        problem.expect("shapes were checked")
+    }
+
+    fn of(
+        &self,
+        c: &dyn Fn(Format) -> bool,
+        d: &dyn Fn(Format) -> bool,
+        scale: &dyn Fn(Option<Scale>) -> bool,
+    ) -> Vec<Candidate> {
+        let conditions = Conditions {
+            a: &|format| self.captured.a.has(format),
+            b: &|format| self.captured.b.has(format),
+            c,
+            d,
+            scale,
+            k: self.problem().k,
+        };
+        candidates(Catalogue::builtin(), &conditions)
+    }
+
+    fn given(&self, candidate: &Candidate) -> Given<'_> {
+        let arithmetic = &candidate.arithmetic;
+        let formats = [arithmetic.a, arithmetic.b, arithmetic.addend()];
+        let problem = self.captured.problem(formats, arithmetic.scale);
+        Given {
+            problem: problem.expect("shapes were checked, and fit every format"),
+            d: self.captured.d.tensor(candidate.result()),
+            values: Values::default(),
+        }
+    }
+
+    /// Where D has as many bits as the sum, most elements tell two orders of adding up apart; where it
+    /// has fewer, those whose sums lie near the middle between two of its numbers.
+    fn sample(&self, plain: &[Candidate], budget: &mut Budget, progress: &dyn Progress) -> Sample {
+        let limits = self.request.limits;
+        let problem = self.problem();
+        let random = Sample::of(&problem, limits.sample, limits.seed);
+        let rounded: Vec<Candidate> = plain
+            .iter()
+            .filter(|candidate| candidate.convert_to.is_some())
+            .cloned()
+            .collect();
+        let given = |candidate: &Candidate| self.given(candidate);
+        let first = Sample {
+            elements: random.elements[..FIRST.min(random.elements.len())].to_vec(),
+            ..random.clone()
+        };
+        let search = Search {
+            given: &given,
+            sample: &first,
+            first: FIRST,
+            engine: self.engine,
+            progress,
+        };
+        // Sums of the model that comes nearest.
+        let Some(nearest) = search.sampled(&rounded, budget).tested.first().copied() else {
+            return random;
+        };
+        let nearest = &rounded[nearest.candidate];
+        // A quarter of the work at the most.
+        let most = limits.budget / 4 / problem.k as u64;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(POOL);
+        let pool = Sample::of(&problem, most.max(limits.sample), limits.seed);
+        if !budget.spend_elements(pool.elements.len(), problem.k, progress) {
+            return random;
+        }
+        let given = self.given(nearest);
+        let sums = Replay {
+            problem: given.problem,
+            arithmetic: &nearest.arithmetic,
+            convert_to: None,
+            engine: self.engine,
+            kernel: None,
+        };
+        let codes = sums.elements(&pool.elements);
+        let formats = [nearest.arithmetic.accumulator, nearest.result()];
+        pool.telling(&codes, formats, limits.sample)
+    }
+
+    fn wants_schedules(&self, plain: &[Candidate], found: &Found) -> bool {
+        // Of 8 and 16 bits: one model's sums fit where another's with a schedule do.
+        let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
+        match self.request.schedules {
+            Schedules::Never => false,
+            Schedules::Always => true,
+            Schedules::Auto => {
+                let mut fits = found.fits().peekable();
+                fits.peek().is_none() || fits.any(|test| narrow(&plain[test.candidate]))
+            }
+        }
+    }
+}
