@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::error::CheckError;
-use super::prepare::Tensors;
 use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
+use super::tensors::Tensors;
 use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::CheckError;
 use super::request::{
@@ -391,6 +391,18 @@ impl Fields {
             columns,
             sample,
         })
+    }
+}
+
+impl Serialize for Check {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Fields::from(self.clone()).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Check {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Check, D::Error> {
+        Check::try_from(Fields::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -14,6 +14,7 @@
 mod arrays;
 mod command_line;
 mod committed;
+mod document;
 mod error;
 mod explain;
 mod fields;
@@ -27,6 +28,7 @@ pub mod schedule;
 mod source;
 mod span;
 mod suggest;
+mod tensors;
 mod words;
 
 pub use arrays::{Array, Arrays};
@@ -35,7 +37,7 @@ pub use committed::read_commitment;
 pub use error::CheckError;
 pub use fields::Fields;
 pub use model::Model;
-pub use prepare::{Prepared, Tensors};
+pub use prepare::Prepared;
 pub use progress::Progress;
 pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
@@ -45,4 +47,5 @@ pub use run::{Judged, Trace};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
+pub use tensors::Tensors;
 pub use words::{EngineChoice, Strictness, Tf32Input};

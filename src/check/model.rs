@@ -1,16 +1,16 @@
 //! From a request's words to the rule that judges.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::Digest;
 
+use super::document::text_of;
 use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
-use crate::io::{Fault, FaultKind, FileError, hex};
+use crate::io::{Fault, FileError, hex};
 
 /// A rule of an architecture, of the catalogue's or of a file's.
 #[derive(Clone, Debug)]
@@ -109,20 +109,7 @@ impl ModelRequest {
 pub fn read(path: &Path) -> Result<(Architecture, String), FileError> {
     let fail =
         |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
-    let text = document(path, "architecture")?;
+    let text = text_of(path, "architecture")?;
     let architecture = Architecture::from_json(&text).map_err(fail)?;
     Ok((architecture, hex(&sha2::Sha256::digest(&text))))
-}
-
-/// The text of a file that describes a model or a schedule.
-pub(super) fn document(path: &Path, what: &str) -> Result<String, FileError> {
-    /// Larger than any of them.
-    const MAX_BYTES: u64 = 16 << 20;
-    let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
-    let length = fs::metadata(path).map_err(fail)?.len();
-    if length > MAX_BYTES {
-        let reason = format!("has {length} bytes; no {what} file is that large");
-        return Err(Fault::from(reason).of(path));
-    }
-    fs::read_to_string(path).map_err(fail)
 }

@@ -2,9 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use super::fields::Fields;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Tf32Input};
@@ -13,10 +10,9 @@ use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Policy;
 
-/// A check as a value. In documents it is one object of flat fields ([`Fields`]), the same in a
+/// A check as a value. In documents it is one object of flat fields ([`Fields`](super::Fields)), the same in a
 /// manifest's case, a plan and a report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     pub operands: Operands,
     pub model: ModelRequest,

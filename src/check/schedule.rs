@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::document::text_of;
 use super::error::CheckError;
-use super::model::document;
 use super::request::{ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
@@ -164,5 +164,5 @@ impl Scheduling {
 /// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Schedule, FileError> {
     let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
-    Schedule::from_json(&document(path, "schedule")?).map_err(fail)
+    Schedule::from_json(&text_of(path, "schedule")?).map_err(fail)
 }

@@ -1,6 +1,6 @@
 //! `tcverify bench`: what this machine will take.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -9,9 +9,9 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::measured::{Random, timed};
 use super::{Ending, bench_schedules, bench_shapes, show};
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
-use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
@@ -248,12 +248,6 @@ fn has_kernel(arithmetic: &Arithmetic) -> bool {
     arithmetic.plan().is_some()
 }
 
-pub(super) fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
-}
-
 /// An FP32 product of ndarray (the matrixmultiply crate), its rows shared out to as many threads as
 /// the replay has.
 struct Gemm {
@@ -288,41 +282,5 @@ impl Gemm {
             let mut d = ArrayViewMut2::from_shape(shape, d).expect("whole rows");
             general_mat_mul(1.0, &a, &b, 0.0, &mut d);
         });
-    }
-}
-
-pub(super) struct Random(pub SplitMix64);
-
-impl Random {
-    /// Integers, or finite numbers over a few binades below one, as activations and weights are.
-    pub fn matrix(&mut self, format: Format, n: usize) -> Tensor {
-        self.tensor(format, vec![n, n])
-    }
-
-    /// The same of any shape.
-    pub fn tensor(&mut self, format: Format, shape: Vec<usize>) -> Tensor {
-        let count: usize = shape.iter().product();
-        if format.is_integer() {
-            let codes: Vec<_> = (0..count)
-                .map(|_| self.0.word() & format.max_code())
-                .collect();
-            return Tensor::from_codes(format, shape, &codes);
-        }
-        let bias = format.bias() as u64;
-        let codes: Vec<u64> = (0..count)
-            .map(|_| {
-                let random = self.0.word();
-                let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
-                let field = bias.saturating_sub(depth + 1);
-                let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
-                let code = (field << format.fraction_bits() | fraction) << format.ignored_bits();
-                code | if random >> 31 & 1 == 1 {
-                    format.sign_mask()
-                } else {
-                    0
-                }
-            })
-            .collect();
-        Tensor::from_codes(format, shape, &codes)
     }
 }

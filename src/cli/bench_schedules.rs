@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::bench::{Random, timed};
+use super::measured::{Random, timed};
 use super::show;
 use crate::emu::schedule::{Kernel, Per, Schedule, Values, scale_shapes};
 use crate::emu::{Catalogue, Choice, Engine, Platform, Problem, Replay};

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::bench::{Random, timed};
+use super::measured::{Random, timed};
 use super::show;
 use crate::emu::{Catalogue, Engine, Platform, Problem, Replay};
 use crate::num::Format;

@@ -1,17 +1,17 @@
 //! `tcverify commit`: fixes a product by digests, proves parts of it, and checks such proofs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use serde::Serialize;
 
 use super::args::{MemoryArgs, ProductArgs, result_format, said, source};
+use super::documents::pretty;
 use super::proof::{Prove, Verify};
 use super::{Ending, show};
 use crate::check::{Check, Fields};
-use crate::commit::{CommitError, Hash};
-use crate::io::{MappedFile, Outputs, escaped_path};
+use crate::commit::Hash;
+use crate::io::{Outputs, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -134,20 +134,4 @@ impl Make {
         }
         Ok(Ending::Done)
     }
-}
-
-pub fn read_json<T>(
-    path: &Path,
-    parse: fn(&[u8]) -> Result<T, CommitError>,
-) -> Result<(MappedFile, T)> {
-    let name = || escaped_path(path);
-    let file = MappedFile::open(path).with_context(name)?;
-    let parsed = parse(file.bytes()).with_context(name)?;
-    Ok((file, parsed))
-}
-
-pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
-    Ok(text)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::commit::{pretty, read_json};
+use super::documents::{pretty, read_json};
 use super::{Ending, show};
 use crate::check::read_commitment;
 use crate::commit::Proof;
