@@ -460,7 +460,7 @@ pub fn is_npy(path: &Path) -> Result<()> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let extension = extension.to_ascii_lowercase();
     anyhow::ensure!(
-        !["npz", "safetensors", "json"].contains(&extension.as_str()),
+        !["npz", "safetensors"].contains(&extension.as_str()),
         "{}: what is written is a .npy file, and would be called a .{extension}; name it .npy",
         escaped_path(path)
     );
