@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::commit::Hash;
@@ -36,15 +37,58 @@ pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_jso
     Ok(text)
 }
 
+/// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
+/// fields would pass for an object.
+///
+/// # Errors
+/// What is wrong.
+pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
+    let said = |error: serde_json::Error| printable(&error.to_string());
+    let read: T = serde_json::from_str(text).map_err(said)?;
+    let written: Value = serde_json::from_str(text).map_err(said)?;
+    let meant = serde_json::to_value(&read).map_err(said)?;
+    match misformed(&written, &meant, String::new()) {
+        Some(place) => Err(format!("{place} is a list where an object is expected")),
+        None => Ok(read),
+    }
+}
+
+/// Where a list stands for an object.
+fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
+    match (written, meant) {
+        (Value::Array(_), Value::Object(_)) => Some(match place.is_empty() {
+            true => "the whole".to_owned(),
+            false => printable(&place),
+        }),
+        (Value::Array(written), Value::Array(meant)) => {
+            let mut all = written.iter().zip(meant).enumerate();
+            all.find_map(|(i, (written, meant))| misformed(written, meant, format!("{place}[{i}]")))
+        }
+        (Value::Object(written), Value::Object(meant)) => {
+            written.iter().find_map(|(name, value)| {
+                let meant = meant.get(name)?;
+                misformed(value, meant, format!("{place}.{name}"))
+            })
+        }
+        _ => None,
+    }
+}
+
 /// Its content.
 ///
 /// # Errors
 /// If it is no such document, damaged, or another version's: words to follow its name.
-pub fn open<T: for<'de> Deserialize<'de>>(schema: &str, text: &[u8]) -> Result<T, String> {
+pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
+    schema: &str,
+    text: &[u8],
+) -> Result<T, String> {
     let said = |error: serde_json::Error| {
         let error = printable(&error.to_string());
         format!("is damaged, or no {schema}: {error}")
     };
+    if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(format!("is no {schema}: an object is expected"));
+    }
     let envelope: Envelope = serde_json::from_slice(text).map_err(said)?;
     if envelope.schema != schema {
         let found = printable(&envelope.schema);
@@ -58,14 +102,18 @@ pub fn open<T: for<'de> Deserialize<'de>>(schema: &str, text: &[u8]) -> Result<T
     if Hash::of([envelope.content.get().as_bytes()]) != envelope.sha256 {
         return Err("is damaged: its content has not the SHA-256 that it says".into());
     }
-    serde_json::from_str(envelope.content.get()).map_err(said)
+    strictly(envelope.content.get())
+        .map_err(|reason| format!("is damaged, or no {schema}: {reason}"))
 }
 
 /// The content of a file, and the SHA-256 of the file.
 ///
 /// # Errors
 /// As of [`open`], or if the file cannot be read.
-pub fn read<T: for<'de> Deserialize<'de>>(schema: &str, path: &Path) -> Result<(T, Hash), String> {
+pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
+    schema: &str,
+    path: &Path,
+) -> Result<(T, Hash), String> {
     let file = MappedFile::open(path).map_err(|fault| format!("{fault:#}"))?;
     let content = open(schema, file.bytes())?;
     let digest = Hash::parse(&file_sha256(&file)).expect("a SHA-256");

@@ -50,6 +50,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<Case>, BatchError> {
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
     let fail = BatchError::document(path);
+    if text.trim_start().starts_with('[') {
+        return Err(fail(format!(
+            "is not a manifest ({MANIFEST}): a list where an object is expected"
+        )));
+    }
     let Manifest {
         schema,
         defaults,

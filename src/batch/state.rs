@@ -10,11 +10,11 @@ use super::{BatchError, Case};
 use crate::check::{CheckError, Model, Prepared, Scheduling, Verb, command_line};
 use crate::commit::Hash;
 use crate::envelope;
-use crate::io::{Files, Output};
+use crate::io::{Files, Output, escaped_path, printable};
 use crate::report::{BatchCase, Model as ReportedModel};
 
 /// Value of the `schema` field.
-const STATE: &str = "tcverify.batch-state/2";
+const STATE: &str = "tcverify.batch-state/3";
 
 /// A judged case, and what the verdict was about.
 #[derive(Clone, Serialize, Deserialize)]
@@ -34,9 +34,19 @@ pub struct Read {
     pub sha256: String,
 }
 
+/// What the file holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept<E> {
+    /// The manifest, or the folder, whose cases they are.
+    of: String,
+    cases: Vec<E>,
+}
+
 /// The state file; without one, nothing is kept.
 pub struct State {
     path: Option<PathBuf>,
+    of: String,
     entries: Mutex<BTreeMap<String, Entry>>,
 }
 
@@ -44,21 +54,30 @@ impl State {
     /// Reads the file if it is there, and makes sure that it can be written.
     ///
     /// # Errors
-    /// If it is there and no state of a batch.
-    pub fn open(path: Option<&Path>, cases: &[Case]) -> Result<State, BatchError> {
+    /// If it is there and no state of a batch, or of another one.
+    pub fn open(path: Option<&Path>, of: &Path, cases: &[Case]) -> Result<State, BatchError> {
+        let of = std::fs::canonicalize(of).unwrap_or_else(|_| of.to_owned());
+        let of = escaped_path(&of);
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         if let Some(path) = path {
             let fail = BatchError::document(path);
             if std::fs::symlink_metadata(path).is_ok() {
-                let (known, _): (Vec<Entry>, _) =
+                let (kept, _): (Kept<Entry>, _) =
                     envelope::read(STATE, path).map_err(|reason| {
                         fail(format!(
                             "{reason}; the state cannot be used; remove it to judge every case anew"
                         ))
                     })?;
+                if kept.of != of {
+                    let other = printable(&kept.of);
+                    return Err(fail(format!(
+                        "is the state of {other}, not of {of}; name another file, or remove it to judge every \
+                         case anew"
+                    )));
+                }
                 let names: std::collections::BTreeSet<_> =
                     cases.iter().map(|case| case.name.as_str()).collect();
-                let known = known.into_iter();
+                let known = kept.cases.into_iter();
                 let known = known.filter(|entry| names.contains(entry.case.name.as_str()));
                 entries.extend(known.map(|entry| (entry.case.name.clone(), entry)));
             }
@@ -66,6 +85,7 @@ impl State {
         }
         Ok(State {
             path: path.map(Path::to_owned),
+            of,
             entries: Mutex::new(entries),
         })
     }
@@ -98,7 +118,10 @@ impl State {
         };
         let mut entries = self.entries();
         entries.insert(entry.case.name.clone(), entry);
-        let all: Vec<&Entry> = entries.values().collect();
+        let all = Kept {
+            of: self.of.clone(),
+            cases: entries.values().collect::<Vec<&Entry>>(),
+        };
         let fail = BatchError::document(path);
         let text = envelope::seal(STATE, &all).map_err(|error| fail(error.to_string()))?;
         // Under the lock, so that no older state can replace it.

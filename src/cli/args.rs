@@ -10,7 +10,7 @@ use crate::check::{
     Check, CheckError, EngineChoice, Fields, Operands, Source, Strictness, Tf32Input, option,
 };
 use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
-use crate::io::{Files, Privacy};
+use crate::io::{Files, Privacy, escaped_path};
 use crate::memory::Limits;
 use crate::num::{F32, Format};
 use crate::words::Word;
@@ -483,6 +483,18 @@ fn parsed<T: std::str::FromStr<Err = String>>(
 ) -> Result<Option<T>, CheckError> {
     let fail = |reason| CheckError::request(field, format!("`{field}` {reason}"));
     text.map(str::parse).transpose().map_err(fail)
+}
+
+/// Refuses a name for one array that says that it is something else than `.npy`.
+pub fn is_npy(path: &Path) -> Result<()> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let extension = extension.to_ascii_lowercase();
+    anyhow::ensure!(
+        !["npz", "safetensors"].contains(&extension.as_str()),
+        "{}: what is written is a .npy file, and would be called a .{extension}; name it .npy",
+        escaped_path(path)
+    );
+    Ok(())
 }
 
 /// An error in terms of options.

@@ -65,7 +65,7 @@ impl BatchArgs {
             outputs.claim("the state", path)?;
         }
         let reports = self.report.open(&mut outputs, None)?;
-        let state = State::open(self.resume.as_deref(), &cases)?;
+        let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         let batch = batch::run(&cases, &state, &self.memory.files(), &Bar::new())?;
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;

@@ -64,6 +64,7 @@ fn spec(text: &str) -> Result<Spec, String> {
 
 impl Generate {
     pub fn run(self) -> Result<Ending> {
+        super::args::is_npy(&self.output)?;
         let role = match self.role {
             RoleName::A => Role::A,
             RoleName::B => Role::B,

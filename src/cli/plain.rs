@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::io::{deceives, without_commands};
+use crate::io::{deceives, escaped_json, without_commands};
 
 /// Writes lines without what moves a cursor, hides, turns text around or is a command to a CI server;
 /// with colours. In a JSON document the same is said in JSON's own way.
@@ -48,10 +48,11 @@ impl<'a> Plain<'a> {
         if line.iter().all(harmless) && first != Some(&b':') {
             return self.out.write_all(&line);
         }
-        let shown = shown(
-            &String::from_utf8_lossy(&line),
-            self.form == Some(Form::Json),
-        );
+        let line = String::from_utf8_lossy(&line);
+        let shown = match self.form {
+            Some(Form::Json) => escaped_json(&line),
+            _ => shown(&line),
+        };
         self.out.write_all(shown.as_bytes())
     }
 }
@@ -74,12 +75,12 @@ impl Write for Plain<'_> {
 }
 
 /// A line as it is shown.
-fn shown(line: &str, json: bool) -> String {
+fn shown(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
     let mut coloured = false;
     while let Some(c) = rest.chars().next() {
-        if let Some(length) = colour(rest).filter(|_| !json) {
+        if let Some(length) = colour(rest) {
             shown += &rest[..length];
             rest = &rest[length..];
             coloured = true;
@@ -89,10 +90,6 @@ fn shown(line: &str, json: bool) -> String {
         match c {
             '\n' => shown.push(c),
             c if !deceives(c) => shown.push(c),
-            c if json => {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                shown.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
             c => shown.extend(c.escape_default()),
         }
     }

@@ -58,6 +58,9 @@ pub struct Verify {
 
 impl Prove {
     pub fn run(mut self) -> Result<Ending> {
+        if let Some(rows) = &self.rows {
+            super::args::is_npy(rows)?;
+        }
         let (commitment, _) = read_commitment(&self.commitment)?;
         let rows = commitment.d.rows()?;
         self.blocks.sort_unstable();

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, ProductArgs, result_format, said};
+use super::args::{MemoryArgs, ProductArgs, is_npy, result_format, said};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::{Check, Fields, Progress};
@@ -47,6 +47,7 @@ pub struct Replay {
 
 impl Replay {
     pub fn run(self) -> Result<Ending> {
+        is_npy(&self.output)?;
         let fields = said(self.product.fields())?;
         let check = said(Check::try_from(Fields {
             d_dtype: self.d_dtype,

@@ -22,8 +22,10 @@ Examples:
   tcverify shard plan -n 64 --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json
   tcverify shard run plan.json 0 -o part-0.json            # ... 63, each where you like
   tcverify shard merge plan.json part-*.json -o report.json
+  tcverify shard audit plan.json --parts 5 --seed 20261121 part-*.json
 
-Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else.")]
+Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else; audit: 0 the
+parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
 pub struct Shard {
     #[command(subcommand)]
     step: Step,
@@ -34,6 +36,7 @@ enum Step {
     Plan(Box<MakePlan>),
     Run(RunPart),
     Merge(Merge),
+    Audit(Audit),
 }
 
 /// Read and hash all files, and write who does which rows of D
@@ -96,12 +99,43 @@ struct Merge {
     quiet: bool,
 }
 
+/// Run some parts again, drawn by a seed, and say what that proves
+///
+/// Draw after all parts were handed in, by a seed that nobody could know before: a part that is not drawn is
+/// believed.
+#[derive(Args)]
+struct Audit {
+    /// Plan of 'tcverify shard plan'
+    #[arg(value_name = "PLAN.json")]
+    plan: PathBuf,
+
+    /// How many parts to run again
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    parts: u64,
+
+    /// Seed of the draw
+    #[arg(long, value_name = "S")]
+    seed: u64,
+
+    /// Every part of the plan, once, in any order
+    #[arg(value_name = "PART.json", required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
 impl Shard {
     pub fn run(self) -> Result<Ending> {
         match self.step {
             Step::Plan(command) => command.run(),
             Step::Run(command) => command.run(),
             Step::Merge(command) => command.run(),
+            Step::Audit(command) => command.run(),
         }
     }
 }
@@ -138,13 +172,57 @@ impl RunPart {
     }
 }
 
+/// All parts of a plan, in order.
+fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
+    let read = |path: &PathBuf| Part::read(path);
+    let parts = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let paths = files.iter().map(PathBuf::as_path);
+    Ok(plan.collect(parts.into_iter().zip(paths).collect())?)
+}
+
+impl Audit {
+    fn run(self) -> Result<Ending> {
+        let plan = Plan::read(&self.plan)?;
+        let parts = collected(&plan, &self.files)?;
+        let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
+        let files = self.memory.files();
+        let audit = plan.audit(&parts, (count, self.seed), &files, &Bar::new())?;
+        let list = |parts: &[usize]| {
+            let parts: Vec<_> = parts.iter().map(usize::to_string).collect();
+            parts.join(", ")
+        };
+        if !audit.wrong.is_empty() {
+            show::different(&format!(
+                "run again, these parts are not what was handed in: {}",
+                list(&audit.wrong)
+            ));
+            return Ok(Ending::Different);
+        }
+        if !self.quiet {
+            let (drawn, all, seed) = (audit.drawn.len(), audit.parts, audit.seed);
+            let missed = 100.0 * audit.misses(1);
+            let caught = audit.caught_99_percent();
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "REPRODUCED  {drawn} of {all} parts, seed {seed}: {}",
+                    list(&audit.drawn)
+                )?;
+                writeln!(
+                    out,
+                    "\n  one forged part among them all is missed with {missed:.4} %, {caught} or more are caught with 99 % at \
+                     least,\n  if the seed was not known to anybody who could still change a part"
+                )
+            })?;
+        }
+        Ok(Ending::Done)
+    }
+}
+
 impl Merge {
     fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
-        let read = |path: &PathBuf| Part::read(path);
-        let parts = self.parts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let paths = self.parts.iter().map(PathBuf::as_path);
-        let parts = plan.collect(parts.into_iter().zip(paths).collect())?;
+        let parts = collected(&plan, &self.parts)?;
         let mut outputs = Outputs::new();
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);

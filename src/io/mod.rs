@@ -26,8 +26,8 @@ pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
 pub use output::{Output, same_file};
 pub use outputs::Outputs;
 pub use printable::{
-    deceives, escaped, escaped_for_log, escaped_lines, escaped_path, printable, printable_ends,
-    without_commands,
+    deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_path, printable,
+    printable_ends, without_commands,
 };
 pub use source::Source;
 

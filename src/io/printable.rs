@@ -59,6 +59,24 @@ pub fn without_commands(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The same of a JSON document, said in JSON's own way: it means what it meant. Outside of its strings there
+/// is nothing of the kind.
+pub fn escaped_json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push(c),
+            c if deceives(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(shown, "\\u{unit:04x}").expect("a string takes everything");
+                }
+            }
+            c => shown.push(c),
+        }
+    }
+    without_commands(&shown)
+}
+
 /// One line without a `::command` at its beginning and without `##[` or `##word[` anywhere.
 fn broken(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());

@@ -10,7 +10,7 @@ use super::junit::escaped;
 use super::words::{evidence, grouped, model_line, product_line, sentence, title};
 use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
 use crate::emu::Evidence;
-use crate::io::{escaped as line, escaped_lines as lines};
+use crate::io::{escaped as line, escaped_json, escaped_lines as lines};
 
 /// Value of the `schema` field.
 pub const BATCH: &str = "tcverify.batch/2";
@@ -254,8 +254,8 @@ impl Batch {
     /// # Errors
     /// Those of the writer.
     pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        out.write_all(b"\n")
+        let text = serde_json::to_string_pretty(self)?;
+        writeln!(out, "{}", escaped_json(&text))
     }
 
     /// JUnit XML, a case a case.

@@ -55,6 +55,21 @@ impl Classes {
         } += 1;
     }
 
+    /// All of them together; none if that is no number.
+    pub(super) fn sum(&self) -> Option<u64> {
+        let all = [
+            self.zero_sign,
+            self.nan_payload,
+            self.nan_against_number,
+            self.infinity_against_finite,
+            self.infinity_sign,
+            self.sign,
+            self.exponent,
+            self.significand,
+        ];
+        all.into_iter().try_fold(0, u64::checked_add)
+    }
+
     pub(super) fn add(&mut self, other: Classes) {
         self.zero_sign += other.zero_sign;
         self.nan_payload += other.nan_payload;

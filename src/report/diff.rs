@@ -118,11 +118,11 @@ const EQUALS: usize = 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Found {
     pub(super) mismatches: u64,
-    accepted: u64,
-    rows_touched: u64,
-    classes: Classes,
+    pub(super) accepted: u64,
+    pub(super) rows_touched: u64,
+    pub(super) classes: Classes,
     pub(super) largest: Option<(i128, usize)>,
-    buckets: BTreeMap<u32, u64>,
+    pub(super) buckets: BTreeMap<u32, u64>,
     pub(super) first: Vec<(usize, u64, u64)>,
     pub(super) reach: Reach,
 }
@@ -238,7 +238,7 @@ impl<'a> Differ<'a> {
         self.found = found;
     }
 
-    fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         self.given.tensor().format()
     }
 
@@ -373,7 +373,7 @@ fn mismatch(format: Format, index: Vec<usize>, reproduced: u64, given: u64) -> M
 }
 
 /// Bucket 0 holds distance 0, bucket 1 distance 1, bucket b distances 2^(b-2) + 1 to 2^(b-1).
-fn bucket(distance: u128) -> u32 {
+pub(super) fn bucket(distance: u128) -> u32 {
     match distance {
         0 => 0,
         _ => 129 - (distance - 1).leading_zeros(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::io::{escaped as line, escaped_lines as lines};
+use crate::io::{escaped as line, escaped_lines as lines, without_commands};
 
 use super::words::{evidence, model_line, schedule_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
@@ -96,7 +96,7 @@ impl Exporter for Junit {
 /// XML lacks two.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in without_commands(text).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::words::{
     classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence, title,
 };
-use crate::io::{escaped as line, escaped_lines as lines};
+use crate::io::{escaped as line, escaped_lines as lines, without_commands};
 
 use super::{Comparison, Exporter, Outcome, Report, Verdict};
 
@@ -145,9 +145,10 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 /// A block of code that nothing in the text can end.
 fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let text = without_commands(&lines(text));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    writeln!(out, "\n{fence}{language}\n{}\n{fence}", lines(text))
+    writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
 }
 
 fn capital(text: &str) -> String {

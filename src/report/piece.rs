@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::Differ;
-use super::diff::Found;
+use super::diff::{Found, bucket};
+use super::{Differ, KEPT};
+use crate::num::Format;
 
 /// What was found in some rows, to be joined with what was found in the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,6 +25,17 @@ pub struct Piece {
 impl Piece {
     pub fn mismatches(&self) -> u64 {
         self.found.mismatches
+    }
+
+    /// Elements with other bits than the replay's, those that a policy accepts among them.
+    pub fn unequal(&self) -> u64 {
+        self.found.mismatches.saturating_add(self.found.accepted)
+    }
+
+    /// The positions in D of those mismatches that it names.
+    pub fn named(&self) -> impl Iterator<Item = usize> {
+        let first = self.found.first.iter().map(|(position, _, _)| *position);
+        first.chain(self.found.reach.different.positions())
     }
 }
 
@@ -66,6 +78,23 @@ impl Differ<'_> {
         if !found.is_of(&rows, n) {
             return Err("it names elements that are none of its rows");
         }
+        if !found.adds_up(self.format(), rows.len(), compared, self.keep) {
+            return Err("its counts do not agree with each other");
+        }
+        let runs_on = columns.is_sorted_by(|one, next| one[1] < next[0]);
+        let touched = columns
+            .iter()
+            .map(|[from, to]| to.saturating_sub(*from) as u64);
+        let touched: u64 = touched.fold(0, u64::saturating_add);
+        if !runs_on || touched > found.mismatches || (touched == 0) != (found.mismatches == 0) {
+            return Err("its counts do not agree with the columns that it names");
+        }
+        let counted = units
+            .as_ref()
+            .map(|units| units.iter().try_fold(0, |sum: u64, n| sum.checked_add(*n)));
+        if counted.is_some_and(|sum| sum != Some(found.mismatches)) {
+            return Err("its counts do not agree with those of units");
+        }
         for [from, to] in columns {
             let flags = self.columns_touched.get(from..to);
             let flags = flags.ok_or("it names columns that D has not")?;
@@ -90,6 +119,37 @@ impl Differ<'_> {
 }
 
 impl Found {
+    /// Whether what it counts can have been counted together, over so many elements.
+    fn adds_up(&self, format: Format, rows: usize, elements: u64, keep: usize) -> bool {
+        let n = self.mismatches;
+        let any = n > 0;
+        let at_most = |most: usize| n.min(most as u64) as usize;
+        let distances = self.buckets.values().try_fold(0, |sum: u64, count| {
+            sum.checked_add(*count).filter(|_| *count > 0)
+        });
+        // Of a NaN there is no distance.
+        let numbers = self
+            .classes
+            .nan_payload
+            .checked_add(self.classes.nan_against_number)
+            .and_then(|nan| n.checked_sub(nan));
+        let farthest = self.largest.map(|(ulp, _)| bucket(ulp.unsigned_abs()));
+        let code = |code: u64| code <= format.max_code();
+        let pair = |(_, one, other): &(usize, u64, u64)| one != other && code(*one) && code(*other);
+        let places = self.first.iter().map(|(position, _, _)| position);
+        n.checked_add(self.accepted).is_some_and(|n| n <= elements)
+            && self.classes.sum() == Some(n)
+            && distances.is_some()
+            && distances == numbers
+            && farthest == self.buckets.last_key_value().map(|(bucket, _)| *bucket)
+            && (self.rows_touched > 0) == any
+            && self.rows_touched <= n.min(rows as u64)
+            && self.first.len() == at_most(keep)
+            && places.is_sorted_by(|one, next| one < next)
+            && self.first.iter().all(pair)
+            && self.reach.adds_up(at_most(KEPT), self.rows_touched, code)
+    }
+
     /// Whether all places it names are in these rows of `n` columns.
     fn is_of(&self, rows: &Range<usize>, n: usize) -> bool {
         let elements = rows.start * n..rows.end * n;

@@ -49,6 +49,18 @@ impl Sketch {
         self.0.truncate(KEPT);
     }
 
+    pub fn positions(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|seen| seen.position)
+    }
+
+    /// Whether its elements are alike or not, as they must be, and have codes.
+    fn holds(&self, equal: bool, code: impl Fn(u64) -> bool) -> bool {
+        self.0.iter().all(|seen| {
+            let [one, other] = [seen.reproduced, seen.given];
+            (one == other) == equal && code(one) && code(other)
+        })
+    }
+
     pub fn join(&mut self, other: Sketch) {
         other.0.into_iter().for_each(|seen| self.add(seen));
     }
@@ -91,6 +103,17 @@ impl Reach {
             && self.stacks.is_of(rows, n, mismatches)
             && sketch(&self.different)
             && sketch(&self.equal)
+    }
+
+    /// Whether it tells of so many mismatches that are kept, in so many rows.
+    pub fn adds_up(&self, kept: usize, rows_touched: u64, code: impl Fn(u64) -> bool) -> bool {
+        let any = kept > 0;
+        self.rows.is_some() == any
+            && self.columns.is_some() == any
+            && self.touched.len() as u64 == rows_touched.min(KEPT as u64)
+            && self.different.0.len() == kept
+            && self.different.holds(false, &code)
+            && self.equal.holds(true, &code)
     }
 
     pub fn mark(&mut self, row: usize, column: usize) {

@@ -91,6 +91,7 @@ pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Repor
     for part in parts {
         let shard = part.shard;
         let rows = part.rows[0] as usize..part.rows[1] as usize;
+        part.confirm(plan)?;
         differ.join(part.found, rows).map_err(|reason| {
             ShardError::Other(format!("part {shard} cannot be of this plan: {reason}"))
         })?;
@@ -105,6 +106,50 @@ pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Repor
     let judged = prepared.report(plan.inputs.clone(), trace, Some(differ.conclude()))?;
     prepared.confirm_unchanged()?;
     Ok(judged.report)
+}
+
+impl Part {
+    /// Makes sure that what it says of D's bits is what its leaves say: they are those of the replay, the
+    /// plan has those of D, and a block differs if and only if an element in it does.
+    fn confirm(&self, plan: &Plan) -> Result<(), ShardError> {
+        let fail = |reason: &str| {
+            let shard = self.shard;
+            let reason = format!("part {shard} contradicts the plan: {reason}");
+            Err(ShardError::Other(reason))
+        };
+        let first = (self.rows[0] / plan.block_rows) as usize;
+        let given = plan.leaves.get(first..).unwrap_or_default();
+        let same: Vec<bool> = self
+            .leaves
+            .iter()
+            .zip(given)
+            .map(|(one, other)| one == other)
+            .collect();
+        let differing = same.iter().filter(|same| !**same).count() as u64;
+        let unequal = self.found.unequal();
+        if unequal == 0 && differing > 0 {
+            return fail("it found no bit that differs, but its leaves are not those of D");
+        }
+        if unequal > 0 && differing == 0 {
+            return fail("it found bits that differ, but its leaves are those of D");
+        }
+        if differing > unequal {
+            return fail("more of its blocks differ than elements in them");
+        }
+        let columns = plan.shape.last().map_or(1, |&n| n as u64).max(1);
+        let block = |position: usize| (position as u64 / columns / plan.block_rows) as usize;
+        let mut blocks = self.found.named().map(block);
+        let elsewhere = |block: usize| {
+            let block = block.checked_sub(first);
+            block
+                .and_then(|block| same.get(block))
+                .is_none_or(|same| *same)
+        };
+        match blocks.any(elsewhere) {
+            true => fail("it names an element of a block whose leaf is D's"),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The first few.

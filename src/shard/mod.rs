@@ -1,12 +1,14 @@
 //! One check, cut into parts that run anywhere: the plan, what a part finds, and the report of the whole.
 //! `docs/batch.md` specifies the documents.
 
+mod audit;
 mod merge;
 mod part;
 mod plan;
 
 use std::path::{Path, PathBuf};
 
+pub use audit::Audit;
 pub use merge::merge;
 pub use part::{PART, Part};
 pub use plan::{PLAN, Plan, Share};

@@ -139,6 +139,9 @@ impl Plan {
         let fail = ShardError::document(path);
         let (plan, digest): (Plan, _) = envelope::read(PLAN, path).map_err(&fail)?;
         let rows = plan.rows().map_err(&fail)?;
+        if plan.leaves.len() as u64 != rows.blocks() {
+            return Err(fail("it has not a leaf for every block of D".into()));
+        }
         let mut next = 0;
         for share in &plan.shards {
             let [from, to] = share.rows;

@@ -15,8 +15,12 @@ pub struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = None;
         for c in self.0.chars() {
+            let again = before.replace(c) == Some(c);
             match c {
+                // No command of a CI server, should the page pass through its log.
+                '#' if again => f.write_str("&#35;")?,
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,

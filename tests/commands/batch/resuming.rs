@@ -19,7 +19,7 @@ fn forge(folder: &Folder) {
     let content = content.replace("all 32 elements of D are reproduced", FORGED);
     assert!(content.contains(FORGED));
     let version = env!("CARGO_PKG_VERSION");
-    let (schema, digest) = ("tcverify.batch-state/2", sha256(&content));
+    let (schema, digest) = ("tcverify.batch-state/3", sha256(&content));
     let sealed = format!(
         "{{\"schema\":\"{schema}\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
     );

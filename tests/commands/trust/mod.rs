@@ -1,4 +1,5 @@
 //! What an adversary controls: names, contents, manifests, parts, and the machine's memory.
 
 mod memory;
+mod refused;
 mod shown;

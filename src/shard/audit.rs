@@ -1,0 +1,79 @@
+//! Parts run again: whoever handed them in could not know which.
+
+use std::collections::BTreeSet;
+
+use super::{Part, Plan, ShardError};
+use crate::check::Progress;
+use crate::io::Files;
+use crate::random::SplitMix64;
+use crate::sample::{miss_probability, smallest_caught};
+
+/// Parts that were run again, and what their agreement proves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audit {
+    pub seed: u64,
+    /// Of the plan.
+    pub parts: u64,
+    /// In order.
+    pub drawn: Vec<usize>,
+    /// Those of them that are not what they were run again as.
+    pub wrong: Vec<usize>,
+}
+
+impl Plan {
+    /// The parts that a seed draws: each once, all equally likely.
+    pub fn drawn(&self, parts: usize, seed: u64) -> Vec<usize> {
+        let all = self.shards.len();
+        let mut random = SplitMix64(seed);
+        let mut drawn = BTreeSet::new();
+        while drawn.len() < parts.min(all) {
+            // Words past the last multiple would make the first parts likelier.
+            let most = u64::MAX - u64::MAX % all as u64;
+            let word = std::iter::repeat_with(|| random.word()).find(|word| *word < most);
+            drawn.extend(word.map(|word| (word % all as u64) as usize));
+        }
+        drawn.into_iter().collect()
+    }
+
+    /// Runs some parts again; `parts` are all of the plan, in order.
+    ///
+    /// # Errors
+    /// If a file is no longer what the plan was made of.
+    pub fn audit(
+        &self,
+        parts: &[Part],
+        (count, seed): (usize, u64),
+        files: &Files,
+        progress: &dyn Progress,
+    ) -> Result<Audit, ShardError> {
+        let drawn = self.drawn(count, seed);
+        let mut wrong = Vec::new();
+        progress.begin(drawn.len() as u64);
+        for &number in &drawn {
+            let prepared = self.prepare_part(number, files)?;
+            let found = self.run_part(number, &prepared, &())?;
+            if found.text()? != parts[number].text()? {
+                wrong.push(number);
+            }
+            progress.advance(1);
+        }
+        Ok(Audit {
+            seed,
+            parts: self.shards.len() as u64,
+            drawn,
+            wrong,
+        })
+    }
+}
+
+impl Audit {
+    /// How likely the draw misses so many forged parts.
+    pub fn misses(&self, forged: u64) -> f64 {
+        miss_probability(self.parts, self.drawn.len() as u64, forged)
+    }
+
+    /// So many forged parts, or more, are found with 99 % at least.
+    pub fn caught_99_percent(&self) -> u64 {
+        smallest_caught(self.parts, self.drawn.len() as u64, 0.01)
+    }
+}

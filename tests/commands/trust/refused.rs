@@ -1,0 +1,229 @@
+//! What a document or a name says beside what it is.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, good, sha256};
+
+const PLAN: &str =
+    "shard plan -n 2 --block-rows 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json";
+
+fn manifest(folder: &Folder, name: &str) {
+    let cases = json!({
+        "schema": "tcverify.manifest/1",
+        "cases": [{"name": "one", "arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "d": "d.npy"}],
+    });
+    folder.write(name, cases.to_string());
+}
+
+#[test]
+fn the_state_of_another_batch() {
+    let folder = good();
+    manifest(&folder, "one.json");
+    manifest(&folder, "two.json");
+    folder.tcverify("batch one.json --resume s.json").expect(0);
+    let before = folder.read("s.json");
+    folder.tcverify("batch two.json --resume s.json").refuses(&[
+        "s.json",
+        "is the state of",
+        "one.json, not of",
+        "two.json",
+    ]);
+    assert_eq!(folder.read("s.json"), before);
+    folder.tcverify("batch one.json --resume s.json").expect(0);
+}
+
+#[test]
+fn arrays_under_names_of_containers() {
+    let folder = good();
+    let replay = "replay --arch a100 --dtype fp16 a.npy b.npy -o";
+    for name in ["x.safetensors", "x.npz", "x.NPZ"] {
+        folder
+            .tcverify(&format!("{replay} {name}"))
+            .refuses(&[name, "what is written is a .npy file"]);
+        folder
+            .tcverify(&format!(
+                "generate generate:1:normal:2x2 --dtype fp16 --role a -o {name}"
+            ))
+            .refuses(&[name, ".npy"]);
+    }
+    folder.tcverify(&format!("{replay} x.npy")).expect(0);
+    folder.tcverify(&format!("{replay} x")).expect(0);
+}
+
+/// The document with another content, sealed as it was.
+fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
+    let document: Value = serde_json::from_slice(&folder.read(name)).unwrap();
+    let mut content = document["content"].clone();
+    change(&mut content);
+    let content = content.to_string();
+    let text = format!(
+        "{{\"schema\":{},\"tool\":{},\"sha256\":\"{}\",\"content\":{content}}}",
+        document["schema"],
+        document["tool"],
+        sha256(&content)
+    );
+    folder.write(name, text);
+}
+
+#[test]
+fn lists_for_objects() {
+    let folder = good();
+    manifest(&folder, "cases.json");
+    let read: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    let list = json!([read["schema"], {}, read["cases"]]);
+    folder.write("cases.json", list.to_string());
+    folder
+        .tcverify("batch cases.json")
+        .refuses(&["cases.json", "a list where an object is expected"]);
+    folder.tcverify(PLAN).expect(0);
+    let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
+    folder.write(
+        "list.json",
+        json!([
+            document["schema"],
+            document["tool"],
+            document["sha256"],
+            document["content"]
+        ])
+        .to_string(),
+    );
+    folder
+        .tcverify("shard run list.json 0 -o part.json")
+        .refuses(&["list.json", "an object is expected"]);
+    for place in ["/shards/0", "/inputs/a"] {
+        folder.tcverify(PLAN).expect(0);
+        resealed(&folder, "plan.json", |plan| {
+            let value = plan.pointer_mut(place).unwrap();
+            // In the order of the fields of the program.
+            *value = match place {
+                "/shards/0" => json!([value["rows"], value["a"], value["c"], value["d"]]),
+                _ => json!([
+                    value["path"],
+                    value["descr"],
+                    value["fortran_order"],
+                    value["format"],
+                    value["shape"],
+                    value["file_sha256"],
+                    value["payload_sha256"],
+                    value["tf32_low_bits"]
+                ]),
+            };
+        });
+        folder
+            .tcverify("shard run plan.json 0 -o part.json")
+            .refuses(&["plan.json", "is a list where an object is expected"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_in_a_folder_of_cases() {
+    let folder = good();
+    std::fs::create_dir(folder.path("cases")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path("cases/one")).unwrap();
+    folder
+        .tcverify("batch cases")
+        .refuses(&["cases/one", "leads nowhere"]);
+}
+
+#[test]
+fn honest_parts_and_forged_ones() {
+    let folder = good();
+    // D is wrong in its second row.
+    let mut d = folder.read("d.npy");
+    let last = d.len() - 1;
+    d[last] ^= 1;
+    folder.write("d.npy", &d);
+    folder.tcverify(PLAN).expect(0);
+    for part in 0..2 {
+        folder
+            .tcverify(&format!("shard run plan.json {part} -o part-{part}.json"))
+            .expect(0);
+    }
+    let merge = "shard merge plan.json part-0.json part-1.json";
+    folder.tcverify(merge).expect(1);
+    let audit = "shard audit plan.json --parts 2 --seed 1 part-0.json part-1.json";
+    let run = folder.tcverify(audit).expect(0);
+    assert!(run.stdout.contains("2 of 2 parts, seed 1: 0, 1"), "{run:?}");
+    assert!(run.stdout.contains("missed with 0.0000 %"), "{run:?}");
+    let [clean, wrong] = ["part-0.json", "part-1.json"].map(|name| folder.read(name));
+    let content = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["content"].clone();
+    let clean_found = content(&clean)["found"].clone();
+    let forged = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        folder.write("part-1.json", &wrong);
+        resealed(&folder, "part-1.json", change);
+        folder.tcverify(merge).refuses(words);
+    };
+    // Clean counts, honest leaves: what gave IDENTICAL.
+    forged(
+        &|part| {
+            part["found"] = clean_found.clone();
+            part["found"]["found"]["reach"]["equal"] = json!([]);
+        },
+        &[
+            "part 1 contradicts the plan",
+            "its leaves are not those of D",
+        ],
+    );
+    // Mismatches where leaves say that there are none.
+    let plan = content(&folder.read("plan.json"));
+    forged(
+        &|part| part["leaves"] = json!([plan["leaves"][1]]),
+        &["part 1 contradicts the plan", "its leaves are those of D"],
+    );
+    // Clean counts and D's leaves: what only an audit finds.
+    folder.write("part-1.json", &wrong);
+    resealed(&folder, "part-1.json", |part| {
+        part["found"] = clean_found.clone();
+        part["found"]["found"]["reach"]["equal"] = json!([]);
+        part["leaves"] = json!([plan["leaves"][1]]);
+    });
+    folder.tcverify(merge).expect(0);
+    let run = folder.tcverify(audit).expect(1);
+    assert!(run.stderr.contains("not what was handed in: 1"), "{run:?}");
+    // The draw decides, and depends on the seed alone.
+    let one = |seed: u64| {
+        let line = format!("shard audit plan.json --parts 1 --seed {seed} part-0.json part-1.json");
+        folder.tcverify(&line).code
+    };
+    let found: Vec<_> = (0..16).map(one).collect();
+    assert!(
+        found.contains(&Some(0)) && found.contains(&Some(1)),
+        "{found:?}"
+    );
+    // Counts that do not agree.
+    for (place, value) in [
+        ("/found/found/mismatches", json!(2)),
+        ("/found/found/mismatches", json!(u64::MAX)),
+        ("/found/found/accepted", json!(u64::MAX)),
+        ("/found/found/rows_touched", json!(0)),
+        ("/found/found/rows_touched", json!(2)),
+        ("/found/found/classes/sign", json!(u64::MAX)),
+        ("/found/found/buckets", json!({})),
+        ("/found/found/buckets", json!({"4000000000": 1})),
+        ("/found/found/buckets", json!({"3": 0})),
+        ("/found/found/largest", Value::Null),
+        ("/found/found/largest", json!([i64::MIN, 3])),
+        ("/found/found/first", json!([])),
+        ("/found/found/first", json!([[3, 1, 1]])),
+        ("/found/found/first", json!([[3, 1, u64::MAX]])),
+        ("/found/found/reach/different", json!([])),
+        ("/found/found/reach/rows", Value::Null),
+        ("/found/found/reach/touched", json!([])),
+        ("/found/columns", json!([])),
+        ("/found/columns", json!([[1, 0]])),
+        ("/found/columns", json!([[0, 2]])),
+        ("/found/units", json!([u64::MAX, 1])),
+    ] {
+        forged(
+            &|part| *part.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value.clone(),
+            &["part 1"],
+        );
+    }
+    // And a plan without D's leaves.
+    folder.write("part-1.json", &wrong);
+    resealed(&folder, "plan.json", |plan| plan["leaves"] = json!([]));
+    folder
+        .tcverify(merge)
+        .refuses(&["plan.json", "a leaf for every block"]);
+}
