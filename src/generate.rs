@@ -45,7 +45,7 @@ pub struct Spec {
 }
 
 /// The most elements: what a path says must not allocate more than a machine has.
-const MOST: usize = 1 << 32;
+const MAX_ELEMENTS: usize = 1 << 32;
 
 impl Class {
     pub const ALL: [Class; 5] = [
@@ -110,8 +110,8 @@ impl Spec {
         let elements = shape
             .iter()
             .try_fold(1usize, |n, &axis| n.checked_mul(axis));
-        if elements.is_none_or(|n| n > MOST) {
-            return Err(format!("more than {MOST} elements"));
+        if elements.is_none_or(|n| n > MAX_ELEMENTS) {
+            return Err(format!("more than {MAX_ELEMENTS} elements"));
         }
         Ok(Spec { seed, class, shape })
     }

@@ -31,7 +31,7 @@ use std::collections::HashSet;
 
 pub use element::{Change, Element};
 pub use hypothesis::{Ask, Found, Hypothesis};
-pub use single::{Chain, LONGEST, Search, Single, runs};
+pub use single::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use trial::WORK;
 
 use crate::emu::{self, Arithmetic, Catalogue, Replay};

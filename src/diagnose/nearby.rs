@@ -3,9 +3,9 @@
 
 use super::inputs::Line;
 use super::schedule::multiplied;
-use super::single::MOST;
+use super::single::MAX_NAMED;
 use super::trial::{Stored, Work};
-use super::{Found, Hypothesis, LONGEST, Single, WORK};
+use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::guesses;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
@@ -27,12 +27,12 @@ impl Single<'_> {
         let why = match () {
             () if self.is_narrow() => Some("D has so few bits that some always fit"),
             () if replay.arithmetic.scale.is_some() => Some("operands have scales"),
-            () if problem.k > LONGEST && self.chain.is_none() => Some("K is too long"),
+            () if problem.k > MAX_SEARCHED_K && self.chain.is_none() => Some("K is too long"),
             () => None,
         };
         if let Some(why) = why {
             skipped.push(format!("a flipped bit of A or B: {why}"));
-        } else if problem.k <= LONGEST {
+        } else if problem.k <= MAX_SEARCHED_K {
             let stored = Stored {
                 at: self.at,
                 given: self.given.code,
@@ -201,7 +201,7 @@ impl Single<'_> {
                 continue;
             }
             count += 1;
-            if names.len() < MOST {
+            if names.len() < MAX_NAMED {
                 names.push(guess.map_or("one chain, without a schedule".into(), |g| g.to_string()));
             }
         }

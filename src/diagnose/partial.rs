@@ -2,7 +2,7 @@
 
 use super::single::stops;
 use super::trial::Trial;
-use super::{Case, Element, Found, Hypothesis, LONGEST};
+use super::{Case, Element, Found, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{self, Problem, Replay};
 
 /// Numbers of products that are tested on all elements.
@@ -13,7 +13,7 @@ fn stopped(case: &Case, trial: &Trial) -> Option<usize> {
     let replay = case.replay;
     let problem = replay.problem;
     let arithmetic = replay.arithmetic;
-    if replay.kernel.is_some() || arithmetic.scale.is_some() || problem.k > LONGEST {
+    if replay.kernel.is_some() || arithmetic.scale.is_some() || problem.k > MAX_SEARCHED_K {
         return None;
     }
     let first = trial.differing().next()?;

@@ -24,7 +24,7 @@ pub struct Search {
 }
 
 /// Above this many k, what costs K for every k is not tried.
-pub const LONGEST: usize = 8192;
+pub const MAX_SEARCHED_K: usize = 8192;
 
 /// An element that differs.
 pub struct Single<'a> {
@@ -52,11 +52,11 @@ impl Single<'_> {
         let mut skipped = Vec::new();
         let mut tried = Vec::new();
         if let Some(chain) = &self.chain {
-            match chain.element.k() <= LONGEST {
+            match chain.element.k() <= MAX_SEARCHED_K {
                 true => found.extend(self.faults()),
                 false => skipped.push(format!(
                     "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit \
-                     of A or B: K is {}, and they are tried up to {LONGEST}",
+                     of A or B: K is {}, and they are tried up to {MAX_SEARCHED_K}",
                     chain.element.k()
                 )),
             }
@@ -125,7 +125,7 @@ impl Single<'_> {
     fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {
         let element = chain.element;
         let stops = stops(element, chain.accumulators, &|code| self.gives(code));
-        for (first, last) in runs(&stops).into_iter().take(MOST) {
+        for (first, last) in runs(&stops).into_iter().take(MAX_NAMED) {
             let text = match (first, last) {
                 (0, 0) => "D is C: nothing was added to it".into(),
                 (first, last) if first == last => format!(
@@ -154,7 +154,7 @@ impl Single<'_> {
                 (step > 0 || same_format) && self.gives(code)
             })
             .collect();
-        for &step in missing.iter().take(MOST) {
+        for &step in missing.iter().take(MAX_NAMED) {
             let range = element.range(step);
             let text = format!(
                 "step {} is missing (k {} to {})",
@@ -192,8 +192,8 @@ impl Single<'_> {
             if at.is_empty() {
                 continue;
             }
-            let names: Vec<_> = at.iter().take(MOST).map(|k| k.to_string()).collect();
-            let more = match at.len().saturating_sub(MOST) {
+            let names: Vec<_> = at.iter().take(MAX_NAMED).map(|k| k.to_string()).collect();
+            let more = match at.len().saturating_sub(MAX_NAMED) {
                 0 => String::new(),
                 n => format!(" or one of {n} others"),
             };
@@ -376,7 +376,7 @@ pub fn stops(
 }
 
 /// How many places of a kind are named.
-pub const MOST: usize = 4;
+pub const MAX_NAMED: usize = 4;
 
 /// Consecutive numbers, as first and last.
 pub fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {

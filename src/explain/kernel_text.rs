@@ -8,15 +8,16 @@ use super::text::{CAUTION, QUIET, STRONG, entries, exactly, shown, signed};
 use super::{Dyadic, Number};
 
 /// Operations that are all shown; of more, the first and the last ones.
-const MOST: usize = 400;
+const MAX_EVENTS: usize = 400;
 
 pub fn events(e: &Explanation, kernel: &KernelTrace, out: &mut dyn Write) -> io::Result<()> {
     let events = &kernel.events;
     for (i, event) in events.iter().enumerate() {
-        let hidden = events.len() > MOST && (MOST / 2..events.len() - MOST / 2).contains(&i);
+        let hidden = events.len() > MAX_EVENTS
+            && (MAX_EVENTS / 2..events.len() - MAX_EVENTS / 2).contains(&i);
         if hidden {
-            if i == MOST / 2 {
-                let count = events.len() - MOST;
+            if i == MAX_EVENTS / 2 {
+                let count = events.len() - MAX_EVENTS;
                 writeln!(
                     out,
                     "\n  {QUIET}... {count} more, all of them in the JSON{QUIET:#}"

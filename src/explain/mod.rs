@@ -17,5 +17,5 @@ pub use kernel::{Chain, Event, Operation};
 pub use text::write;
 pub use trace::{Events, Of, Product, Stage, Step, Term};
 
-pub use crate::diagnose::{Change, Element, Found, Hypothesis, LONGEST, Search};
+pub use crate::diagnose::{Change, Element, Found, Hypothesis, MAX_SEARCHED_K, Search};
 pub use crate::num::{Dyadic, Number, Value};

@@ -212,7 +212,7 @@ fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
     if after.finite().is_some() {
         return notes;
     }
-    const MOST: usize = 4;
+    const MAX_SHOWN: usize = 4;
     let kinds = [
         ("NaN", Value::Nan),
         ("+Inf", Value::Infinite { negative: false }),
@@ -232,8 +232,8 @@ fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
             };
             format!("k {}{cause}", product.k)
         }));
-        let more = of.len().saturating_sub(MOST);
-        of.truncate(MOST);
+        let more = of.len().saturating_sub(MAX_SHOWN);
+        of.truncate(MAX_SHOWN);
         if !of.is_empty() {
             let more = match more {
                 0 => String::new(),

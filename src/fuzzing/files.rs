@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use super::sentence;
 
 /// Elements of an array that are looked at: a few bytes of a compressed archive can hold millions.
-const MOST: usize = 1 << 18;
+const MAX_BYTES: usize = 1 << 18;
 
 /// A `.npy` file.
 pub fn npy(data: &[u8]) {
@@ -43,7 +43,7 @@ fn container(name: &str, data: &[u8]) {
             }
         };
         let count: usize = source.header().shape.iter().product();
-        if count > MOST {
+        if count > MAX_BYTES {
             continue;
         }
         for format in Format::ALL {

@@ -85,7 +85,7 @@ pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separati
 fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> Option<Separation> {
     let [format_a, format_b] = [one.arithmetic.a, one.arithmetic.b];
     let signed = format_a.sign_mask() != 0 && !format_a.is_integer();
-    if !signed || k > LONGEST {
+    if !signed || k > MAX_K {
         return None;
     }
     for _ in 0..ROUNDS {
@@ -116,7 +116,7 @@ fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> 
 }
 
 /// The longest K for which operands are looked for.
-const LONGEST: usize = 1 << 14;
+const MAX_K: usize = 1 << 14;
 
 impl Separation {
     fn differs(&mut self, one: &Candidate, other: &Candidate) -> bool {

@@ -177,11 +177,11 @@ const AGAIN: &str = "write the probes again with this version, and have them ans
 /// The suite that a manifest describes.
 fn promised(path: &Path) -> Result<Suite, Fault> {
     /// Larger than any manifest.
-    const LARGEST: u64 = 16 << 20;
+    const MAX_BYTES: u64 = 16 << 20;
     let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
     let length = fs::metadata(path).map_err(failed)?.len();
     ensure!(
-        length <= LARGEST,
+        length <= MAX_BYTES,
         "has {length} bytes; no manifest of probes is that large"
     );
     let text = fs::read_to_string(path).map_err(failed)?;

@@ -6,12 +6,12 @@ use super::{
 };
 use crate::num::Format;
 
-pub(super) const LARGEST: usize = 1 << 20;
+pub(super) const MAX_PARTS: usize = 1 << 20;
 
 pub(super) fn sane(name: &str, value: usize) -> Result<(), String> {
-    let fits = (1..=LARGEST).contains(&value);
+    let fits = (1..=MAX_PARTS).contains(&value);
     fits.then_some(())
-        .ok_or_else(|| format!("{name} is {value}; it must be 1 to {LARGEST}"))
+        .ok_or_else(|| format!("{name} is {value}; it must be 1 to {MAX_PARTS}"))
 }
 
 pub(super) fn multiple(name: &str, value: usize, of: &str, unit: usize) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Which splits and levels a kernel can have.
 
-use super::validate::{LARGEST, multiple, refused, sane};
+use super::validate::{MAX_PARTS, multiple, refused, sane};
 use super::{
     Empty, Fold, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, ScheduleSpec,
     SliceLength, Start,
@@ -174,8 +174,8 @@ fn count(parts: &Parts) -> Option<usize> {
 }
 
 fn validate_ranges(parts: &[Vec<[usize; 2]>]) -> Result<(), String> {
-    if parts.is_empty() || parts.len() > LARGEST {
-        return Err(format!("split.parts.parts must be 1 to {LARGEST} parts"));
+    if parts.is_empty() || parts.len() > MAX_PARTS {
+        return Err(format!("split.parts.parts must be 1 to {MAX_PARTS} parts"));
     }
     let mut all: Vec<[usize; 2]> = parts.iter().flatten().copied().collect();
     if let Some([start, end]) = all.iter().find(|[start, end]| start >= end) {

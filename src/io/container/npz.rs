@@ -269,7 +269,7 @@ impl Member {
 
     fn inflate(&self, data: &[u8], memory: &Memory) -> Result<Block, Fault> {
         /// A block of 258 bytes takes 2 bits at least.
-        const MOST: usize = 1032;
+        const MAX_RATIO: usize = 1032;
         let other = || {
             Fault::from(format!(
                 "does not inflate to the {} bytes that it is said to have",
@@ -277,7 +277,7 @@ impl Member {
             ))
         };
         let damaged = |error| Fault::caused(FaultKind::Malformed, "cannot be inflated", error);
-        if self.size / MOST > data.len() {
+        if self.size / MAX_RATIO > data.len() {
             return Err(other());
         }
         let mut decoder = flate2::bufread::DeflateDecoder::new(data);

@@ -11,7 +11,7 @@ use crate::io::{Fault, printable};
 use crate::num::Format;
 
 /// The format's own limit.
-const LONGEST: u64 = 100_000_000;
+const MAX_HEADER: u64 = 100_000_000;
 
 /// A tensor as the header describes it.
 #[derive(Debug)]
@@ -101,8 +101,8 @@ fn length(file: &[u8]) -> Result<usize, Fault> {
     };
     let length = u64::from_le_bytes(*field);
     ensure!(
-        length <= LONGEST,
-        "is no .safetensors file: it claims a header of {length} bytes, and {LONGEST} are allowed"
+        length <= MAX_HEADER,
+        "is no .safetensors file: it claims a header of {length} bytes, and {MAX_HEADER} are allowed"
     );
     Ok(length as usize)
 }

@@ -11,10 +11,10 @@ use nix::libc::{self, siginfo_t};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 /// Names at a time. One more is not removed by a signal, that is all.
-const MOST: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// C strings. Whoever swaps one out owns it.
-static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
+static NAMES: [AtomicPtr<c_char>; MAX_FILES] = [const { AtomicPtr::new(null_mut()) }; MAX_FILES];
 
 const TRUNCATED: &[u8] = b"error: an input file was truncated, or became unreadable, while it was \
 being read; no verdict; run again when it is at rest\n";
@@ -108,7 +108,7 @@ extern "C" fn on_end(signal: c_int) {
 
 /// Removes whatever is named, files before folders.
 fn remove_all() {
-    let mut folders = [null_mut::<c_char>(); MOST];
+    let mut folders = [null_mut::<c_char>(); MAX_FILES];
     for (slot, folder) in NAMES.iter().zip(&mut folders) {
         let name = slot.swap(null_mut(), Ordering::AcqRel);
         // SAFETY: a C string that this function owns now, and does not free.

@@ -9,7 +9,7 @@ type Result<T, E = Fault> = std::result::Result<T, E>;
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// A header of a plain array is about a hundred bytes; NumPy itself distrusts those over 10,000.
-const LONGEST: usize = 1 << 16;
+const MAX_HEADER: usize = 1 << 16;
 
 /// As many axes as NumPy allows.
 pub const MOST_AXES: usize = 64;
@@ -26,7 +26,7 @@ pub struct Header {
 
 impl Header {
     /// Bytes from a file's start that hold any header.
-    pub const ENOUGH: usize = 12 + LONGEST;
+    pub const ENOUGH: usize = 12 + MAX_HEADER;
 
     /// Reads the header of a whole file and checks the file's length against it.
     ///
@@ -62,8 +62,8 @@ impl Header {
             _ => bail!("has .npy version {major}.{minor}; versions 1.0, 2.0 and 3.0 exist"),
         };
         ensure!(
-            text_length <= LONGEST,
-            "claims a header of {text_length} bytes; that of a plain array is far below {LONGEST}"
+            text_length <= MAX_HEADER,
+            "claims a header of {text_length} bytes; that of a plain array is far below {MAX_HEADER}"
         );
         let data_start = text_start + text_length;
         let Some(text) = file.get(text_start..data_start) else {

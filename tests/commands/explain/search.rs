@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcverify::emu::Choice;
-use tcverify::explain::{Found, Hypothesis, LONGEST, Wish};
+use tcverify::explain::{Found, Hypothesis, MAX_SEARCHED_K, Wish};
 use tcverify::num::Format;
 
 use super::asked::{Element, choice};
@@ -238,7 +238,7 @@ fn a_d_of_fewer_bits_is_compared_after_rounding() {
 
 #[test]
 fn the_work_is_bounded_and_says_so() {
-    let k = LONGEST + 16;
+    let k = MAX_SEARCHED_K + 16;
     let element = Element::new(&vec![0x3c00; k], &vec![0x3c00; k]);
     let early = f32::from_bits(element.replay(&wgmma().arithmetic) as u32) - 16.0;
     let d = Some((Format::Fp32, early.to_bits().into()));
