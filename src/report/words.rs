@@ -53,9 +53,9 @@ pub fn sentence(report: &Report) -> String {
     let elements = match &report.reproduced.sample {
         None => "elements of D".to_owned(),
         Some(sample) if sample.seed.is_none() => {
-            format!("chosen elements of {} of D", grouped(all))
+            format!("chosen elements, of {} that D has,", grouped(all))
         }
-        Some(_) => format!("sampled elements of {} of D", grouped(all)),
+        Some(_) => format!("sampled elements, of {} that D has,", grouped(all)),
     };
     match &report.outcome {
         Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
@@ -107,9 +107,19 @@ pub fn proves(report: &Report) -> &'static str {
              GPU computed them, nor that no other arithmetic gives the same bits; data that needs no rounding \
              agrees with every model."
         }
+        Verdict::IdenticalInPart
+            if report
+                .reproduced
+                .sample
+                .as_ref()
+                .is_some_and(|part| part.seed.is_some()) =>
+        {
+            "The elements that were compared follow from these inputs by the arithmetic named above. Of the \
+             others only the odds of the draw say something, if nobody could know it when D was made."
+        }
         Verdict::IdenticalInPart => {
             "The elements that were compared follow from these inputs by the arithmetic named above. Of the \
-             others nothing is said but what the odds of a random draw say."
+             others nothing is said."
         }
         Verdict::Different => {
             "D was not computed from these inputs by the arithmetic named above, in this order. Another order of \
