@@ -143,7 +143,10 @@ impl Identification {
                 writeln!(
                     out,
                     "    {:<14} {:<18} {:<10}  {QUIET}{}{QUIET:#}",
-                    named.architecture, named.instruction, named.evidence, named.command
+                    named.architecture,
+                    named.instruction,
+                    named.evidence,
+                    crate::io::escaped(&named.command)
                 )?;
             }
             for apart in self.separations.iter().filter(|a| a.between[1] == i) {
