@@ -12,9 +12,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section("proves", "What this proves", out, |out| {
         writeln!(out, "<p>{}</p>", escaped(proves(report)))?;
         if let Some(command) = &report.command {
-            write!(
+            writeln!(
                 out,
-                "<p class=\"hint\">The same again:</p><pre class=\"command\" tabindex=\"0\">{}</pre>\n",
+                "<p class=\"hint\">The same again:</p><pre class=\"command\" tabindex=\"0\">{}</pre>",
                 escaped(command)
             )?;
         }
