@@ -105,7 +105,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            show::usage(&error);
+            show::usage(&error, |words| Cli::try_parse_from(words).err());
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

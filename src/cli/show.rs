@@ -1,12 +1,13 @@
 //! Standard output and standard error.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
 use super::plain::Plain;
-use crate::io::{escaped_lines, without_commands};
+use crate::io::{escaped_lines, escaped_path, without_commands};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
@@ -46,15 +47,26 @@ pub fn error(error: &anyhow::Error) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
 }
 
-/// What is wrong with a command line, or the help that it asks for.
-pub fn usage(error: &clap::Error) {
-    let said = error.render().to_string();
-    let shown = plain(&said);
-    match error.use_stderr() && shown != said {
-        // It quotes the words, which may come from a manifest's names.
-        true => drop(write!(anstream::stderr(), "{shown}")),
-        false => drop(error.print()),
+/// What is wrong with a command line, or the help that it asks for. `again` finds it wrong once more, of words
+/// that are escaped: it quotes them, and they may come from names of files.
+pub fn usage(error: &clap::Error, again: impl FnOnce(Vec<String>) -> Option<clap::Error>) {
+    let words: Vec<_> = std::env::args_os().collect();
+    let hostile = |word: &OsString| {
+        let shown = escaped_path(word.as_ref());
+        word.to_str()
+            .is_none_or(|word| word != without_commands(&shown))
+    };
+    if !error.use_stderr() || !words.iter().any(hostile) {
+        return drop(error.print());
     }
+    let words = words
+        .iter()
+        .map(|word| without_commands(&escaped_path(word.as_ref())));
+    let said = match again(words.collect()) {
+        Some(error) => error.render().to_string(),
+        None => "error: the command line is wrong in words that cannot be shown\n".to_owned(),
+    };
+    let _ = write!(anstream::stderr(), "{}", plain(&said));
 }
 
 /// Without control characters but those that end lines: some messages are lists.

@@ -163,7 +163,10 @@ impl Identification {
                 writeln!(
                     out,
                     "    {:<14} {:<18} {:<10}  {QUIET}{}{QUIET:#}",
-                    named.architecture, named.instruction, named.evidence, named.command
+                    named.architecture,
+                    named.instruction,
+                    named.evidence,
+                    crate::io::escaped(&named.command)
                 )?;
             }
             if names.len() > NAMES {

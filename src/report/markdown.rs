@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::words::{
     classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence, title,
 };
-use crate::io::{escaped as line, escaped_lines as lines, without_commands};
+use crate::io::{escaped as line, without_commands};
 
 use super::{Comparison, Exporter, Outcome, Report, Verdict};
 
@@ -143,9 +143,9 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{} {}", report.tool.name, report.tool.version)
 }
 
-/// A block of code that nothing in the text can end.
+/// A line of code, in a block that nothing in it can end.
 fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    let text = without_commands(&lines(text));
+    let text = without_commands(&line(text));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     writeln!(out, "\n{fence}{language}\n{text}\n{fence}")

@@ -8,15 +8,24 @@ use crate::io::deceives;
 /// Text that means itself, in elements and in quoted attributes. Characters that pages must not
 /// contain, or that turn the direction of text, are shown as what they are.
 pub fn escaped(text: &str) -> Escaped<'_> {
-    Escaped(text)
+    Escaped { text, lines: false }
 }
 
-pub struct Escaped<'a>(&'a str);
+/// The same of a text of several lines.
+pub fn escaped_lines(text: &str) -> Escaped<'_> {
+    Escaped { text, lines: true }
+}
+
+pub struct Escaped<'a> {
+    text: &'a str,
+    /// Whether it may end lines.
+    lines: bool,
+}
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = None;
-        for c in self.0.chars() {
+        for c in self.text.chars() {
             let again = before.replace(c) == Some(c);
             match c {
                 // No command of a CI server, should the page pass through its log.
@@ -26,7 +35,7 @@ impl Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                '\n' | '\t' => write!(f, "{c}")?,
+                '\n' if self.lines => write!(f, "{c}")?,
                 c if deceives(c) => write!(f, "{}", c.escape_default())?,
                 c => write!(f, "{c}")?,
             }

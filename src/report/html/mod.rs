@@ -8,7 +8,7 @@ mod provenance;
 
 use std::io::{self, Write};
 
-use self::markup::{escaped, number, section};
+use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{grouped, model_line, product_line, sentence, title};
 use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
 
@@ -66,7 +66,7 @@ impl Exporter for Html {
                         out,
                         "<details><summary>What <code>tcverify explain</code> says of it</summary>\n\
                          <pre tabindex=\"0\">{}</pre></details>\n",
-                        escaped(trace)
+                        escaped_lines(trace)
                     )
                 })?;
             }
