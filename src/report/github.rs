@@ -77,7 +77,10 @@ mod tests {
         let mut out = Vec::new();
         annotation("error", "a: b, c", "50 %\r\n::error::x", &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, "::error title=a%3A b%2C c::50 %25%0D%0A::error::x\n");
+        assert_eq!(
+            text,
+            "::error title=a%3A b%2C c::50 %25%0D%0A:\\u003aerror::x\n"
+        );
         let mut out = Vec::new();
         annotation("error", "a", "##[error]x\n##vso[task]", &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();

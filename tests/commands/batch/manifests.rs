@@ -146,7 +146,7 @@ fn what_a_manifest_may_not_say() {
         ),
         (
             whole(r#"[{"name": "q", "dtype": 16}]"#),
-            &["case 1 (q)", "\"dtype\"", "text is expected"],
+            &["case 1 (q)", "\"dtype\"", "expected a string"],
         ),
         (
             whole(r#"[{"name": "q", "transpose_a": "yes"}]"#),
