@@ -99,6 +99,7 @@ macro_rules! fields {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
         /// Everything that a check may say. A field that is absent is as it is by default.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct Fields {
             $(

@@ -16,6 +16,7 @@ use crate::report::Policy;
 /// A check as a value. In documents it is one object of flat fields ([`Fields`]), the same in a
 /// manifest's case, a plan and a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(try_from = "Fields", into = "Fields")]
 pub struct Check {
     pub operands: Operands,

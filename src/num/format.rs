@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Names are the ones used in reports, models and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     Fp16,

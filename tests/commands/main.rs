@@ -25,3 +25,4 @@ mod identify;
 mod npy;
 mod probes;
 mod schedules;
+mod schemas;
