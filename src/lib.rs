@@ -20,6 +20,7 @@
 //! * [`inspect`]: what an array holds, counted.
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
 //! * [`report`]: what differs, classified, and its exporters.
+//! * `schemas` (feature `schemars`): JSON Schemas of all documents.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`explain`]: one element in full, step by step.
 //! * [`diagnose`]: what a D that differs may come from.
@@ -87,6 +88,8 @@ pub mod probe;
 mod random;
 pub mod report;
 pub mod sample;
+#[cfg(feature = "schemars")]
+pub mod schemas;
 pub mod shard;
 pub mod tensor;
 pub mod words;

@@ -23,6 +23,7 @@ macro_rules! words {
     }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         pub enum $name {
             $($(#[doc = $doc])+ #[serde(rename = $word)] $value,)*
         }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::error::CheckError;
 use super::request::{
@@ -99,6 +99,7 @@ macro_rules! fields {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
         /// Everything that a check may say. A field that is absent is as it is by default.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct Fields {
             $(
@@ -391,18 +392,6 @@ impl Fields {
             columns,
             sample,
         })
-    }
-}
-
-impl Serialize for Check {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Fields::from(self.clone()).serialize(to)
-    }
-}
-
-impl<'de> Deserialize<'de> for Check {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Check, D::Error> {
-        Check::try_from(Fields::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
+use super::fields::Fields;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Tf32Input};
@@ -12,7 +15,9 @@ use crate::report::Policy;
 
 /// A check as a value. In documents it is one object of flat fields ([`Fields`](super::Fields)), the same in a
 /// manifest's case, a plan and a report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(try_from = "Fields", into = "Fields")]
 pub struct Check {
     pub operands: Operands,
     pub model: ModelRequest,

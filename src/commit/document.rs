@@ -12,6 +12,7 @@ pub const COMMITMENT: &str = "tcverify.commitment/1";
 
 /// A product, fixed by digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Commitment {
     pub schema: String,
@@ -31,6 +32,7 @@ pub struct Commitment {
 
 /// A kernel's schedule and its factors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommittedSchedule {
     /// Of the spec, as `schedule.sha256` of a report.
@@ -41,6 +43,7 @@ pub struct CommittedSchedule {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommittedInputs {
     pub a: CommittedInput,
@@ -75,6 +78,7 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Op
 
 /// An operand, wherever it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommittedInput {
     pub format: Format,
@@ -85,6 +89,7 @@ pub struct CommittedInput {
 
 /// D, cut into blocks of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommittedD {
     pub format: Format,

@@ -10,6 +10,7 @@ pub const PROOF: &str = "tcverify.proof/1";
 
 /// Where some blocks stand in the tree of a D.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     pub schema: String,
@@ -20,6 +21,7 @@ pub struct Proof {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BlockProof {
     /// Counted from 0.

@@ -6,6 +6,7 @@ use crate::num::Format;
 
 /// Scales of the operands: one for every so many consecutive k of a row of A and of a column of B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
     pub format: Format,

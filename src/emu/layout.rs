@@ -7,6 +7,7 @@ use crate::num::Format;
 
 /// How an instruction spreads its D over threads, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     pub kind: LayoutKind,
@@ -16,6 +17,7 @@ pub struct Layout {
 
 /// A D of fixed size, its rows and columns dealt out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LayoutKind {
     /// PTX `mma` with D of 16 x 8: lane 4·(i mod 8) + j / 2, accumulators 0 and 1 in the upper half, 2
@@ -30,6 +32,7 @@ pub enum LayoutKind {
 
 /// Mismatches by the unit that holds them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Units {
     pub layout: LayoutKind,
     /// What is counted: lanes, warps, octets.

@@ -25,6 +25,7 @@ pub const SCHEMA: &str = "tcverify.architecture/1";
 
 /// How a constant is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// A file that is not the catalogue's says so; nobody has looked.
@@ -50,6 +51,7 @@ impl std::fmt::Display for Evidence {
 
 /// Where a constant comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
     pub evidence: Evidence,
@@ -61,6 +63,7 @@ pub struct KnownBy {
 
 /// A generation of GPUs and how its matrix unit computes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Architecture {
     pub schema: String,
@@ -82,6 +85,7 @@ pub struct Architecture {
 
 /// One instruction of an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Instruction {
     pub name: String,
@@ -95,6 +99,7 @@ pub struct Instruction {
 
 /// How an instruction computes for some operand formats and one accumulator format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Pairs of formats of A and B.
@@ -233,6 +238,7 @@ pub fn pairs(operands: &[[Format; 2]]) -> String {
 
 /// A rule for one pair of operand formats, with everything that decides a bit and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Arithmetic {
     pub a: Format,
     pub b: Format,

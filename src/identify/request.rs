@@ -68,7 +68,7 @@ impl Default for Limits {
 
 impl Limits {
     /// About ten seconds of two cores.
-    pub const BUDGET: u64 = 1_500_000_000;
+    pub const BUDGET: u64 = 500_000_000;
 }
 
 impl Identify {

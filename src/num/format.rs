@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// Names are the ones used in reports, models and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     Fp16,

@@ -6,6 +6,7 @@ use super::Format;
 
 /// How an exact value becomes a representable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Rounding {
     /// Toward zero (truncation of the magnitude).
     #[serde(rename = "rz")]

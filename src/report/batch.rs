@@ -17,6 +17,7 @@ pub const BATCH: &str = "tcverify.batch/2";
 
 /// Many checks. Holds nothing that differs between two runs on the same inputs.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Batch {
     pub schema: &'static str,
     pub tool: Tool,
@@ -28,6 +29,7 @@ pub struct Batch {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Totals {
     pub cases: u64,
     pub identical: u64,
@@ -39,6 +41,7 @@ pub struct Totals {
 
 /// From the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CaseVerdict {
     Identical,
@@ -69,6 +72,7 @@ impl CaseVerdict {
 
 /// One of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BatchCase {
     pub name: String,
@@ -81,10 +85,12 @@ pub struct BatchCase {
     pub summary: Option<Summary>,
     /// As `check --json` writes it, byte for byte but for the margin.
     #[serde(deserialize_with = "Option::deserialize")]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<super::Report>"))]
     pub report: Option<Box<RawValue>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// The verdict, how much of D it is about, and what it lets pass.

@@ -6,6 +6,7 @@ use crate::num::{Class, Fields, Format};
 
 /// How an element differs; every differing element is of exactly one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     ZeroSign,
@@ -21,6 +22,7 @@ pub enum Kind {
 /// How many elements differ in which way; every differing element counts once, under the first
 /// that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Classes {
     /// Both are zero; the signs differ.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::classes::{Classes, Kind, kind};
 use super::map::{Filling, MismatchMap};
 use super::spread::{KEPT, Reach, Seen, Spread};
+use super::whole;
 use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
 use crate::num::{Format, decimal, ulp_distance};
@@ -38,6 +39,7 @@ impl Policy {
 
 /// One differing element.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Mismatch {
     pub index: Vec<usize>,
     /// Code in hexadecimal, as wide as the format.
@@ -46,6 +48,7 @@ pub struct Mismatch {
     pub reproduced_value: String,
     pub given_value: String,
     /// Representable numbers from the reproduced one to the given one; absent for NaN.
+    #[serde(deserialize_with = "whole::option")]
     pub ulp: Option<i128>,
     pub xor: String,
     pub class: Kind,
@@ -53,21 +56,27 @@ pub struct Mismatch {
 
 /// The largest distance and the first element that has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Largest {
+    #[serde(deserialize_with = "whole::signed")]
     pub ulp: i128,
     pub index: Vec<usize>,
 }
 
 /// How many elements lie `from` to `to` representable numbers apart, in either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Bucket {
+    #[serde(deserialize_with = "whole::unsigned")]
     pub from: u128,
+    #[serde(deserialize_with = "whole::unsigned")]
     pub to: u128,
     pub count: u64,
 }
 
 /// The outcome of comparing D with its replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Those that were compared.
     pub elements: u64,
@@ -115,6 +124,7 @@ const EQUALS: usize = 1024;
 
 /// Counts over some rows, and the first few mismatches by position in C order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Found {
     pub(super) mismatches: u64,

@@ -17,6 +17,7 @@ pub const SCHEMA: &str = "tcverify.report/2";
 /// Everything a check has to say. Holds no time, no host and nothing else that differs between two
 /// runs on the same inputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     pub schema: Cow<'static, str>,
@@ -46,11 +47,12 @@ pub struct Report {
 
 /// What would give this D: tested bit for bit on the elements that the sentence states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Cause {
     pub kind: String,
     pub sentence: String,
     /// Numbers of the sentence, as the kind says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<usize>,
     /// The mismatches it explains.
     pub mismatches: u64,
@@ -63,6 +65,7 @@ pub struct Cause {
 /// The smallest rectangle around some mismatches: first, and one past the last; rows count on from matrix
 /// to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct CauseArea {
     pub shape: Cow<'static, str>,
     pub rows: [usize; 2],
@@ -70,6 +73,7 @@ pub struct CauseArea {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All of D has the bits that were reproduced.
@@ -91,6 +95,7 @@ impl Verdict {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Tool {
     pub name: Cow<'static, str>,
     pub version: Cow<'static, str>,
@@ -107,6 +112,7 @@ impl Default for Tool {
 
 /// The arithmetic that judged, and how it is known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Model {
     pub architecture: String,
     pub title: String,
@@ -127,6 +133,7 @@ pub struct Model {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Constant {
     pub name: String,
     pub value: serde_json::Value,
@@ -137,6 +144,7 @@ pub struct Constant {
 
 /// An architecture file of somebody's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
     pub path: String,
@@ -193,6 +201,7 @@ impl Model {
 
 /// The commitment that operands, model and D were found to be those of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Committed {
     pub path: String,
     pub file_sha256: String,
@@ -201,6 +210,7 @@ pub struct Committed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Product {
     pub batch: Vec<usize>,
@@ -212,6 +222,7 @@ pub struct Product {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
     pub a: Input,
@@ -243,6 +254,7 @@ impl Inputs {
 
 /// One file and the tensor read from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     pub path: String,
@@ -258,6 +270,7 @@ pub struct Input {
 
 /// What was done about bits of FP32 registers that TF32 does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LowBits {
     /// Elements that had such bits.
@@ -268,6 +281,7 @@ pub struct LowBits {
 
 /// The D that the model computes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Reproduced {
     pub format: Format,
     pub shape: Vec<usize>,
@@ -283,6 +297,7 @@ pub struct Reproduced {
 
 /// The reproduced D by its Merkle tree, as a commitment has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ReproducedTree {
     pub block_rows: u64,
     pub root: String,
@@ -290,6 +305,7 @@ pub struct ReproducedTree {
 
 /// Which elements were reproduced, where it was not all of them, and what their agreement proves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Sampled {
     /// First and one past the last, in every matrix of the batch.
     pub rows: [usize; 2],
@@ -311,6 +327,7 @@ pub struct Sampled {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Missed {
     pub tampered: u64,
     pub probability: f64,
@@ -344,6 +361,7 @@ impl Sampled {
 
 /// A rounding of the finished product from the accumulator's format to D's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Conversion {
     pub from: Format,
     pub to: Format,
@@ -352,6 +370,7 @@ pub struct Conversion {
 
 /// What D was compared with, and the result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "judged_by", rename_all = "snake_case")]
 pub enum Outcome {
     /// Every element, bit for bit, but for what the policies accept.

@@ -15,6 +15,7 @@ pub const IDENTIFICATION: &str = "tcverify.identification/2";
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Identification {
     pub schema: String,
     pub tool: Tool,
@@ -43,6 +44,7 @@ pub struct Identification {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct SampleSize {
     pub seed: u64,
     /// Elements every model was tested on, and the most any candidate was.
@@ -54,6 +56,7 @@ pub struct SampleSize {
 
 /// How far the search of schedules went.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct SchedulesSearched {
     /// Arithmetics under schedules that were tested; those that the budget had no room for.
     pub tested: usize,
@@ -64,6 +67,7 @@ pub struct SchedulesSearched {
 
 /// A kernel's schedule by name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct IdentifiedSchedule {
     pub name: String,
     pub title: String,
@@ -76,6 +80,7 @@ pub struct IdentifiedSchedule {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Identified {
     pub arithmetic: Arithmetic,
     pub sha256: String,
@@ -88,6 +93,7 @@ pub struct Identified {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Named {
     pub architecture: String,
     pub instruction: String,
@@ -97,6 +103,7 @@ pub struct Named {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Fit {
     #[serde(flatten)]
     pub model: Identified,
@@ -107,6 +114,7 @@ pub struct Fit {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Other {
     #[serde(flatten)]
     pub model: Identified,
@@ -117,6 +125,7 @@ pub struct Other {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Apart {
     /// Positions in `fits`.
     pub between: [usize; 2],
@@ -127,6 +136,7 @@ pub struct Apart {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ApartOperands {
     /// Codes in hexadecimal, k ascending.
     pub a: Vec<String>,

@@ -13,6 +13,7 @@ pub const PERIOD: usize = 128;
 
 /// Mismatches by place. Rows of a batch count on from matrix to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct MismatchMap {
     pub rows: usize,
     pub columns: usize,
@@ -32,6 +33,7 @@ pub struct MismatchMap {
 
 /// Mismatches along one side of D.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Margin {
     /// Rows or columns that are counted together.
     pub step: usize,

@@ -16,6 +16,7 @@ mod scheduled;
 mod spread;
 mod stacks;
 mod text;
+mod whole;
 mod words;
 
 use std::io::{self, Write};

@@ -11,6 +11,7 @@ use crate::num::Format;
 
 /// What was found in some rows, to be joined with what was found in the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Piece {
     compared: u64,

@@ -10,6 +10,7 @@ use crate::num::{Format, decimal};
 
 /// How the kernel chained the instruction, and how that is known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Scheduled {
     pub name: String,
     pub title: String,
@@ -32,6 +33,7 @@ pub struct Scheduled {
 
 /// A constant of the spec.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ScheduledConstant {
     pub name: String,
     pub value: serde_json::Value,
@@ -48,6 +50,7 @@ pub struct ScheduledConstant {
 
 /// Numbers of one product, as f32.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Factors {
     pub alpha: Factor,
     pub beta: Factor,
@@ -56,6 +59,7 @@ pub struct Factors {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Factor {
     pub code: String,
     pub value: String,

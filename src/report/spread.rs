@@ -11,6 +11,7 @@ pub const KEPT: usize = 64;
 
 /// An element of D: its position in C order, and its two codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
     /// Random, and of no two elements the same.
@@ -33,6 +34,7 @@ impl Seen {
 
 /// The elements of smallest keys: a random sample that does not depend on the order of arrival.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub(super) struct Sketch(Vec<Seen>);
 
 impl Sketch {
@@ -68,6 +70,7 @@ impl Sketch {
 
 /// How far some mismatches reach. Rows and columns of a batch count on from matrix to matrix.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reach {
     /// First and one past the last; none yet if empty.

@@ -8,6 +8,7 @@ pub const STACKS: usize = 1 << 14;
 /// The same run of columns in consecutive rows, which count on from matrix to matrix: first, and one
 /// past the last. It is as wide and as high as can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
     pub rows: [usize; 2],
@@ -31,6 +32,7 @@ impl Stack {
 /// Stacks of the elements marked so far. How they were divided among several makes no difference to
 /// their join.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "Option<Vec<Stack>>", into = "Option<Vec<Stack>>")]
 pub(super) struct Stacks {
     too_many: bool,

@@ -16,6 +16,7 @@ pub const PART: &str = "tcverify.part/2";
 
 /// What one part found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// SHA-256 of the plan's file.

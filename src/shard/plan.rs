@@ -19,6 +19,7 @@ pub const PLAN: &str = "tcverify.plan/3";
 
 /// One check, cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub check: Check,
@@ -41,6 +42,7 @@ pub struct Plan {
 
 /// Some rows, counted on from matrix to matrix, and what they hold: leaves as of a commitment's tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// First, and one past the last.

@@ -175,7 +175,7 @@ fn blocks(page: &str) -> Vec<(&str, &str)> {
 }
 
 /// Fails if a file differs from what `render` makes of it, or writes that if so asked.
-fn keep(name: &str, render: impl Fn(&str) -> String) {
+pub fn keep(name: &str, render: impl Fn(&str) -> String) {
     let path = in_repository(name);
     let old = fs::read_to_string(&path).unwrap_or_default();
     let new = render(&old);

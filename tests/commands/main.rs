@@ -25,4 +25,5 @@ mod identify;
 mod npy;
 mod probes;
 mod schedules;
+mod schemas;
 mod trust;

@@ -14,6 +14,7 @@ pub const SCHEMA: &str = "tcverify.schedule/2";
 
 /// A kernel's way over K, and how it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     pub schema: String,

@@ -7,6 +7,7 @@ use super::spec::is_default;
 
 /// Products divided among parts, and their sums brought together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     pub parts: Parts,
@@ -15,6 +16,7 @@ pub struct Level {
 
 /// How a run of k (or of places of a main loop, zeros that fill tiles up included) is divided.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Parts {
     /// All of it is one part.
@@ -66,6 +68,7 @@ pub enum Parts {
 
 /// Some tiles of D, whose k are divided alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// How many; null is all that are left.
@@ -75,6 +78,7 @@ pub struct Group {
 
 /// Neighbouring tiles of D are those of a row of tiles, or of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Raster {
     AlongRows,
@@ -83,6 +87,7 @@ pub enum Raster {
 
 /// What the ends of parts are multiples of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Grain {
     K(usize),
@@ -91,6 +96,7 @@ pub enum Grain {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GrainByK {
     pub wide: usize,
@@ -110,6 +116,7 @@ impl Grain {
 
 /// How long `count` slices of L k in grains of G are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SliceLength {
     /// `ceil(ceil(L/G) / count)` grains each; the last ones are shorter or empty.
@@ -125,6 +132,7 @@ pub enum SliceLength {
 
 /// What becomes of a part that nothing falls to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Empty {
     /// There is no such part.
@@ -135,6 +143,7 @@ pub enum Empty {
 
 /// How the sums of parts come together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Merge {
     /// They are kept, and added in f32.
@@ -151,6 +160,7 @@ pub enum Merge {
 
 /// In which order sums p0, p1, ... are added.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// `((p0 + p1) + p2) + ...`
@@ -170,6 +180,7 @@ pub enum Order {
 
 /// Fewer sums of many; ones that are missing count as +0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fold {
     pub how: FoldKind,
@@ -178,6 +189,7 @@ pub struct Fold {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FoldKind {
     /// `x_i + x_(i+to) + x_(i+2*to) + ...`, left to right.
@@ -188,6 +200,7 @@ pub enum FoldKind {
 
 /// What a sum of sums starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// The first one as it is.
@@ -198,6 +211,7 @@ pub enum Start {
 
 /// What the sums of parts are kept in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Partials {
     #[default]

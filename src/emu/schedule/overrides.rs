@@ -119,6 +119,7 @@ impl<'de> Deserialize<'de> for PromoteChoice {
 
 /// Constants that take the place of a schedule's own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Overrides {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tile_k: Option<usize>,

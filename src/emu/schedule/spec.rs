@@ -13,6 +13,7 @@ use crate::num::Rounding;
 /// `residue`, `order`); `inner` divides the places of that loop further, level after level, down to chains of
 /// instructions; sums come together level by level, and go through the `epilogue`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSpec {
     /// k of a tile of the main loop; a partial tile is filled up with zeros. Without one there are no
@@ -54,6 +55,7 @@ pub struct ScheduleSpec {
 
 /// Which tile is the partial one, where a part is no multiple of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Residue {
     /// The first; zeros follow its values.
@@ -66,6 +68,7 @@ pub enum Residue {
 
 /// Every operand as the sum of a high and a low term, and the products of terms that are added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SplitTerms {
     /// Consecutive k that go through all products before the next ones do.
@@ -80,6 +83,7 @@ pub struct SplitTerms {
 
 /// A term of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Term {
     Hi,
@@ -88,6 +92,7 @@ pub enum Term {
 
 /// How an FP32 number becomes a TF32 one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TermRounding {
     /// Toward zero.
@@ -107,6 +112,7 @@ impl TermRounding {
 
 /// Scales in f32 that kernels multiply sums with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scaling {
     pub per: Per,
@@ -116,6 +122,7 @@ pub struct Scaling {
 
 /// What shares a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
     Tensor,
@@ -131,6 +138,7 @@ pub enum Per {
 
 /// Which sum is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ScaledAt {
     /// The accumulator, whenever it is promoted.
@@ -142,6 +150,7 @@ pub enum ScaledAt {
 /// In which order a sum and the scales of A and B are multiplied; every product is rounded to f32 unless
 /// said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Multiply {
     /// `sum * (sA * sB)`.
@@ -162,6 +171,7 @@ pub enum Multiply {
 /// Integers that are taken off an integer sum, modulo 2^32, before it becomes an f32: what the zero point
 /// of A adds to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ZeroPoint {
     /// One for every column of D: `sum - column`.
@@ -172,6 +182,7 @@ pub enum ZeroPoint {
 
 /// Where C comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Addend {
     /// It is what the first accumulator starts from.
@@ -184,6 +195,7 @@ pub enum Addend {
 /// beta*C; the bias; a function; the scale of the result; the conversion to D's format. FP8 results saturate
 /// (PTX `cvt.satfinite`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Epilogue {
     pub combine: Combine,
@@ -205,6 +217,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// How alpha, the sum, beta and C come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Combine {
     /// `fma(alpha, sum, beta*C)`.
@@ -215,6 +228,7 @@ pub enum Combine {
 
 /// What alpha does where C is not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutC {
     /// `alpha * sum`; nothing where alpha is 1.
@@ -226,6 +240,7 @@ pub enum WithoutC {
 
 /// How the bias is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BiasAdded {
     /// `x + bias`.
@@ -237,6 +252,7 @@ pub enum BiasAdded {
 
 /// A function of every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Function {
     /// PTX `max.f32` with +0: a NaN becomes +0.
@@ -249,6 +265,7 @@ pub enum Function {
 
 /// What a scale of the result does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultScale {
     /// FP8 results are multiplied with it, rounded to f32; others ignore it.
@@ -257,6 +274,7 @@ pub enum ResultScale {
 
 /// What D is where K is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WithoutProducts {
     /// +0, whatever alpha and the scales are: it is filled in, nothing is computed.

@@ -22,6 +22,7 @@ use crate::num::{Overflow, Rounding, Target, Unpacked};
 ///    added exactly and the sum is rounded once, as in `fused`. A zero result is +0.
 /// 4. A NaN scale, or a NaN `c`, gives the code `nan`; an infinite `c` stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BlockDot {
     /// Products per step.

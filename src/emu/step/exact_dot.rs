@@ -16,6 +16,7 @@ use crate::num::{ExactSum, Rounding, Target};
 /// times zero, or infinities of both signs give the code `nan`; otherwise an infinite term gives
 /// that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExactDot {
     /// How the sum is rounded.

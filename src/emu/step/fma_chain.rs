@@ -12,6 +12,7 @@ use crate::num::{Rounding, Target, fma};
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
 /// formats of its factors, and each sum rounded once to the accumulator's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FmaChain {
     pub rounding: Rounding,

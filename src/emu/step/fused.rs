@@ -24,6 +24,7 @@ use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 /// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fused {
     /// Products per step.

@@ -32,6 +32,7 @@ use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
 /// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusedFloor {
     /// Products per step.

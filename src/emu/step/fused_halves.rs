@@ -20,6 +20,7 @@ use crate::num::{Format, Rounding, Target, Unpacked, fma};
 /// D  = closing(r2 + C)            one IEEE add in the accumulator's format
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FusedHalves {
     /// Products per step.

@@ -22,6 +22,7 @@ use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 /// first operand's goes on, and an invalid operation gives the one with all but the payload's first
 /// bit clear and the sign set, as x86 has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HalfChain {
     /// Products of one instruction.

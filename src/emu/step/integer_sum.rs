@@ -13,6 +13,7 @@ use crate::num::{Format, Unpacked};
 /// the accumulator's range as `overflow` says. Modulo 2^32 the size of a group decides nothing;
 /// clamping happens once a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IntegerSum {
     /// Products per step.
@@ -23,6 +24,7 @@ pub struct IntegerSum {
 
 /// What becomes of a sum that the accumulator cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum IntegerOverflow {
     /// It is taken modulo 2^32.

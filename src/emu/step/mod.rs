@@ -51,6 +51,7 @@ macro_rules! kinds {
         /// next accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`],
         /// [`Step::run`] as often as needed, [`Step::finish`].
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum Step {
             $($kind($kind)),*
@@ -131,6 +132,7 @@ kinds! {
 
 /// A named constant of a step, for people and for `known_by`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Constant {
     /// Path in the step's JSON, such as `fraction_bits` or `half.group`.
     pub name: String,

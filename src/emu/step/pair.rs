@@ -11,6 +11,7 @@ use crate::num::{Format, Unpacked};
 /// the exponent `e = ea + eb`, and the lane is `±|X ± Y|` for the leading product X and the other
 /// one, Y, shifted right by the difference of their exponents. What Y loses is lost without sticky.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum PairRule {
     /// TFR since 20ad217d. The first product leads if the second is zero, or if it has not the
     /// smaller exponent, be it zero itself; a sum's last bit is dropped; equal opposite products of

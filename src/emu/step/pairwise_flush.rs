@@ -19,6 +19,7 @@ use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 /// 4. Infinities, NaNs and the signs of zero sums are as in IEEE 754, a NaN result being the code
 ///    `nan`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PairwiseFlush {
     /// Products per step, which flushes `c` once.

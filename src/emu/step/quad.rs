@@ -9,6 +9,7 @@ use crate::num::{Format, Unpacked};
 /// How the scales of two operands change a lane of TFR. Their codes are taken as they are: the unit
 /// knows no NaN among them, and no subnormal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
     /// FP8: UE8M0 scales are added to the lane's exponent, modulo 2^10; a dead lane stays dead.

@@ -26,6 +26,7 @@ use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 /// 5. `finish`: normalised, rounded to nearest even with the sticky bit, flushed to a
 ///    signed zero below the normal range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StickyRne {
     /// 16-bit lanes of the unit, C's not counted.
@@ -56,6 +57,7 @@ pub struct StickyRne {
 
 /// How the unit reads C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Addend {
     /// As the number it is.

@@ -1,0 +1,96 @@
+//! JSON Schemas of every document, made of its types. `docs/schemas/` has them as files.
+
+use std::borrow::Cow;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::batch::MANIFEST;
+use crate::check::{Fields, Source, Span};
+use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
+use crate::emu::Architecture;
+use crate::emu::schedule::{PromoteChoice, Schedule};
+use crate::emu::step::Code;
+use crate::num::F32;
+use crate::report::{Batch, Identification, Report};
+use crate::shard::{PART, PLAN, Part, Plan};
+
+/// What a type of ours is in JSON that has a form of its own there.
+macro_rules! as_json {
+    ($($kind:ty, $name:literal: $schema:tt;)*) => {
+        $(impl JsonSchema for $kind {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        })*
+    };
+}
+
+as_json! {
+    Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    Code, "Code": { "type": "string", "pattern": "^(0|[1-9a-f][0-9a-f]*)$" };
+    F32, "F32": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits." };
+    PromoteChoice, "PromoteChoice": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "never" }] };
+    Source, "Source": { "type": "string", "minLength": 1 };
+    Span, "Span": { "type": "string" };
+}
+
+/// A manifest, whose cases are read field by field.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code)]
+struct Manifest {
+    schema: String,
+    #[schemars(default)]
+    defaults: Fields,
+    cases: Vec<Case>,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Case {
+    name: Option<String>,
+    #[schemars(flatten)]
+    fields: Fields,
+}
+
+/// A document that says what its content's SHA-256 is.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code)]
+struct Envelope<T> {
+    schema: String,
+    tool: String,
+    sha256: Hash,
+    content: T,
+}
+
+/// Every document that is read or written: the name of its schema's file, and the schema.
+pub fn all() -> Vec<(&'static str, Schema)> {
+    vec![
+        written::<Report>("report", crate::report::SCHEMA),
+        written::<Batch>("batch", crate::report::BATCH),
+        written::<Identification>("identification", crate::report::IDENTIFICATION),
+        written::<Architecture>("architecture", crate::emu::model::SCHEMA),
+        written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
+        written::<Manifest>("manifest", MANIFEST),
+        written::<Commitment>("commitment", COMMITMENT),
+        written::<Proof>("proof", PROOF),
+        written::<Envelope<Plan>>("plan", PLAN),
+        written::<Envelope<Part>>("part", PART),
+    ]
+}
+
+/// As it is written, which is what a reader may rely on; the word of its `schema` is that of this version.
+fn written<T: JsonSchema>(name: &'static str, word: &str) -> (&'static str, Schema) {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    if let Some(properties) = schema.get_mut("properties") {
+        properties["schema"] = serde_json::json!({ "const": word });
+    }
+    (name, schema)
+}

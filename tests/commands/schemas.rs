@@ -1,0 +1,135 @@
+//! JSON Schemas: the files are what the types say, and what the program writes is what they say.
+
+use serde_json::Value;
+
+use crate::support::Folder;
+
+/// A D that differs by a bit, and everything that is written about it.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let given = "generate:1:normal:16x64";
+    for command in [
+        format!("generate {given} --dtype fp16 --role a -o a.npy"),
+        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy".into(),
+        "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy".into(),
+        "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy".into(),
+    ] {
+        folder.tcverify(&command).expect(0);
+    }
+    folder
+}
+
+#[cfg(feature = "schemars")]
+fn json(folder: &Folder, file: &str) -> Value {
+    serde_json::from_slice(&folder.read(file)).unwrap()
+}
+
+/// A report is read back as it was written.
+#[test]
+fn a_report_is_read_back() {
+    use tcverify::report::Report;
+    let folder = folder();
+    for (d, more, code) in [
+        ("d.npy", "", 0),
+        ("other.npy", "", 1),
+        ("d.npy", "--rows 2..5", 0),
+        ("d.npy", "--schedule cutlass-splitk-parallel --split-k 2", 1),
+        ("other.npy", "--sample 50 --seed 3", 1),
+    ] {
+        let check = format!("check --arch a100 --dtype fp16 {more} a.npy b.npy {d}");
+        let run = folder
+            .tcverify(&format!("{check} --json - --quiet"))
+            .expect(code);
+        let report: Report = serde_json::from_str(&run.stdout).unwrap();
+        let again = serde_json::to_string_pretty(&report).unwrap();
+        assert_eq!(again.trim_end(), run.stdout.trim_end(), "{check}");
+        // Another document is not taken for one.
+        let other = run.stdout.replacen("\"verdict\"", "\"judgement\"", 1);
+        assert!(serde_json::from_str::<Report>(&other).is_err());
+    }
+}
+
+#[cfg(feature = "schemars")]
+mod generated {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_files_are_what_the_types_say() {
+        for (name, schema) in tcverify::schemas::all() {
+            let path = format!("docs/schemas/{name}.json");
+            let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+            crate::docs::keep(&path, |_| text.clone());
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_the_schemas_say() {
+        let folder = folder();
+        let manifest = serde_json::json!({
+            "schema": tcverify::batch::MANIFEST,
+            "defaults": { "arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy" },
+            "cases": [{ "name": "one", "d": "d.npy" }, { "name": "two", "d": "other.npy" }],
+        });
+        folder.write("manifest.json", manifest.to_string());
+        let product = "--arch a100 --dtype fp16 a.npy b.npy";
+        for (command, code) in [
+            (format!("check {product} other.npy --json report.json --quiet"), 1),
+            (format!("check {product} d.npy --quiet --json same.json"), 0),
+            (format!("check --schedule cutlass-sm80 {product} d.npy --quiet --json chain.json"), 0),
+            ("identify a.npy b.npy d.npy --json identification.json --quiet".into(), 0),
+            ("batch manifest.json --json batch.json".into(), 1),
+            (format!("commit --block-rows 4 {product} d.npy -o commitment.json"), 0),
+            (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
+            ("shard run plan.json 0 -o part.json".into(), 0),
+            ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
+        ] {
+            folder.tcverify(&command).expect(code);
+        }
+        let of = |name: &str| vec![json(&folder, &format!("{name}.json"))];
+        let mut written: BTreeMap<&str, Vec<Value>> = [
+            "identification",
+            "batch",
+            "commitment",
+            "plan",
+            "part",
+            "proof",
+            "manifest",
+        ]
+        .map(|name| (name, of(name)))
+        .into();
+        let reports =
+            ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
+        written.insert("report", reports.into());
+        let data = |value: Result<Value, serde_json::Error>| value.unwrap();
+        let architectures = tcverify::emu::Catalogue::builtin().architectures();
+        let all = architectures.iter().map(|a| data(serde_json::to_value(a)));
+        written.insert("architecture", all.collect());
+        let presets = tcverify::emu::schedule::presets().iter();
+        let presets = presets.map(|schedule| data(serde_json::to_value(schedule)));
+        written.insert("schedule", presets.collect());
+        let mut seen = 0;
+        for (name, schema) in tcverify::schemas::all() {
+            let validator = jsonschema::validator_for(schema.as_value()).unwrap();
+            for document in &written[name] {
+                let errors: Vec<_> = validator.iter_errors(document).collect();
+                let errors = errors.iter().map(|e| format!("{}: {e}", e.instance_path()));
+                let errors: Vec<_> = errors.collect();
+                assert!(errors.is_empty(), "{name}: {errors:#?}");
+                // A document that lacks something, or of another schema, is not valid.
+                for field in document.as_object().unwrap().keys() {
+                    let mut other = document.clone();
+                    other[field] = serde_json::json!({ "no": ["such", 1] });
+                    // A request in a report is any object: its fields are those of a manifest's case.
+                    let fields = ["request"];
+                    assert!(
+                        fields.contains(&field.as_str()) || !validator.is_valid(&other),
+                        "{name}: {field}"
+                    );
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 30, "{seen}");
+    }
+}
