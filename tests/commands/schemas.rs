@@ -1,5 +1,6 @@
 //! JSON Schemas: the files are what the types say, and what the program writes is what they say.
 
+#[cfg(feature = "schemars")]
 use serde_json::Value;
 
 use crate::support::Folder;
