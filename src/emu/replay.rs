@@ -314,7 +314,7 @@ impl<'a> Replay<'a> {
             ..*self
         };
         if let Some(kernel) = kernel {
-            let kernel = kernel.picked(rows);
+            let kernel = kernel.gathered(rows);
             let span = self.arithmetic.step.span();
             let traversal = kernel.traversal(problem.k, span, rows[0], kernel.place.column);
             let mut run = Run::new(&part, kernel, &|_| {});

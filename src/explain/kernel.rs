@@ -10,7 +10,7 @@ use super::Element;
 use super::chain::{Entry, Wish, chain};
 use super::{Dyadic, Number, Value};
 use crate::emu::schedule::{
-    Exactly, GatheredOperands, KIndices, Ops, ScheduleSpec, Told, element_with,
+    Exactly, GatheredOperands, KIndices, Observed, Ops, ScheduleSpec, element_with,
 };
 use crate::emu::{self, Replay};
 use crate::num::Format;
@@ -73,7 +73,7 @@ pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64
         exactly: Exactly {
             nan: spec.nan.0 as u32,
         },
-        seen: &Mutex::new(Seen {
+        seen: &Mutex::new(Recorded {
             events: Vec::new(),
             stage: "",
             steps: 0,
@@ -103,13 +103,13 @@ pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64
 #[derive(Clone, Copy)]
 struct Recorder<'r, 'a> {
     exactly: Exactly,
-    seen: &'r Mutex<Seen>,
+    seen: &'r Mutex<Recorded>,
     replay: &'r Replay<'a>,
     spec: &'r ScheduleSpec,
     wish: &'r Wish,
 }
 
-struct Seen {
+struct Recorded {
     events: Vec<Event>,
     stage: &'static str,
     /// Of the chains so far.
@@ -117,7 +117,7 @@ struct Seen {
 }
 
 impl Recorder<'_, '_> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Recorded> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,15 +141,15 @@ impl Recorder<'_, '_> {
         result
     }
 
-    fn chain(&self, told: &crate::emu::schedule::Chain, problem: &emu::Problem, result: u64) {
+    fn chain(&self, ended: &crate::emu::schedule::Chain, problem: &emu::Problem, result: u64) {
         let arithmetic = self.replay.arithmetic;
         let start = problem.c.map_or(0, |c| c.plane(0).code(0, 0));
         let mut seen = self.lock();
         let mut entries = Vec::new();
         let mut steps = None;
-        if !told.indices.is_empty() {
+        if !ended.indices.is_empty() {
             let gathered;
-            let (part, first) = match &told.indices {
+            let (part, first) = match &ended.indices {
                 KIndices::Range(k) => (problem.part_k(k.clone()), k.start),
                 KIndices::List(indices) => {
                     gathered =
@@ -171,8 +171,8 @@ impl Recorder<'_, '_> {
             steps = Some([before + 1, seen.steps]);
         }
         seen.events.push(Event::Chain(Box::new(Chain {
-            products: told.indices.describe(),
-            first_k: match &told.indices {
+            products: ended.indices.describe(),
+            first_k: match &ended.indices {
                 KIndices::Range(k) => Some(k.start),
                 KIndices::List(_) => None,
             },
@@ -210,20 +210,20 @@ impl Ops for Recorder<'_, '_> {
         self.operation("fma", &[x, y, z], exact, self.exactly.fma(x, y, z))
     }
 
-    fn told(self, told: Told) {
-        match told {
-            Told::Partial { count: 1, .. } => {}
-            Told::Partial { index, count } => self.lock().events.push(Event::Partial {
+    fn observe(self, seen: Observed) {
+        match seen {
+            Observed::Partial { count: 1, .. } => {}
+            Observed::Partial { index, count } => self.lock().events.push(Event::Partial {
                 index: index + 1,
                 count,
             }),
-            Told::Chain {
+            Observed::Chain {
                 chain,
                 problem,
                 result,
             } => self.chain(chain, problem, result),
-            Told::Stage(stage) => self.lock().stage = stage,
-            Told::Rounded { from, to } => {
+            Observed::Stage(stage) => self.lock().stage = stage,
+            Observed::Rounded { from, to } => {
                 let from = Number::new(Format::Fp32, from.into());
                 let to = Number::new(self.replay.format(), to);
                 self.lock().events.push(Event::Rounded {

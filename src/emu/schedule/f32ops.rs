@@ -27,12 +27,12 @@ pub trait Ops: Copy + Send + Sync {
     }
     /// What happens around the operations, for whoever explains them.
     #[inline(always)]
-    fn told(self, _: Told) {}
+    fn observe(self, _: Observed) {}
 }
 
 /// Something that happens on the way to an element of D.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'t> {
+pub enum Observed<'t> {
     /// A partial sum begins, counted from 0.
     Partial { index: usize, count: usize },
     /// A chain of the instruction has ended; the problem has its C, and is not cut to its products.

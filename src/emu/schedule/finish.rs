@@ -1,6 +1,6 @@
 //! The epilogue: from a finished sum to D.
 
-use super::f32ops::{Ops, Told};
+use super::f32ops::{Observed, Ops};
 use super::values::{ONE, f32_code};
 use super::{BiasAdded, Combine, Function, Kernel, Multiply, ScaledAt, Scaling, WithoutC};
 use crate::num::{Format, Rounding, round_code};
@@ -128,7 +128,7 @@ impl<O: Ops> Finish<'_, O> {
         if let Some(scaling) = self.scaling() {
             let a = values.scale_a(scaling.per, at[0], at[1], 0);
             let b = values.scale_b(scaling.per, at[0], at[2], 0);
-            self.ops.told(Told::Stage("scales"));
+            self.ops.observe(Observed::Stage("scales"));
             x = match bias {
                 Some(of) if spec.epilogue.bias == BiasAdded::Fused => {
                     bias = None;
@@ -137,7 +137,7 @@ impl<O: Ops> Finish<'_, O> {
                 _ => scaling.multiply.apply(self.ops, x, a, b),
             };
         }
-        self.ops.told(Told::Stage("epilogue"));
+        self.ops.observe(Observed::Stage("epilogue"));
         let alpha = self.alpha();
         x = match self.addend(row, column) {
             Some(c) => self.combine(x, c, values.beta),
@@ -147,7 +147,7 @@ impl<O: Ops> Finish<'_, O> {
             None => self.ops.mul(alpha, x),
         };
         if let Some(bias) = bias {
-            self.ops.told(Told::Stage("bias"));
+            self.ops.observe(Observed::Stage("bias"));
             x = self.ops.add(x, bias);
         }
         if let Some(function) = spec.epilogue.function {
@@ -155,7 +155,7 @@ impl<O: Ops> Finish<'_, O> {
         }
         match self.result_scale() {
             Some(scale) => {
-                self.ops.told(Told::Stage("scale of the result"));
+                self.ops.observe(Observed::Stage("scale of the result"));
                 self.ops.mul(x, scale)
             }
             None => x,
@@ -184,7 +184,8 @@ impl<O: Ops> Finish<'_, O> {
     /// D after one more slice of a serial split: what is stored counts once.
     #[inline(always)]
     pub fn serial(&self, stored: u64, sum: u32) -> u64 {
-        self.ops.told(Told::Stage("added to D as it is stored"));
+        self.ops
+            .observe(Observed::Stage("added to D as it is stored"));
         self.round(self.combine(sum, self.widen(stored), ONE))
     }
 
@@ -199,7 +200,7 @@ impl<O: Ops> Finish<'_, O> {
     pub fn round(&self, code: u32) -> u64 {
         let rounded = self.ops.round(code, self.result);
         if self.result != Format::Fp32 {
-            self.ops.told(Told::Rounded {
+            self.ops.observe(Observed::Rounded {
                 from: code,
                 to: rounded,
             });

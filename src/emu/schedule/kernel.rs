@@ -45,7 +45,7 @@ impl<'a> Kernel<'a> {
 
     /// For a rectangle of one matrix.
     pub fn part(&self, batch: usize, rows: &Range<usize>, columns: &Range<usize>) -> Kernel<'a> {
-        debug_assert!(self.place.rows.is_none(), "rows are picked last");
+        debug_assert!(self.place.rows.is_none(), "rows are gathered last");
         Kernel {
             place: Place {
                 batch: self.place.batch + batch,
@@ -58,7 +58,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// For some rows of this part.
-    pub fn picked<'b>(&self, rows: &'b [usize]) -> Kernel<'b>
+    pub fn gathered<'b>(&self, rows: &'b [usize]) -> Kernel<'b>
     where
         'a: 'b,
     {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::f32ops::{Exactly, Natively, Ops, Told};
+use super::f32ops::{Exactly, Natively, Observed, Ops};
 use super::finish::Finish;
 use super::k_index::{KIndex, KIndices};
 use super::loops::{Finished, Updated};
@@ -178,7 +178,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let mut d = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             let count = parts.len();
-            ops.told(Told::Partial { index, count });
+            ops.observe(Observed::Partial { index, count });
             let c = problem.c.filter(|_| index == 0);
             let sums = self.node(ops, &finish, &Problem { c, ..problem }, part);
             match index {
@@ -262,7 +262,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 Some(c) => all_codes(c),
             },
         };
-        ops.told(Told::Chain {
+        ops.observe(Observed::Chain {
             chain,
             problem,
             result: codes[0],

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::f32ops::{Ops, Told};
+use super::f32ops::{Observed, Ops};
 use super::finish::Finish;
 use super::k_index::KIndices;
 use super::loops::Promoted;
@@ -44,7 +44,7 @@ impl Run<'_, '_> {
         let of = |run: &mut Self, index: usize| {
             if *role == Role::Split {
                 let count = parts.len();
-                ops.told(Told::Partial { index, count });
+                ops.observe(Observed::Partial { index, count });
             }
             // C is what the first accumulator starts from.
             let c = problem.c.filter(|_| index == 0);
@@ -79,7 +79,7 @@ impl Run<'_, '_> {
                     continue;
                 }
                 let sums = of(self, index);
-                ops.told(Told::Stage(stage));
+                ops.observe(Observed::Stage(stage));
                 self.update(&mut total, &sums, n, add);
             }
             return total;
@@ -87,7 +87,7 @@ impl Run<'_, '_> {
         let additions = order.additions(parts.len());
         let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
         sums.resize_with(additions.width, || vec![0; problem.m * n]);
-        ops.told(Told::Stage(stage));
+        ops.observe(Observed::Stage(stage));
         for [into, from] in additions.steps {
             let mut target = std::mem::take(&mut sums[into]);
             self.update(&mut target, &sums[from], n, add);
@@ -163,7 +163,7 @@ impl Run<'_, '_> {
         let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
         let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
         let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        ops.told(Told::Stage("promotion"));
+        ops.observe(Observed::Stage("promotion"));
         rows.for_each(|(row, (main, sums))| {
             let scales = scaling.zip(scales.as_ref());
             let scaled = scales
