@@ -9,6 +9,18 @@ use serde_json::Value;
 
 use crate::check::{Check, CheckError, Claim, Fields};
 use crate::io::printable;
+use crate::num::Format;
+
+/// Fields that are formats.
+const FORMATS: [&str; 7] = [
+    "dtype",
+    "dtype_b",
+    "acc",
+    "c_dtype",
+    "scale_dtype",
+    "bias_dtype",
+    "d_dtype",
+];
 
 /// One check.
 #[derive(Clone, Debug)]
@@ -72,6 +84,14 @@ pub(super) fn case(
     let fail = |field: &'static str, reason| CheckError::request(field, reason);
     // A null says nothing.
     let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+    let fields = fields.map(|(name, value)| {
+        let value = match value.as_str().and_then(Format::from_name) {
+            // People write formats as the command line takes them; documents have one name of each.
+            Some(format) if FORMATS.contains(&name.as_str()) => format.name().into(),
+            _ => value,
+        };
+        (name, value)
+    });
     let object = Value::Object(fields.collect());
     let read: Result<Fields, _> = serde_path_to_error::deserialize(object);
     let mut fields = read.map_err(|error| {

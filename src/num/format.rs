@@ -1,12 +1,11 @@
 //! The formats themselves, each a row of data.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// A number format that a tensor's elements can have.
 ///
 /// Names are the ones used in reports, models and on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -30,17 +29,6 @@ pub enum Format {
     Int32,
     Ue8m0,
     Ue4m3,
-}
-
-impl<'de> Deserialize<'de> for Format {
-    /// Any of a format's names, as the command line takes them.
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Format, D::Error> {
-        let name = String::deserialize(from)?;
-        Format::from_name(&name).ok_or_else(|| {
-            let name = name.escape_debug();
-            D::Error::custom(format!("unknown format \"{name}\""))
-        })
-    }
 }
 
 /// What a format's bits are.

@@ -67,7 +67,7 @@ fn what_was_accepted_is_said_in_the_text() {
     let text = check(&a, &[0x7fc0_0000, 0x8000_0000, 0], "--nan any --zero any");
     let headline = text.expect(1).stdout.lines().next().unwrap().to_owned();
     assert!(
-        headline.starts_with("DIFFERENT  1 of 3 elements"),
+        headline.starts_with("DIFFERENT, 2 elements let pass  1 of 3 elements"),
         "{headline}"
     );
     assert!(headline.ends_with("; 2 more differ in ways that --nan or --zero accept"));
