@@ -5,12 +5,10 @@
 //! at the end.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
-use super::dense::{self, Dense, DensePanel, ROWS};
-use super::platform::{Platform, Vectorized};
+use super::dense::{DenseTile, Plain, ROWS};
 use super::real::Real;
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::tile::SpecialRule;
 use super::vector::Vector;
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding};
@@ -48,31 +46,25 @@ impl ChainPlan {
 /// The k of a panel.
 const DEPTH: usize = 256;
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct ChainKernel<T> {
+/// A chain in numbers of the machine.
+pub struct Chain<T> {
     plan: ChainPlan,
-    platform: Platform,
     real: PhantomData<T>,
 }
 
-impl<T> ChainKernel<T> {
-    pub fn new(plan: ChainPlan, platform: Platform) -> ChainKernel<T> {
-        ChainKernel {
-            plan,
-            platform,
-            real: PhantomData,
-        }
+impl<T> Chain<T> {
+    pub fn new(plan: ChainPlan) -> Chain<T> {
+        let real = PhantomData;
+        Chain { plan, real }
     }
 }
 
-impl<T: Real> TileKernel for ChainKernel<T> {
+impl<T: Real> Plain for Chain<T> {
+    type Real = T;
     type State = T;
-    type Panel = DensePanel;
-    type A = Dense<T>;
-    type B = Dense<T>;
 
-    fn tile(&self) -> (usize, usize) {
-        (ROWS, T::ACROSS * self.platform.lanes())
+    fn formats(&self) -> [Format; 2] {
+        [self.plan.a, self.plan.b]
     }
 
     fn depth(&self) -> usize {
@@ -91,66 +83,11 @@ impl<T: Real> TileKernel for ChainKernel<T> {
         Some(state.to_code(self.plan.nan))
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        // A zero product more would turn -0 into +0.
-        DensePanel { padded: k.len(), k }
-    }
-
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<T> {
-        dense::pack_a(self.platform, self.plan.a, panel, operand, rows)
-    }
-
-    fn room(&self) -> Dense<T> {
-        Dense::default()
-    }
-
-    fn pack_b(
-        &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<T>,
-    ) {
-        let wide = self.tile().1;
-        dense::pack_b(self.platform, self.plan.b, panel, operand, columns, wide, b);
-    }
-
-    fn run(
-        &self,
-        panel: &DensePanel,
-        a: &Dense<T>,
-        strip: usize,
-        b: &Dense<T>,
-        state: &mut [T],
-        _: &dyn StepFallback,
-    ) -> bool {
-        let size = panel.padded * ROWS;
-        self.platform.vectorized(RunTile {
-            a: &a.values[strip * size..][..size],
-            b: &b.values,
-            state,
-        });
-        true
-    }
-}
-
-/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
-struct RunTile<'a, T> {
-    a: &'a [T],
-    b: &'a [T],
-    state: &'a mut [T],
-}
-
-impl<T: Real> Vectorized for RunTile<'_, T> {
-    type Output = ();
+    // Panels are not filled up: a zero product more would turn -0 into +0.
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
-        let columns = T::ACROSS * V::LANES;
-        let depth = self.a.len() / ROWS;
-        assert!(self.a.len() == depth * ROWS && self.b.len() == depth * columns);
-        assert!(self.state.len() == ROWS * columns);
-        let state = self.state.as_mut_ptr();
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<T, T>) {
+        let state = tile.state.as_mut_ptr();
         // As many accumulators as there are registers for.
         let across = if V::REGISTERS >= 32 {
             T::ACROSS
@@ -158,9 +95,9 @@ impl<T: Real> Vectorized for RunTile<'_, T> {
             T::ACROSS / 2
         };
         for left in (0..T::ACROSS).step_by(across) {
-            let (a, b) = (self.a.as_ptr(), self.b.as_ptr());
+            let (a, b, depth) = (tile.a.as_ptr(), tile.b.as_ptr(), tile.depth);
             // SAFETY: features are the caller's promise; `across` registers from `left` on lie within
-            // each row of the lengths just asserted.
+            // each row of a tile.
             unsafe {
                 let at = left * V::LANES;
                 match across {

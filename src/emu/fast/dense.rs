@@ -1,10 +1,12 @@
-//! Operands as plain numbers side by side, k by k, for kernels that need nothing else of them.
+//! Kernels whose operands are plain numbers side by side, k by k: all of them pack alike, and differ in
+//! their arithmetic.
 
 use std::ops::Range;
 
-use super::platform::{Platform, Wide};
+use super::platform::{Platform, Vectorized, Wide};
 use super::real::{Block, Real};
-use super::tile::{Operand, Packed};
+use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::vector::Vector;
 use crate::num::Format;
 
 /// Rows of a strip of A.
@@ -59,8 +61,185 @@ pub struct DensePanel {
     pub padded: usize,
 }
 
+/// Arithmetic on plain numbers: a kernel but for its packing.
+pub trait Plain: Sync {
+    /// What it computes with.
+    type Real: Real;
+    /// An accumulator between panels.
+    type State: Copy + Default + Send + Sync;
+
+    /// Of A and of B.
+    fn formats(&self) -> [Format; 2];
+
+    /// As of [`TileKernel`], as the next three.
+    fn depth(&self) -> usize;
+    fn specials(&self) -> SpecialRule;
+    fn start(&self, code: u64) -> Self::State;
+    fn finish(&self, state: Self::State) -> Option<u64>;
+
+    /// Panels are filled up to whole groups of so many k; more than one only where zero products
+    /// change nothing.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip
+    /// of `size` numbers.
+    fn prepare(
+        &self,
+        _format: Format,
+        _packed: &mut Dense<Self::Real>,
+        _lines: usize,
+        _size: usize,
+        _count: usize,
+    ) {
+    }
+
+    /// Whether the arithmetic is exact for these strips.
+    fn suits(&self, _a: Strip<Self::Real>, _b: Strip<Self::Real>) -> bool {
+        true
+    }
+
+    /// Adds the products of a panel.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<Self::Real, Self::State>);
+}
+
+/// A strip of packed numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Strip<'a, T> {
+    pub values: &'a [T],
+    /// None where nobody asked.
+    pub range: Option<ExponentRange>,
+}
+
+/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`; all have these lengths.
+pub struct DenseTile<'a, T, S> {
+    pub a: &'a [T],
+    pub b: &'a [T],
+    pub state: &'a mut [S],
+    pub depth: usize,
+    pub columns: usize,
+    pub fallback: &'a dyn StepFallback,
+}
+
+/// The kernel of some arithmetic, with the vectors of a platform.
+pub struct DenseKernel<P> {
+    pub plan: P,
+    pub platform: Platform,
+}
+
+impl<P: Plain> TileKernel for DenseKernel<P> {
+    type State = P::State;
+    type Panel = DensePanel;
+    type A = Dense<P::Real>;
+    type B = Dense<P::Real>;
+
+    fn tile(&self) -> (usize, usize) {
+        (ROWS, P::Real::ACROSS * self.platform.lanes())
+    }
+
+    fn depth(&self) -> usize {
+        self.plan.depth()
+    }
+
+    fn specials(&self) -> SpecialRule {
+        self.plan.specials()
+    }
+
+    fn start(&self, code: u64) -> P::State {
+        self.plan.start(code)
+    }
+
+    fn finish(&self, state: P::State) -> Option<u64> {
+        self.plan.finish(state)
+    }
+
+    fn panel(&self, k: Range<usize>) -> DensePanel {
+        DensePanel {
+            padded: k.len().next_multiple_of(self.plan.group()),
+            k,
+        }
+    }
+
+    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
+        let ([format, _], count) = (self.plan.formats(), rows.len());
+        let mut a = pack_a(self.platform, format, panel, operand, rows);
+        let size = panel.padded * ROWS;
+        self.plan.prepare(format, &mut a, ROWS, size, count);
+        a
+    }
+
+    fn room(&self) -> Dense<P::Real> {
+        Dense::default()
+    }
+
+    fn pack_b(
+        &self,
+        panel: &DensePanel,
+        operand: Operand,
+        columns: Range<usize>,
+        b: &mut Dense<P::Real>,
+    ) {
+        let ([_, format], wide, count) = (self.plan.formats(), self.tile().1, columns.len());
+        pack_b(self.platform, format, panel, operand, columns, wide, b);
+        let size = panel.padded * wide;
+        self.plan.prepare(format, b, wide, size, count);
+    }
+
+    fn run(
+        &self,
+        panel: &DensePanel,
+        a: &Dense<P::Real>,
+        strip: usize,
+        b: &Dense<P::Real>,
+        state: &mut [P::State],
+        fallback: &dyn StepFallback,
+    ) -> bool {
+        let depth = panel.padded;
+        let (a, b) = (a.strip(strip, depth * ROWS), b.strip(0, b.values.len()));
+        let suits = self.plan.suits(a, b);
+        if suits {
+            let tile = DenseTile {
+                a: a.values,
+                b: b.values,
+                state,
+                depth,
+                columns: self.tile().1,
+                fallback,
+            };
+            let plan = &self.plan;
+            self.platform.vectorized(RunTile { plan, tile });
+        }
+        suits
+    }
+}
+
+/// A tile, for the vectors of a platform.
+struct RunTile<'a, P: Plain> {
+    plan: &'a P,
+    tile: DenseTile<'a, P::Real, P::State>,
+}
+
+impl<P: Plain> Vectorized for RunTile<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let RunTile { plan, tile } = self;
+        assert!(tile.columns == P::Real::ACROSS * V::LANES);
+        assert!(tile.a.len() == tile.depth * ROWS && tile.b.len() == tile.depth * tile.columns);
+        assert!(tile.state.len() == ROWS * tile.columns);
+        assert!(tile.depth.is_multiple_of(plan.group()));
+        // SAFETY: the same promise.
+        unsafe { plan.run::<V>(tile) }
+    }
+}
+
 /// Packs rows of A.
-pub fn pack_a<T: Real>(
+fn pack_a<T: Real>(
     platform: Platform,
     format: Format,
     panel: &DensePanel,
@@ -115,7 +294,7 @@ impl<T: Real> Wide for PackA<'_, T> {
 }
 
 /// Packs columns of B, a strip of `wide`.
-pub fn pack_b<T: Real>(
+fn pack_b<T: Real>(
     platform: Platform,
     format: Format,
     panel: &DensePanel,
@@ -170,6 +349,15 @@ impl<T: Real> Wide for PackB<'_, T> {
         values.resize(padded * wide, T::default());
         for (out, row) in values.chunks_mut(wide).zip(narrow.chunks(count)) {
             out[..count].copy_from_slice(row);
+        }
+    }
+}
+
+impl<T> Dense<T> {
+    fn strip(&self, strip: usize, size: usize) -> Strip<'_, T> {
+        Strip {
+            values: &self.values[strip * size..][..size],
+            range: self.ranges.get(strip).copied(),
         }
     }
 }

@@ -2,16 +2,17 @@
 
 use std::sync::OnceLock;
 
-use super::chain::{ChainKernel, ChainPlan};
-use super::group::{self, FloorKernel, FloorPlan, FloorStep, StickyKernel, StickyPlan, StickyStep};
-use super::half::{HalfKernel, HalfPlan};
-use super::integers::{IntegerKernel, IntegerPlan};
-use super::pairs::{PairsKernel, PairsPlan};
+use super::blocks::{BlockPlan, BlockStep};
+use super::chain::ChainPlan;
+use super::group::{self, FloorPlan, FloorStep, StickyPlan, StickyStep};
+use super::half::HalfPlan;
+use super::integers::IntegerPlan;
+use super::pairs::PairsPlan;
+use super::plan::Plan;
 use super::platform::Platform;
-use super::selftest::product;
-use super::sums::{DotKernel, SumKernel, SumPlan};
-use super::tile::TileKernel;
-use crate::emu::formats::Formats;
+use super::selftest::{Product, products};
+use super::sums::SumPlan;
+use crate::emu::formats::{Formats, Scale};
 use crate::num::{Format, Rounding};
 
 impl Platform {
@@ -29,95 +30,104 @@ impl Platform {
 /// Whether the platform computes what the portable kernels compute.
 fn passes(platform: Platform) -> bool {
     let portable = Platform::available()[0];
-    platform == portable || (group::selftest::passes(platform) && others_pass(platform, portable))
+    platform == portable
+        || group::selftest::passes(platform)
+            && plans()
+                .into_iter()
+                .all(|(plan, product)| agree(plan, product, [platform, portable]))
 }
 
-fn others_pass(platform: Platform, portable: Platform) -> bool {
-    let chain = |format, accumulator, nan| ChainPlan {
-        a: format,
-        b: format,
-        accumulator,
-        nan,
+/// A plan of every kernel but the first, and of what products it is.
+fn plans() -> Vec<(Plan, Product)> {
+    let nan = 0x7fc0_0000;
+    let product = |operand, addend| Product {
+        operands: [operand; 2],
+        addend,
+        scale: None,
     };
-    let single = chain(Format::Fp16, Format::Fp32, 0x7fc0_0000);
-    let double = chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000);
-    let pairs = |format, group| PairsPlan {
-        a: format,
-        b: format,
-        group,
-        span: 16,
-        nan: 0x7fc0_0000,
+    let chain = |format, accumulator, nan| {
+        let plan = ChainPlan {
+            a: format,
+            b: format,
+            accumulator,
+            nan,
+        };
+        (Plan::Chain(plan), product(format, accumulator))
     };
-    let integers = |format, clamped| IntegerPlan {
-        a: format,
-        b: format,
-        clamped,
+    let pairs = |format, group| {
+        let plan = PairsPlan {
+            a: format,
+            b: format,
+            group,
+            span: 16,
+            nan,
+        };
+        (Plan::Pairs(plan), product(format, Format::Fp32))
     };
-    let formats = |format| ([format; 2], Format::Fp32);
-    agree(
-        formats(Format::Fp16),
-        |p| ChainKernel::<f32>::new(single, p),
-        platform,
-        portable,
-    ) && agree(
-        ([Format::Fp64; 2], Format::Fp64),
-        |p| ChainKernel::<f64>::new(double, p),
-        platform,
-        portable,
-    ) && [(Format::Fp16, 4), (Format::Bf16, 2)]
-        .into_iter()
-        .all(|(format, group)| {
-            let plan = pairs(format, group);
-            agree(
-                formats(format),
-                |platform| PairsKernel { plan, platform },
-                platform,
-                portable,
-            )
-        })
-        && [Format::Fp16, Format::Bf16].into_iter().all(|format| {
-            let plan = SumPlan {
-                a: format,
-                b: format,
-                group: None,
-                nan: 0x7fc0_0000,
-            };
-            let sum = |platform| SumKernel::new(plan, 4, platform);
-            let dot = |platform| DotKernel::new(plan, platform);
-            agree(formats(format), sum, platform, portable)
-                && agree(formats(format), dot, platform, portable)
-        })
-        && [(Format::Bf16, 1), (Format::E4m3fnuz, 2)]
-            .into_iter()
-            .all(|(format, sums)| {
-                let floor = |platform| FloorKernel::new(floor_plan(format, sums), platform);
-                agree(formats(format), floor, platform, portable)
-            })
-        && [true, false].into_iter().all(|hidden_bit| {
-            let sticky = |platform| StickyKernel::new(sticky_plan(hidden_bit), platform);
-            agree(formats(Format::Fp16), sticky, platform, portable)
-        })
-        && [Format::Fp16, Format::Fp32].into_iter().all(|accumulator| {
-            let plan = HalfPlan {
-                span: 16,
-                addend: accumulator,
-                accumulator,
-            };
-            let half = |platform| HalfKernel { plan, platform };
-            agree(([Format::Fp16; 2], accumulator), half, platform, portable)
-        })
-        && [(Format::Int8, Some(33)), (Format::Uint8, None)]
-            .into_iter()
-            .all(|(format, clamped)| {
-                let plan = integers(format, clamped);
-                let formats = ([format; 2], Format::Int32);
-                agree(
-                    formats,
-                    |platform| IntegerKernel { plan, platform },
-                    platform,
-                    portable,
-                )
-            })
+    let sum = |format, group| {
+        let plan = SumPlan {
+            a: format,
+            b: format,
+            group,
+            nan,
+        };
+        (Plan::Sum(plan), product(format, Format::Fp32))
+    };
+    let floor = |format, sums| {
+        let plan = Plan::Floor(floor_plan(format, sums));
+        (plan, product(format, Format::Fp32))
+    };
+    let sticky = |hidden_bit| {
+        let plan = Plan::Sticky(sticky_plan(hidden_bit));
+        (plan, product(Format::Fp16, Format::Fp32))
+    };
+    let block = |scale: Scale| {
+        let mut product = product(Format::E2m1, Format::Fp32);
+        product.scale = Some(scale);
+        (Plan::Block(block_plan(scale)), product)
+    };
+    let half = |accumulator| {
+        let plan = HalfPlan {
+            span: 16,
+            addend: accumulator,
+            accumulator,
+        };
+        (Plan::Half(plan), product(Format::Fp16, accumulator))
+    };
+    let integers = |format, clamped| {
+        let plan = IntegerPlan {
+            a: format,
+            b: format,
+            clamped,
+        };
+        (Plan::Integers(plan), product(format, Format::Int32))
+    };
+    vec![
+        chain(Format::Fp16, Format::Fp32, nan),
+        chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
+        pairs(Format::Fp16, 4),
+        pairs(Format::Bf16, 2),
+        sum(Format::Fp16, Some(4)),
+        sum(Format::Fp16, None),
+        sum(Format::Bf16, Some(4)),
+        sum(Format::Bf16, None),
+        floor(Format::Bf16, 1),
+        floor(Format::E4m3fnuz, 2),
+        sticky(true),
+        sticky(false),
+        block(Scale {
+            format: Format::Ue8m0,
+            block: 32,
+        }),
+        block(Scale {
+            format: Format::Ue4m3,
+            block: 16,
+        }),
+        half(Format::Fp16),
+        half(Format::Fp32),
+        integers(Format::Int8, Some(33)),
+        integers(Format::Uint8, None),
+    ]
 }
 
 fn to_fp32(format: Format) -> Formats {
@@ -160,25 +170,30 @@ fn floor_plan(format: Format, sums: usize) -> FloorPlan {
     FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
 }
 
+/// Blackwell.
+fn block_plan(scale: Scale) -> BlockPlan {
+    let formats = Formats {
+        scale: Some(scale),
+        ..to_fp32(Format::E2m1)
+    };
+    let step = BlockStep {
+        group: 64,
+        part: 16,
+        fraction_bits: 35,
+        alignment: Rounding::TowardZero,
+        zero_exponent: -139,
+        precision: 24,
+        rounding: Rounding::TowardZero,
+        nan: 0x7fff_ffff,
+    };
+    BlockPlan::new(formats, step).expect("the kernel has these constants")
+}
+
 /// Whether a kernel gives the same bits on two platforms, wherever both give any.
-fn agree<K: TileKernel>(
-    (operands, addend): ([Format; 2], Format),
-    kernel: impl Fn(Platform) -> K,
-    one: Platform,
-    other: Platform,
-) -> bool {
-    let c = [
-        addend.max_finite(false),
-        0,
-        addend.max_finite(true),
-        1,
-        addend.sign_mask(),
-    ];
-    (0..3).all(|seed| {
-        let of = |platform| product(&kernel(platform), operands, &c, seed);
-        let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
-        !of(one).into_iter().zip(of(other)).any(differ)
-    })
+fn agree(plan: Plan, product: Product, platforms: [Platform; 2]) -> bool {
+    let [one, other] = platforms.map(|platform| products(plan.clone(), platform, product));
+    let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
+    !one.into_iter().zip(other).any(differ)
 }
 
 fn choose() -> Result<Platform, String> {
@@ -207,6 +222,32 @@ fn choose() -> Result<Platform, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_answer_themselves() {
+        let portable = Platform::available()[0];
+        for (plan, product) in plans() {
+            let codes = products(plan.clone(), portable, product);
+            let own = codes.iter().flatten().count();
+            assert!(8 * own > codes.len(), "{plan:?}: {own} of {}", codes.len());
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_other_constants_fails() {
+        let portable = Platform::available()[0];
+        let of = |plan, product| products(plan, portable, product);
+        for (plan, product) in plans() {
+            let mut wrong = plan.clone();
+            match &mut wrong {
+                Plan::Block(plan) => plan.fraction_bits -= 8,
+                Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
+                Plan::Pairs(plan) => plan.group = 6 - plan.group,
+                _ => continue,
+            }
+            assert_ne!(of(plan.clone(), product), of(wrong, product), "{plan:?}");
+        }
+    }
 
     #[test]
     fn every_platform_passes() {

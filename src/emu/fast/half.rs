@@ -5,11 +5,8 @@
 //! cut that knows subnormal numbers. Numbers from 65536 on become infinities, which are left to the
 //! exact engine, and so are the NaNs, whose payloads matter.
 
-use std::ops::Range;
-
-use super::dense::{self, Dense, DensePanel, ROWS};
-use super::platform::{Platform, Vectorized};
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::dense::{Dense, DenseTile, Plain, ROWS};
+use super::tile::SpecialRule;
 use super::vector::{ACROSS, Vector};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding, convert_exact, round_code};
@@ -49,12 +46,6 @@ const TOO_LARGE: i32 = (127 + 16) << 23;
 /// The bits of an FP32 that an FP16 has.
 const KEPT: i32 = -1 << 13;
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct HalfKernel {
-    pub plan: HalfPlan,
-    pub platform: Platform,
-}
-
 /// A number of FP16 or FP32 as an FP32, and back.
 fn widened(format: Format, code: u64) -> f32 {
     let wide = convert_exact(format, code, Format::Fp32);
@@ -73,18 +64,16 @@ fn narrowed(format: Format, x: f32) -> u64 {
     }
 }
 
-impl TileKernel for HalfKernel {
+impl Plain for HalfPlan {
+    type Real = f32;
     type State = f32;
-    type Panel = DensePanel;
-    type A = Dense<f32>;
-    type B = Dense<f32>;
 
-    fn tile(&self) -> (usize, usize) {
-        (ROWS, ACROSS * self.platform.lanes())
+    fn formats(&self) -> [Format; 2] {
+        [Format::Fp16; 2]
     }
 
     fn depth(&self) -> usize {
-        DEPTH.next_multiple_of(self.plan.span)
+        DEPTH.next_multiple_of(self.span)
     }
 
     fn specials(&self) -> SpecialRule {
@@ -92,101 +81,41 @@ impl TileKernel for HalfKernel {
     }
 
     fn start(&self, code: u64) -> f32 {
-        widened(self.plan.addend, code)
+        widened(self.addend, code)
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        (!state.is_nan()).then(|| narrowed(self.plan.accumulator, state))
+        (!state.is_nan()).then(|| narrowed(self.accumulator, state))
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        DensePanel {
-            padded: k.len().next_multiple_of(self.plan.span),
-            k,
-        }
+    fn group(&self) -> usize {
+        self.span
     }
 
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f32> {
-        let count = rows.len();
-        let mut a = dense::pack_a(self.platform, Format::Fp16, panel, operand, rows);
-        a.zero_specials(ROWS, panel.padded * ROWS, count);
-        a
+    fn prepare(&self, _: Format, packed: &mut Dense<f32>, lines: usize, size: usize, count: usize) {
+        packed.zero_specials(lines, size, count);
     }
-
-    fn room(&self) -> Dense<f32> {
-        Dense::default()
-    }
-
-    fn pack_b(
-        &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<f32>,
-    ) {
-        let (wide, count) = (self.tile().1, columns.len());
-        dense::pack_b(
-            self.platform,
-            Format::Fp16,
-            panel,
-            operand,
-            columns,
-            wide,
-            b,
-        );
-        b.zero_specials(wide, panel.padded * wide, count);
-    }
-
-    fn run(
-        &self,
-        panel: &DensePanel,
-        a: &Dense<f32>,
-        strip: usize,
-        b: &Dense<f32>,
-        state: &mut [f32],
-        fallback: &dyn StepFallback,
-    ) -> bool {
-        let size = panel.padded * ROWS;
-        self.platform.vectorized(RunTile {
-            plan: &self.plan,
-            a: &a.values[strip * size..][..size],
-            b: &b.values,
-            state,
-            fallback,
-        });
-        true
-    }
-}
-
-/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
-struct RunTile<'a> {
-    plan: &'a HalfPlan,
-    a: &'a [f32],
-    b: &'a [f32],
-    state: &'a mut [f32],
-    fallback: &'a dyn StepFallback,
-}
-
-impl Vectorized for RunTile<'_> {
-    type Output = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(mut self) {
-        let columns = ACROSS * V::LANES;
-        let depth = self.a.len() / ROWS;
-        assert!(self.a.len() == depth * ROWS && self.b.len() == depth * columns);
-        assert!(self.state.len() == ROWS * columns && depth.is_multiple_of(self.plan.span));
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<f32, f32>) {
+        let (columns, depth) = (tile.columns, tile.depth);
+        let mut work = Work { plan: self, tile };
         for left in (0..columns).step_by(2 * V::LANES) {
-            for first in (0..depth).step_by(self.plan.span) {
+            for first in (0..depth).step_by(self.span) {
                 // SAFETY: features are the caller's promise; two registers from `left` on, and the
-                // products of an instruction, lie within the lengths just asserted.
-                unsafe { self.instruction::<V>(first, left) }
+                // products of an instruction, lie within the lengths of a tile.
+                unsafe { work.instruction::<V>(first, left) }
             }
         }
     }
 }
 
-impl RunTile<'_> {
+struct Work<'a> {
+    plan: &'a HalfPlan,
+    tile: DenseTile<'a, f32, f32>,
+}
+
+impl Work<'_> {
     /// One instruction, two registers across all rows.
     #[inline(always)]
     unsafe fn instruction<V: Vector>(&mut self, first: usize, left: usize) {
@@ -197,10 +126,10 @@ impl RunTile<'_> {
             // The least of what numbers lie below `TOO_LARGE`, as unsigned numbers: those above wrap.
             let mut watch = [[V::splat(-1); 2]; ROWS];
             for k in first..first + self.plan.span {
-                let b = self.b.as_ptr().add(k * columns + left);
+                let b = self.tile.b.as_ptr().add(k * columns + left);
                 let y = [V::load_f(b), V::load_f(b.add(V::LANES))];
                 for row in 0..ROWS {
-                    let x = V::splat_f(*self.a.as_ptr().add(k * ROWS + row));
+                    let x = V::splat_f(*self.tile.a.as_ptr().add(k * ROWS + row));
                     for v in 0..2 {
                         let exact = V::bits(V::fma(x, y[v], sum[row][v]));
                         sum[row][v] = V::from_bits(V::and(exact, V::splat(KEPT)));
@@ -237,8 +166,8 @@ impl RunTile<'_> {
             let mut sum = V::splat_f(0.0);
             let mut ordinary = V::splat(-1);
             for k in first..first + self.plan.span {
-                let x = V::splat_f(*self.a.as_ptr().add(k * ROWS + row));
-                let y = V::load_f(self.b.as_ptr().add(k * columns + left));
+                let x = V::splat_f(*self.tile.a.as_ptr().add(k * ROWS + row));
+                let y = V::load_f(self.tile.b.as_ptr().add(k * columns + left));
                 sum = cut::<V>(V::fma(x, y, sum), &mut ordinary);
             }
             (sum, ordinary)
@@ -258,13 +187,13 @@ impl RunTile<'_> {
         let at = row * ACROSS * V::LANES + left;
         // SAFETY: the caller's promise.
         unsafe {
-            let c = V::load_f(self.state.as_ptr().add(at));
+            let c = V::load_f(self.tile.state.as_ptr().add(at));
             let mut new = V::add_f(sum, c);
             if self.plan.cuts_result() {
                 new = cut::<V>(new, &mut ordinary);
             }
             if !V::any_negative(V::xor(ordinary, V::splat(-1))) {
-                V::store_f(self.state.as_mut_ptr().add(at), new);
+                V::store_f(self.tile.state.as_mut_ptr().add(at), new);
                 return;
             }
             let mut lanes = [0f32; 16];
@@ -272,12 +201,12 @@ impl RunTile<'_> {
             V::store_f(lanes.as_mut_ptr(), new);
             V::store(mine.as_mut_ptr(), ordinary);
             for lane in 0..V::LANES {
-                let state = &mut self.state[at + lane];
+                let state = &mut self.tile.state[at + lane];
                 *state = match mine[lane] {
                     0 => {
                         let code = narrowed(self.plan.addend, *state);
                         let k = first..first + self.plan.span;
-                        let code = self.fallback.step(row, left + lane, k, code);
+                        let code = self.tile.fallback.step(row, left + lane, k, code);
                         widened(self.plan.accumulator, code)
                     }
                     _ => lanes[lane],

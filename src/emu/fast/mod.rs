@@ -46,6 +46,7 @@ pub(in crate::emu) use promoted::Promotion;
 pub use sums::SumPlan;
 
 use self::context::Context;
+use self::dense::DenseKernel;
 use super::{Arithmetic, Problem, Progress};
 use crate::num::Format;
 
@@ -60,18 +61,28 @@ trait WithKernel {
 fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
     match plan {
         Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Floor(plan) => work.with(&group::FloorKernel::new(plan, platform)),
-        Plan::Sticky(plan) => work.with(&group::StickyKernel::new(plan, platform)),
+        Plan::Floor(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Sticky(plan) => work.with(&group::GroupKernel { plan, platform }),
         Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
-        Plan::Half(plan) => work.with(&half::HalfKernel { plan, platform }),
+        Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
         Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
-            work.with(&chain::ChainKernel::<f64>::new(plan, platform))
+            let plan = chain::Chain::<f64>::new(plan);
+            work.with(&DenseKernel { plan, platform })
         }
-        Plan::Chain(plan) => work.with(&chain::ChainKernel::<f32>::new(plan, platform)),
-        Plan::Pairs(plan) => work.with(&pairs::PairsKernel { plan, platform }),
+        Plan::Chain(plan) => {
+            let plan = chain::Chain::<f32>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        Plan::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
         Plan::Sum(plan) => match plan.group {
-            Some(group) => work.with(&sums::SumKernel::new(plan, group, platform)),
-            None => work.with(&sums::DotKernel::new(plan, platform)),
+            Some(group) => {
+                let plan = sums::Sum { plan, group };
+                work.with(&DenseKernel { plan, platform })
+            }
+            None => {
+                let plan = sums::Dot { plan };
+                work.with(&DenseKernel { plan, platform })
+            }
         },
         Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
     }

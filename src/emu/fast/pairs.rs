@@ -6,11 +6,8 @@
 //! exponent, which is asked of every tile. Infinities and NaNs are IEEE's; which NaN, is the model's
 //! word at the end.
 
-use std::ops::Range;
-
-use super::dense::{self, Dense, DensePanel, ExponentRange, ROWS};
-use super::platform::{Platform, Vectorized};
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS, Strip};
+use super::tile::SpecialRule;
 use super::vector::{ACROSS, Vector};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding};
@@ -54,7 +51,7 @@ impl PairsPlan {
     /// Whether nothing but C and operands is ever flushed: a sum of products that is not zero is then
     /// at least 2^-100, and with it C loses so few bits that what is left of both is normal. Nor is a
     /// product infinite by its size, which would show beside another.
-    fn suits(&self, a: ExponentRange, b: ExponentRange) -> bool {
+    fn never_flushes(&self, a: ExponentRange, b: ExponentRange) -> bool {
         let fraction_bits = (self.a.fraction_bits() + self.b.fraction_bits()) as i32;
         a.low + b.low - 254 - fraction_bits >= -100 && a.high + b.high - 254 <= 125
     }
@@ -63,24 +60,16 @@ impl PairsPlan {
 /// The k of a panel, at least.
 const DEPTH: usize = 256;
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct PairsKernel {
-    pub plan: PairsPlan,
-    pub platform: Platform,
-}
-
-impl TileKernel for PairsKernel {
+impl Plain for PairsPlan {
+    type Real = f32;
     type State = f32;
-    type Panel = DensePanel;
-    type A = Dense<f32>;
-    type B = Dense<f32>;
 
-    fn tile(&self) -> (usize, usize) {
-        (ROWS, ACROSS * self.platform.lanes())
+    fn formats(&self) -> [Format; 2] {
+        [self.a, self.b]
     }
 
     fn depth(&self) -> usize {
-        DEPTH.next_multiple_of(self.plan.span)
+        DEPTH.next_multiple_of(self.span)
     }
 
     fn specials(&self) -> SpecialRule {
@@ -96,93 +85,44 @@ impl TileKernel for PairsKernel {
 
     fn finish(&self, state: f32) -> Option<u64> {
         Some(match state.is_nan() {
-            true => self.plan.nan,
+            true => self.nan,
             false => state.to_bits().into(),
         })
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        DensePanel {
-            padded: k.len().next_multiple_of(self.plan.group),
-            k,
-        }
+    fn group(&self) -> usize {
+        self.group
     }
 
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f32> {
-        let mut a = dense::pack_a(self.platform, self.plan.a, panel, operand, rows);
-        a.flush(self.plan.a);
-        a.measure(panel.padded * ROWS);
-        a
-    }
-
-    fn room(&self) -> Dense<f32> {
-        Dense::default()
-    }
-
-    fn pack_b(
+    fn prepare(
         &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<f32>,
+        format: Format,
+        packed: &mut Dense<f32>,
+        _lines: usize,
+        size: usize,
+        _count: usize,
     ) {
-        let wide = self.tile().1;
-        dense::pack_b(self.platform, self.plan.b, panel, operand, columns, wide, b);
-        b.flush(self.plan.b);
-        b.measure(panel.padded * wide);
+        packed.flush(format);
+        packed.measure(size);
     }
 
-    fn run(
-        &self,
-        panel: &DensePanel,
-        a: &Dense<f32>,
-        strip: usize,
-        b: &Dense<f32>,
-        state: &mut [f32],
-        _: &dyn StepFallback,
-    ) -> bool {
-        if !self.plan.suits(a.ranges[strip], b.ranges[0]) {
-            return false;
-        }
-        let size = panel.padded * ROWS;
-        self.platform.vectorized(RunTile {
-            plan: &self.plan,
-            a: &a.values[strip * size..][..size],
-            b: &b.values,
-            state,
-        });
-        true
+    fn suits(&self, a: Strip<f32>, b: Strip<f32>) -> bool {
+        let ranges = a.range.zip(b.range);
+        ranges.is_some_and(|(a, b)| self.never_flushes(a, b))
     }
-}
-
-/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
-struct RunTile<'a> {
-    plan: &'a PairsPlan,
-    a: &'a [f32],
-    b: &'a [f32],
-    state: &'a mut [f32],
-}
-
-impl Vectorized for RunTile<'_> {
-    type Output = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
-        let RunTile { plan, a, b, state } = self;
-        let columns = ACROSS * V::LANES;
-        let depth = a.len() / ROWS;
-        assert!(a.len() == depth * ROWS && b.len() == depth * columns);
-        assert!(state.len() == ROWS * columns && depth.is_multiple_of(plan.group));
-        let state = state.as_mut_ptr();
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<f32, f32>) {
+        let state = tile.state.as_mut_ptr();
         for left in (0..ACROSS).step_by(2) {
             let at = left * V::LANES;
             // SAFETY: features are the caller's promise; two registers from `left` on lie within each
-            // row of the lengths just asserted.
+            // row of a tile.
             unsafe {
-                let (b, state) = (b.as_ptr().add(at), state.add(at));
-                match plan.group {
-                    2 => accumulate::<V, 2>(plan.span, depth, a.as_ptr(), b, state),
-                    _ => accumulate::<V, 4>(plan.span, depth, a.as_ptr(), b, state),
+                let (a, b, state) = (tile.a.as_ptr(), tile.b.as_ptr().add(at), state.add(at));
+                match self.group {
+                    2 => accumulate::<V, 2>(self.span, tile.depth, a, b, state),
+                    _ => accumulate::<V, 4>(self.span, tile.depth, a, b, state),
                 }
             }
         }

@@ -7,10 +7,9 @@
 
 use std::ops::Range;
 
-use super::dense::{self, Dense, DensePanel, ROWS};
-use super::platform::{Platform, Vectorized};
+use super::dense::{Dense, DenseTile, Plain, ROWS};
 use super::real::Real;
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::tile::SpecialRule;
 use super::vector::Vector;
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding};
@@ -49,37 +48,6 @@ const DEPTH: usize = 128;
 /// Sums kept side by side, a register of columns for each row.
 type Sums<V> = [[<V as Vector>::D; 2]; ROWS];
 
-/// Operands, packed: for both kernels.
-pub struct Operands {
-    plan: SumPlan,
-    platform: Platform,
-}
-
-impl Operands {
-    fn wide(&self) -> usize {
-        f64::ACROSS * self.platform.lanes()
-    }
-
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f64> {
-        let count = rows.len();
-        let mut a = dense::pack_a(self.platform, self.plan.a, panel, operand, rows);
-        a.zero_specials(ROWS, panel.padded * ROWS, count);
-        a
-    }
-
-    fn pack_b(
-        &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<f64>,
-    ) {
-        let (wide, count) = (self.wide(), columns.len());
-        dense::pack_b(self.platform, self.plan.b, panel, operand, columns, wide, b);
-        b.zero_specials(wide, panel.padded * wide, count);
-    }
-}
-
 /// Adds the products of some k to both sums. `b` points to a register's first column.
 #[inline(always)]
 unsafe fn add<V: Vector>(
@@ -101,28 +69,17 @@ unsafe fn add<V: Vector>(
 }
 
 /// Of sums of a few products.
-pub struct SumKernel {
-    operands: Operands,
-    group: usize,
+pub struct Sum {
+    pub plan: SumPlan,
+    pub group: usize,
 }
 
-impl SumKernel {
-    pub fn new(plan: SumPlan, group: usize, platform: Platform) -> SumKernel {
-        SumKernel {
-            operands: Operands { plan, platform },
-            group,
-        }
-    }
-}
-
-impl TileKernel for SumKernel {
+impl Plain for Sum {
+    type Real = f64;
     type State = f32;
-    type Panel = DensePanel;
-    type A = Dense<f64>;
-    type B = Dense<f64>;
 
-    fn tile(&self) -> (usize, usize) {
-        (ROWS, self.operands.wide())
+    fn formats(&self) -> [Format; 2] {
+        [self.plan.a, self.plan.b]
     }
 
     fn depth(&self) -> usize {
@@ -130,7 +87,7 @@ impl TileKernel for SumKernel {
     }
 
     fn specials(&self) -> SpecialRule {
-        let nan = self.operands.plan.nan;
+        let nan = self.plan.nan;
         SpecialRule::Zeros { nan }
     }
 
@@ -139,82 +96,29 @@ impl TileKernel for SumKernel {
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        Some(state.to_code(self.operands.plan.nan))
+        Some(state.to_code(self.plan.nan))
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        DensePanel { padded: k.len(), k }
+    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
+        packed.zero_specials(lines, size, count);
     }
-
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f64> {
-        self.operands.pack_a(panel, operand, rows)
-    }
-
-    fn room(&self) -> Dense<f64> {
-        Dense::default()
-    }
-
-    fn pack_b(
-        &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<f64>,
-    ) {
-        self.operands.pack_b(panel, operand, columns, b);
-    }
-
-    fn run(
-        &self,
-        panel: &DensePanel,
-        a: &Dense<f64>,
-        strip: usize,
-        b: &Dense<f64>,
-        state: &mut [f32],
-        fallback: &dyn StepFallback,
-    ) -> bool {
-        let size = panel.padded * ROWS;
-        self.operands.platform.vectorized(RunSums {
-            group: self.group,
-            a: &a.values[strip * size..][..size],
-            b: &b.values,
-            state,
-            fallback,
-        });
-        true
-    }
-}
-
-/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
-struct RunSums<'a> {
-    group: usize,
-    a: &'a [f64],
-    b: &'a [f64],
-    state: &'a mut [f32],
-    fallback: &'a dyn StepFallback,
-}
-
-impl Vectorized for RunSums<'_> {
-    type Output = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
-        let RunSums {
-            group,
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<f64, f32>) {
+        let DenseTile {
             a,
             b,
             state,
+            depth,
+            columns,
             fallback,
-        } = self;
-        let columns = f64::ACROSS * V::LANES;
-        let depth = a.len() / ROWS;
-        assert!(a.len() == depth * ROWS && b.len() == depth * columns);
-        assert!(state.len() == ROWS * columns);
+        } = tile;
+        let group = self.group;
         for left in (0..columns).step_by(V::LANES) {
             for first in (0..depth).step_by(group) {
                 let k = first..depth.min(first + group);
                 // SAFETY: features are the caller's promise; a register from `left` on lies within
-                // each row of the lengths just asserted.
+                // each row of a tile.
                 unsafe {
                     let mut sums = [[V::splat_d(0.0); 2]; ROWS];
                     for (row, sums) in sums.iter_mut().enumerate() {
@@ -265,30 +169,20 @@ fn apart(bounds: &[[f32; 16]; 2], state: &mut [f32], step: impl Fn(usize, u64) -
 }
 
 /// Of sums over all of K.
-pub struct DotKernel {
-    operands: Operands,
-}
-
-impl DotKernel {
-    pub fn new(plan: SumPlan, platform: Platform) -> DotKernel {
-        DotKernel {
-            operands: Operands { plan, platform },
-        }
-    }
+pub struct Dot {
+    pub plan: SumPlan,
 }
 
 /// Between panels: what the exact sum lies between.
 #[derive(Clone, Copy, Default)]
 pub struct Bounds([f64; 2]);
 
-impl TileKernel for DotKernel {
+impl Plain for Dot {
+    type Real = f64;
     type State = Bounds;
-    type Panel = DensePanel;
-    type A = Dense<f64>;
-    type B = Dense<f64>;
 
-    fn tile(&self) -> (usize, usize) {
-        (ROWS, self.operands.wide())
+    fn formats(&self) -> [Format; 2] {
+        [self.plan.a, self.plan.b]
     }
 
     fn depth(&self) -> usize {
@@ -296,7 +190,7 @@ impl TileKernel for DotKernel {
     }
 
     fn specials(&self) -> SpecialRule {
-        let nan = self.operands.plan.nan;
+        let nan = self.plan.nan;
         SpecialRule::Zeros { nan }
     }
 
@@ -310,67 +204,23 @@ impl TileKernel for DotKernel {
         (low == high).then_some(low.into())
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        DensePanel { padded: k.len(), k }
+    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
+        packed.zero_specials(lines, size, count);
     }
-
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<f64> {
-        self.operands.pack_a(panel, operand, rows)
-    }
-
-    fn room(&self) -> Dense<f64> {
-        Dense::default()
-    }
-
-    fn pack_b(
-        &self,
-        panel: &DensePanel,
-        operand: Operand,
-        columns: Range<usize>,
-        b: &mut Dense<f64>,
-    ) {
-        self.operands.pack_b(panel, operand, columns, b);
-    }
-
-    fn run(
-        &self,
-        panel: &DensePanel,
-        a: &Dense<f64>,
-        strip: usize,
-        b: &Dense<f64>,
-        state: &mut [Bounds],
-        _: &dyn StepFallback,
-    ) -> bool {
-        let size = panel.padded * ROWS;
-        self.operands.platform.vectorized(RunDots {
-            a: &a.values[strip * size..][..size],
-            b: &b.values,
-            state,
-        });
-        true
-    }
-}
-
-/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`.
-struct RunDots<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
-    state: &'a mut [Bounds],
-}
-
-impl Vectorized for RunDots<'_> {
-    type Output = ();
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) {
-        let RunDots { a, b, state } = self;
-        let columns = f64::ACROSS * V::LANES;
-        let depth = a.len() / ROWS;
-        assert!(a.len() == depth * ROWS && b.len() == depth * columns);
-        assert!(state.len() == ROWS * columns);
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<f64, Bounds>) {
+        let DenseTile {
+            a,
+            b,
+            state,
+            depth,
+            columns,
+            ..
+        } = tile;
         for left in (0..columns).step_by(V::LANES) {
             // SAFETY: features are the caller's promise; a register from `left` on lies within each row
-            // of the lengths just asserted.
+            // of a tile.
             unsafe {
                 let mut sums = [[V::splat_d(0.0); 2]; ROWS];
                 for (row, sums) in sums.iter_mut().enumerate() {

@@ -5,14 +5,10 @@
 //! is computed in FP64, where all of it is exact: sums floored to the grid of the larger exponent,
 //! the total floored to 31 bits below its leading one, then rounded to nearest by the conversion.
 
-use std::ops::Range;
-
 use super::kernel::{self, Tile};
-use super::pack::{PackedA, Panel, ROWS, StripB};
+use super::pack::{ROWS, Range};
 use super::plan::{DotAdd, GroupPlan};
-use super::{Aligned, GroupKernel, tile_of};
-use crate::emu::fast::platform::{Platform, Vectorized};
-use crate::emu::fast::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::{Aligned, Fused};
 use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding};
@@ -93,95 +89,17 @@ impl FloorPlan {
     }
 }
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct FloorKernel {
-    plan: FloorPlan,
-    products: GroupKernel,
-}
-
-impl FloorKernel {
-    pub fn new(plan: FloorPlan, platform: Platform) -> FloorKernel {
-        let products = GroupKernel {
-            plan: plan.products.clone(),
-            platform,
-        };
-        FloorKernel { plan, products }
-    }
-}
-
-impl TileKernel for FloorKernel {
-    type State = i32;
-    type Panel = Panel;
-    type A = PackedA;
-    type B = StripB;
-
-    fn tile(&self) -> (usize, usize) {
-        self.products.tile()
+impl Fused for FloorPlan {
+    fn products(&self) -> &GroupPlan {
+        &self.products
     }
 
-    fn depth(&self) -> usize {
-        self.products.depth()
+    fn suits(&self, a: Range, b: Range, k: usize) -> bool {
+        a.within(b, BITS[1] as i32, k)
     }
-
-    fn specials(&self) -> SpecialRule {
-        self.products.specials()
-    }
-
-    fn start(&self, code: u64) -> i32 {
-        self.products.start(code)
-    }
-
-    fn finish(&self, state: i32) -> Option<u64> {
-        self.products.finish(state)
-    }
-
-    fn panel(&self, k: Range<usize>) -> Panel {
-        self.products.panel(k)
-    }
-
-    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
-        self.products.pack_a(panel, operand, rows)
-    }
-
-    fn room(&self) -> StripB {
-        self.products.room()
-    }
-
-    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
-        self.products.pack_b(panel, operand, columns, b);
-    }
-
-    fn run(
-        &self,
-        panel: &Panel,
-        a: &PackedA,
-        strip: usize,
-        b: &StripB,
-        state: &mut [i32],
-        _: &dyn StepFallback,
-    ) -> bool {
-        let mut tile = tile_of(&self.plan.products, panel, a, strip, b, state);
-        let bits = BITS[1] as i32;
-        a.ranges[strip].within(b.range, bits, panel.padded())
-            && self.products.platform.vectorized(RunFloor {
-                plan: &self.plan,
-                tile: &mut tile,
-            })
-    }
-}
-
-/// A tile, for the vectors of a platform.
-struct RunFloor<'t, 'a> {
-    plan: &'t FloorPlan,
-    tile: &'t mut Tile<'a>,
-}
-
-impl Vectorized for RunFloor<'_, '_> {
-    type Output = bool;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> bool {
-        let RunFloor { plan, tile } = self;
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
         kernel::assert_lengths::<V>(tile);
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
@@ -195,20 +113,20 @@ impl Vectorized for RunFloor<'_, '_> {
                 return false;
             }
             let group = tile.plan.group;
-            for step in 0..tile.groups / plan.sums {
-                for sum in 0..plan.sums {
-                    let first = (step * plan.sums + sum) * group;
+            for step in 0..tile.groups / self.sums {
+                for sum in 0..self.sums {
+                    let first = (step * self.sums + sum) * group;
                     let out = exponents.add(sum * ROWS * columns);
                     kernel::common_exponents::<V>(tile, first, out);
                 }
                 for row in 0..tile.rows {
-                    let first = step * plan.sums * group;
+                    let first = step * self.sums * group;
                     let at = row * columns;
-                    let parts = Parts::<V>::add(plan, tile, [first, row], exponents.add(at));
+                    let parts = Parts::<V>::add(self, tile, [first, row], exponents.add(at));
                     for v in 0..ACROSS {
                         let c = state.add(at + v * V::LANES);
                         let (sum, exponent) = parts.of(v);
-                        let new = finish::<V>(plan, sum, exponent, V::load_f(c));
+                        let new = finish::<V>(self, sum, exponent, V::load_f(c));
                         V::store_f(c, new);
                     }
                 }

@@ -14,9 +14,9 @@ mod sticky;
 
 use std::ops::Range;
 
-pub use floor::{FloorKernel, FloorPlan, FloorStep};
+pub use floor::{FloorPlan, FloorStep};
 pub use plan::{DotAdd, GroupPlan};
-pub use sticky::{StickyKernel, StickyPlan, StickyStep};
+pub use sticky::{StickyPlan, StickyStep};
 
 use self::kernel::Tile;
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
@@ -29,13 +29,32 @@ use crate::num::{Format, Rounding, convert_exact, round_code};
 /// are read and written half as often as with half of it.
 const DEPTH: usize = 256;
 
+/// A plan of aligned products: kernels differ in what becomes of their sum.
+pub trait Fused: Sync {
+    fn products(&self) -> &GroupPlan;
+
+    fn specials(&self) -> SpecialRule {
+        let nan = self.products().nan;
+        SpecialRule::Zeros { nan }
+    }
+
+    /// Whether the arithmetic is exact for strips whose numbers span so much, over `k`.
+    fn suits(&self, a: pack::Range, b: pack::Range, k: usize) -> bool;
+
+    /// Runs a tile. False if a precondition failed; then the state is as it was.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
+}
+
 /// The kernel of a plan, with the vectors of a platform.
-pub struct GroupKernel {
-    pub plan: GroupPlan,
+pub struct GroupKernel<P> {
+    pub plan: P,
     pub platform: Platform,
 }
 
-impl TileKernel for GroupKernel {
+impl<P: Fused> TileKernel for GroupKernel<P> {
     /// The bits of the f32 that means what an accumulator's code means.
     type State = i32;
     type Panel = Panel;
@@ -47,23 +66,28 @@ impl TileKernel for GroupKernel {
     }
 
     fn depth(&self) -> usize {
-        DEPTH.next_multiple_of(self.plan.span())
+        DEPTH.next_multiple_of(self.plan.products().span())
     }
 
     fn specials(&self) -> SpecialRule {
-        SpecialRule::Zeros { nan: self.plan.nan }
+        self.plan.specials()
     }
 
     fn start(&self, code: u64) -> i32 {
-        if self.plan.accumulator == Format::Fp32 {
+        let format = self.plan.products().accumulator;
+        if format == Format::Fp32 {
             return code as u32 as i32;
         }
-        let state = convert_exact(self.plan.accumulator, code, Format::Fp32);
+        let state = convert_exact(format, code, Format::Fp32);
         state.expect("an f32 holds every accumulator of a plan") as u32 as i32
     }
 
     fn finish(&self, state: i32) -> Option<u64> {
-        let (to, nan) = (self.plan.accumulator, self.plan.nan);
+        let GroupPlan {
+            accumulator: to,
+            nan,
+            ..
+        } = *self.plan.products();
         let code = u64::from(state as u32);
         Some(match to {
             Format::Fp32 if (state & i32::MAX) <= 0x7f80_0000 => code,
@@ -73,13 +97,13 @@ impl TileKernel for GroupKernel {
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {
-        Panel::new(&self.plan, k.start, k.len())
+        Panel::new(self.plan.products(), k.start, k.len())
     }
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
         pack_a(
             self.platform,
-            &self.plan,
+            self.plan.products(),
             operand,
             rows.start,
             rows.len(),
@@ -93,7 +117,14 @@ impl TileKernel for GroupKernel {
 
     fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
         let (first, count) = (columns.start, columns.len());
-        b.fill(self.platform, &self.plan, operand, first, count, panel);
+        b.fill(
+            self.platform,
+            self.plan.products(),
+            operand,
+            first,
+            count,
+            panel,
+        );
     }
 
     fn run(
@@ -106,9 +137,12 @@ impl TileKernel for GroupKernel {
         _: &dyn StepFallback,
     ) -> bool {
         let plan = &self.plan;
-        let mut tile = tile_of(plan, panel, a, strip, b, state);
-        a.ranges[strip].suits(b.range, plan, panel.padded())
-            && self.platform.vectorized(RunTile(&mut tile))
+        let mut tile = tile_of(plan.products(), panel, a, strip, b, state);
+        plan.suits(a.ranges[strip], b.range, panel.padded())
+            && self.platform.vectorized(RunTile {
+                plan,
+                tile: &mut tile,
+            })
     }
 }
 
@@ -142,15 +176,34 @@ fn tile_of<'a>(
 struct Aligned<T>(T);
 
 /// A tile, for the vectors of a platform.
-struct RunTile<'t, 'a>(&'t mut Tile<'a>);
+struct RunTile<'t, 'a, P> {
+    plan: &'t P,
+    tile: &'t mut Tile<'a>,
+}
 
-impl Vectorized for RunTile<'_, '_> {
+impl<P: Fused> Vectorized for RunTile<'_, '_, P> {
     type Output = bool;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> bool {
         // SAFETY: the same promise.
-        unsafe { kernel::run::<V>(self.0) }
+        unsafe { self.plan.run::<V>(self.tile) }
+    }
+}
+
+impl Fused for GroupPlan {
+    fn products(&self) -> &GroupPlan {
+        self
+    }
+
+    fn suits(&self, a: pack::Range, b: pack::Range, k: usize) -> bool {
+        a.suits(b, self, k)
+    }
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { kernel::run::<V>(tile) }
     }
 }
 

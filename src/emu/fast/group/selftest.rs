@@ -91,7 +91,10 @@ fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(b
             column_shifts: &vec![0; wide],
             state: &mut state,
         };
-        let vouched = platform.vectorized(RunTile(&mut tile));
+        let vouched = platform.vectorized(RunTile {
+            plan: &plan,
+            tile: &mut tile,
+        });
         // Which NaN it is makes no difference: the model's takes its place.
         let nan = |x: &i32| x & i32::MAX > 0x7f80_0000;
         state

@@ -6,14 +6,11 @@
 //! bit lies below guard and round bit wherever the leading one is. Sums that would wrap in the unit's
 //! accumulator are noticed, and the tile is the exact engine's.
 
-use std::ops::Range;
-
 use super::kernel::{self, Tile};
-use super::pack::{PackedA, Panel, ROWS, StripB};
+use super::pack::{ROWS, Range};
 use super::plan::{DotAdd, GroupPlan};
-use super::{Aligned, GroupKernel, tile_of};
-use crate::emu::fast::platform::{Platform, Vectorized};
-use crate::emu::fast::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::{Aligned, Fused};
+use crate::emu::fast::tile::SpecialRule;
 use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding};
@@ -72,98 +69,25 @@ impl StickyPlan {
     }
 }
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct StickyKernel {
-    plan: StickyPlan,
-    products: GroupKernel,
-}
-
-impl StickyKernel {
-    pub fn new(plan: StickyPlan, platform: Platform) -> StickyKernel {
-        let products = GroupKernel {
-            plan: plan.products.clone(),
-            platform,
-        };
-        StickyKernel { plan, products }
-    }
-}
-
-impl TileKernel for StickyKernel {
-    type State = i32;
-    type Panel = Panel;
-    type A = PackedA;
-    type B = StripB;
-
-    fn tile(&self) -> (usize, usize) {
-        self.products.tile()
-    }
-
-    fn depth(&self) -> usize {
-        self.products.depth()
+impl Fused for StickyPlan {
+    fn products(&self) -> &GroupPlan {
+        &self.products
     }
 
     fn specials(&self) -> SpecialRule {
-        match self.plan.masks {
+        let nan = self.products.nan;
+        match self.masks {
             true => SpecialRule::Exactly,
-            false => self.products.specials(),
+            false => SpecialRule::Zeros { nan },
         }
     }
 
-    fn start(&self, code: u64) -> i32 {
-        self.products.start(code)
+    fn suits(&self, a: Range, b: Range, k: usize) -> bool {
+        a.within(b, self.products.fraction_bits + 2, k)
     }
-
-    fn finish(&self, state: i32) -> Option<u64> {
-        self.products.finish(state)
-    }
-
-    fn panel(&self, k: Range<usize>) -> Panel {
-        self.products.panel(k)
-    }
-
-    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
-        self.products.pack_a(panel, operand, rows)
-    }
-
-    fn room(&self) -> StripB {
-        self.products.room()
-    }
-
-    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
-        self.products.pack_b(panel, operand, columns, b);
-    }
-
-    fn run(
-        &self,
-        panel: &Panel,
-        a: &PackedA,
-        strip: usize,
-        b: &StripB,
-        state: &mut [i32],
-        _: &dyn StepFallback,
-    ) -> bool {
-        let plan = &self.plan.products;
-        let mut tile = tile_of(plan, panel, a, strip, b, state);
-        a.ranges[strip].within(b.range, plan.fraction_bits + 2, panel.padded())
-            && self.products.platform.vectorized(RunSticky {
-                plan: &self.plan,
-                tile: &mut tile,
-            })
-    }
-}
-
-/// A tile, for the vectors of a platform.
-struct RunSticky<'t, 'a> {
-    plan: &'t StickyPlan,
-    tile: &'t mut Tile<'a>,
-}
-
-impl Vectorized for RunSticky<'_, '_> {
-    type Output = bool;
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> bool {
-        let RunSticky { plan, tile } = self;
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
         kernel::assert_lengths::<V>(tile);
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
@@ -183,7 +107,7 @@ impl Vectorized for RunSticky<'_, '_> {
                 for row in 0..tile.rows {
                     let at = row * columns;
                     step::<V>(
-                        plan,
+                        self,
                         tile,
                         [first, row],
                         exponents.add(at),
