@@ -42,6 +42,7 @@ impl Prepared {
                 "`d` is missing: a commitment fixes a D",
             ));
         };
+        let factor = |code| format!("{code:08x}");
         let arrays = &self.arrays;
         let scales = arrays.scales.as_ref();
         let rows = self.blocks(block_rows)?;
@@ -50,8 +51,9 @@ impl Prepared {
             model_sha256: hash(self.model.arithmetic.sha256()),
             schedule: self.kernel().map(|kernel| CommittedSchedule {
                 sha256: hash(kernel.spec.sha256()),
-                alpha: format!("{:08x}", kernel.values.alpha),
-                beta: format!("{:08x}", kernel.values.beta),
+                alpha: factor(kernel.values.alpha),
+                beta: factor(kernel.values.beta),
+                scale_result: kernel.values.scale_result.map(factor),
             }),
             product: self.product(),
             inputs: CommittedInputs {

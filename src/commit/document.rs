@@ -40,6 +40,13 @@ pub struct CommittedSchedule {
     /// Codes of f32, as in a report.
     pub alpha: String,
     pub beta: String,
+    /// What results are multiplied by before they are rounded to a narrow format; absent without one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub scale_result: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,10 +213,15 @@ fn schedule_text(schedule: Option<&CommittedSchedule>) -> String {
         sha256,
         alpha,
         beta,
+        scale_result,
     } = schedule;
     let factor = |code: &str| printable(code);
+    let of_result = match scale_result {
+        Some(code) => format!("{} as the result's scale", factor(code)),
+        None => "no scale of the result".to_owned(),
+    };
     format!(
-        "{sha256} with alpha {} and beta {}",
+        "{sha256} with alpha {}, beta {} and {of_result}",
         factor(alpha),
         factor(beta)
     )

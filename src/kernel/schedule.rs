@@ -29,6 +29,14 @@ impl Plan {
     /// If the vocabulary of schedules has no words for it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
         let family = Family::find(self.family).expect("planned by one");
+        if let Some(said) = &self.settings.scale_mode {
+            return Err(KernelError::NoSchedule {
+                why: format!(
+                    "its scales are {}, not one for a tensor; how such a kernel applies them is not known",
+                    said.value
+                ),
+            });
+        }
         let mut spec = ScheduleSpec {
             addend: Addend::Epilogue,
             epilogue: self.epilogue(family)?,

@@ -205,6 +205,9 @@ pub struct Settings {
     pub fast_accumulation: Option<Said<bool>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epilogue: Option<Said<String>>,
+    /// What shares a scale, where that is not a whole tensor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_mode: Option<Said<String>>,
     /// Bytes that the launch was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Said<u64>>,

@@ -28,6 +28,11 @@ impl FromStr for F32 {
                 "{text} is beyond every f32; for infinity write inf"
             ));
         }
+        // Nor shall one become a zero, which is a word of its own: with beta = 0 nobody reads C.
+        let mantissa = asked.split('e').next().unwrap_or_default();
+        if value == 0.0 && mantissa.contains(|digit| matches!(digit, '1'..='9')) {
+            return Err(format!("{text} is nearer to zero than every other f32"));
+        }
         Ok(F32(value.to_bits()))
     }
 }
@@ -92,7 +97,10 @@ mod tests {
             let json = serde_json::to_string(&read).unwrap();
             assert_eq!(serde_json::from_str::<F32>(&json).unwrap(), read);
         }
-        for wrong in ["", "x", "0x1", "1e99", "-4e38"] {
+        for zero in ["0", "-0", "0e9", "0.000"] {
+            assert_eq!(zero.parse::<F32>().unwrap().0 << 1, 0, "{zero:?}");
+        }
+        for wrong in ["", "x", "0x1", "1e99", "-4e38", "1e-60", "-0.1e-50"] {
             assert!(wrong.parse::<F32>().is_err(), "{wrong:?}");
         }
         assert!(serde_json::from_str::<F32>("0.1").is_err());

@@ -210,8 +210,9 @@ impl Batch {
             n => format!("{} identical in part, ", grouped(n)),
         };
         format!(
-            "{} cases: {} identical, {part}{} different, {} could not be judged",
+            "{} {}: {} identical, {part}{} different, {} could not be judged",
             grouped(cases),
+            if cases == 1 { "case" } else { "cases" },
             grouped(identical),
             grouped(different),
             grouped(unjudged)

@@ -101,16 +101,14 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let text = format!("leaves out k {first} to {last}: D is no product of all of A and B");
         styled(out, "", CAUTION, &text)?;
     }
-    if let Some(factors) = &schedule.factors
-        && [&factors.alpha, &factors.beta]
-            .iter()
-            .any(|factor| factor.value != "1")
-    {
-        let text = format!(
-            "alpha = {}, beta = {}",
-            factors.alpha.value, factors.beta.value
-        );
-        row(out, "", &text)?;
+    if let Some(factors) = &schedule.factors {
+        let (alpha, beta) = (&factors.alpha.value, &factors.beta.value);
+        if [alpha, beta].iter().any(|value| *value != "1") {
+            row(out, "", &format!("alpha = {alpha}, beta = {beta}"))?;
+        }
+        if let Some(scale) = &factors.scale_result {
+            row(out, "", &format!("results times {}", scale.value))?;
+        }
     }
     let given: std::collections::BTreeSet<_> = schedule
         .constants

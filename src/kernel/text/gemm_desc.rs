@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::json::FORM;
 use crate::io::printable;
 use crate::kernel::family::Family;
-use crate::kernel::{Cuts, How, Kept, KernelError, KernelReading, Said, Status, TextKind};
+use crate::kernel::{Cuts, How, Kept, KernelError, KernelReading, Said, TextKind};
 use crate::num::Format;
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
@@ -84,8 +84,21 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
                 draft.settings.cuts = read.map(|cuts| Said::stated(cuts, "k_cuts"));
                 draft.used(key, &shown, "how K is cut, and how the sums meet");
             }
-            "input_precision" | "epilogue" => {
-                draft.token(key, &shown, Status::Used, "not part of the order of sums");
+            "epilogue" if value.is_null() => draft.used(key, &shown, "nothing is done to sums"),
+            "epilogue" => {
+                let name = shown.to_ascii_uppercase();
+                draft.settings.epilogue = Some(Said::stated(name, key.as_str()));
+                draft.used(key, &shown, "what is done to finished sums");
+            }
+            "input_precision" if value.is_null() || value == "ieee" => {
+                draft.used(key, &shown, "operands are multiplied as they are");
+            }
+            "input_precision" if value == "tf32" => draft.unknown(key, &shown),
+            "input_precision" => {
+                return Err(KernelError::unknown(
+                    format!("operands of input precision {shown}"),
+                    "how they are split into several products is not said",
+                ));
             }
             _ => draft.unknown(key, &shown),
         }

@@ -259,6 +259,10 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                 draft.used(&key, value, "what is done to finished sums");
             }
             "aScaleMode" | "bScaleMode" | "dScaleMode" => {
+                if value != "SCALAR_32F" {
+                    let said = printable(&format!("{key}={value}"));
+                    draft.settings.scale_mode = Some(Said::stated(printable(value), said));
+                }
                 draft.used(&key, value, "what shares a scale");
             }
             "aScalePointer" | "bScalePointer" | "cScalePointer" | "dScalePointer" => {

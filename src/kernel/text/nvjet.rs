@@ -47,6 +47,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
                         Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
                 }
                 "Avec32UE8M0" | "Bvec32UE8M0" => {
+                    draft.settings.scale_mode = Some(Said::stated("VEC32_UE8M0".into(), token));
                     draft.used(token, "", "32 k share a scale in UE8M0");
                 }
                 _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {

@@ -232,6 +232,40 @@ fn a_gemm_desc_describes_its_order() {
     assert_eq!(strided.covered(), 400);
     let tree = r#"{"span": 64, "layout": "CONTIGUOUS", "merge_order": "PAIRWISE_TREE"}"#;
     assert!(said(&desc(tree)).contains("PAIRWISE_TREE"));
+    // What is done to operands and sums is no order of sums, but decides bits.
+    let with = |words: &str| desc("").replace("\"k_cuts\"", &format!("{words}, \"k_cuts\""));
+    let spec = |words: &str| {
+        let reading = read(&with(words)).unwrap();
+        let plan = reading.plan(&shape(8, 8, 100), &Options::default());
+        plan.unwrap().spec().map_err(|error| error.to_string())
+    };
+    let nothing = r#""epilogue": null, "input_precision": "ieee""#;
+    assert_eq!(spec(nothing), spec(r#""epilogue": "bias""#));
+    assert!(spec(nothing).is_ok());
+    assert!(
+        spec(r#""epilogue": "relu""#)
+            .unwrap_err()
+            .contains("epilogue is RELU")
+    );
+    let split = r#""input_precision": "tf32x3""#;
+    assert!(said(&with(split)).contains("input precision tf32x3"));
+}
+
+#[test]
+fn scales_of_blocks_are_not_scales_of_tensors() {
+    let spec = |text: &str| {
+        let options = Options {
+            capability: Some(Capability::new(10, 0)),
+            fast_accumulation: Some(true),
+            ..Options::default()
+        };
+        let plan = read(text).unwrap().plan(&shape(128, 64, 1088), &options);
+        plan.unwrap().spec()
+    };
+    let of_tensors = TRACE.replace("VEC32_UE8M0", "SCALAR_32F");
+    assert!(spec(&of_tensors).unwrap().scales.is_some());
+    let refused = spec(TRACE).unwrap_err().to_string();
+    assert!(refused.contains("scales are VEC32_UE8M0"), "{refused}");
 }
 
 #[test]

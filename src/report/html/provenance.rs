@@ -78,6 +78,9 @@ fn schedule(schedule: &Scheduled, out: &mut dyn Write) -> io::Result<()> {
         let text = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
         fact("Alpha", &text(&factors.alpha), out)?;
         fact("Beta", &text(&factors.beta), out)?;
+        if let Some(scale) = &factors.scale_result {
+            fact("Scale of results", &text(scale), out)?;
+        }
     }
     digest("SHA-256", &schedule.sha256, out)?;
     out.write_all(b"</dl>\n")?;

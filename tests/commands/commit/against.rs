@@ -170,6 +170,27 @@ fn scales_and_rounded_results_are_committed_to() {
 }
 
 #[test]
+fn the_scale_of_results_is_committed_to() {
+    let folder = Folder::new();
+    let product = "--arch h100 --dtype e4m3 --schedule cublas-nvjet-fp8 --d-dtype e4m3 \
+        generate:1:normal:4x128 generate:2:normal:128x8";
+    let with = |command: &str, scale: &str, rest: &str| {
+        folder.tcverify(&format!("{command} {product} {scale} {rest}"))
+    };
+    // All results saturate: D is the same for larger scales.
+    let scale = "--scale-result 1000000";
+    with("replay", scale, "-o d.npy").expect(0);
+    with("commit", scale, "d.npy -o c.json").expect(0);
+    let check = |scale: &str| with("check", scale, "d.npy --against c.json");
+    let report = check(scale);
+    report.expect(0);
+    assert!(report.stdout.contains("results times 1000000"));
+    with("check", "--scale-result 2000000", "d.npy").expect(0);
+    different(check("--scale-result 2000000"), &["as the result's scale"]);
+    different(check(""), &["no scale of the result"]);
+}
+
+#[test]
 fn options_that_do_not_go_together() {
     let folder = committed();
     let digest = sha256("");
