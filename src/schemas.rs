@@ -1,4 +1,4 @@
-//! JSON Schemas of every document, made of its types. `docs/schemas/` has them as files.
+//! JSON Schemas of the ten main documents, made of their types. `docs/schemas/` has them as files.
 
 use std::borrow::Cow;
 

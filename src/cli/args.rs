@@ -330,7 +330,7 @@ impl ProductArgs {
 #[derive(Args, Clone)]
 pub struct JudgeArgs {
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
-    #[arg(value_name = "D.npy", required_unless_present = "d_digest")]
+    #[arg(value_name = "D.npy", help_heading = None::<&str>, required_unless_present = "d_digest")]
     d: Option<PathBuf>,
 
     /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a

@@ -53,7 +53,7 @@ pub struct Make {
     memory: MemoryArgs,
 
     /// D: x.npy, x.npz#name or x.safetensors#name
-    #[arg(value_name = "D.npy")]
+    #[arg(value_name = "D.npy", help_heading = None::<&str>)]
     d: PathBuf,
 
     /// Format of D, as for check

@@ -45,7 +45,7 @@ pub struct Explain {
     memory: MemoryArgs,
 
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
-    #[arg(value_name = "D.npy")]
+    #[arg(value_name = "D.npy", help_heading = None::<&str>)]
     d: Option<PathBuf>,
 
     /// Format of D, as for check

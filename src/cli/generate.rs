@@ -25,8 +25,8 @@ Examples:
   tcverify check --arch h100 --dtype bf16 --d-digest 9f86d081... \\
       generate:7:normal:4096x4096 generate:7:normal:4096x4096
 
-Classes: normal (eight binades below 2), wide (all exponents), subnormal, special (zeros, infinities and
-NaNs among the rest), cancel (products that cancel in pairs).")]
+Classes: normal (eight binades below 2), wide (all exponents), subnormal, special (zeros, infinities
+and NaNs among the rest), cancel (products that cancel in pairs).")]
 pub struct Generate {
     /// generate:SEED:CLASS:SHAPE, such as generate:7:normal:4096x4096
     #[arg(value_name = "SPEC", value_parser = spec)]

@@ -29,8 +29,8 @@ Examples:
     tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
     tcverify infer probes d.npy
 
-Narrow formats are raw codes, one a byte; BF16 is '<V2', TF32 an FP32 register. The directory appears
-whole or not at all. docs/probing.md says what each family of cases asks.")]
+Narrow formats are raw codes, one a byte; BF16 is '<V2', TF32 an FP32 register. The directory
+appears whole or not at all. docs/probing.md says what each family of cases asks.")]
 pub struct Probe {
     /// Format of A and B
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]

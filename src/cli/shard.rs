@@ -24,8 +24,8 @@ Examples:
   tcverify shard merge plan.json part-*.json -o report.json
   tcverify shard audit plan.json --parts 5 --seed 20261121 part-*.json
 
-Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else; audit: 0 the
-parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
+Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else;
+audit: 0 the parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
 pub struct Shard {
     #[command(subcommand)]
     step: Step,
