@@ -182,8 +182,7 @@ fn the_scale_of_results_is_committed_to() {
     with("replay", scale, "-o d.npy").expect(0);
     with("commit", scale, "d.npy -o c.json").expect(0);
     let check = |scale: &str| with("check", scale, "d.npy --against c.json");
-    let report = check(scale);
-    report.expect(0);
+    let report = check(scale).expect(0);
     assert!(report.stdout.contains("results times 1000000"));
     with("check", "--scale-result 2000000", "d.npy").expect(0);
     different(check("--scale-result 2000000"), &["as the result's scale"]);
