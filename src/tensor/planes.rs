@@ -1,0 +1,172 @@
+//! Tensors as stacks of matrices: parts, transposes and blocks of them, none of which moves a byte.
+
+use std::ops::Range;
+
+use super::{Order, Tensor, unravel};
+
+/// A tensor seen as a stack of matrices, transposed or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Planes<'a> {
+    pub(super) tensor: &'a Tensor,
+    /// Length and stride.
+    pub(super) rows: (usize, usize),
+    pub(super) columns: (usize, usize),
+    pub(super) batch_axes: usize,
+    /// Of the first element.
+    pub(super) offset: usize,
+}
+
+impl<'a> Planes<'a> {
+    /// Some rows of the first matrix, side by side in memory.
+    pub fn gather(self, rows: &[usize]) -> Tensor {
+        let plane = self.plane(0);
+        let width = self.tensor.format.bytes();
+        let mut payload = Vec::with_capacity(rows.len() * plane.columns * width);
+        for &row in rows {
+            for column in 0..plane.columns {
+                payload.extend_from_slice(&plane.code(row, column).to_le_bytes()[..width]);
+            }
+        }
+        let shape = vec![rows.len(), plane.columns];
+        Tensor::from_payload(self.tensor.format, shape, payload)
+    }
+
+    /// The same view of a tensor whose elements lie alike.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn over(self, tensor: &Tensor) -> Planes<'_> {
+        assert_eq!(self.tensor.strides, tensor.strides);
+        assert_eq!(self.tensor.shape, tensor.shape);
+        Planes {
+            tensor,
+            rows: self.rows,
+            columns: self.columns,
+            batch_axes: self.batch_axes,
+            offset: self.offset,
+        }
+    }
+
+    /// One matrix alone.
+    pub fn matrix(self, batch: usize) -> Planes<'a> {
+        Planes {
+            offset: self.plane(batch).offset,
+            batch_axes: 0,
+            ..self
+        }
+    }
+
+    /// Some rows and columns of every matrix.
+    ///
+    /// # Panics
+    /// If there are none such.
+    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Planes<'a> {
+        assert!(rows.start <= rows.end && rows.end <= self.rows());
+        assert!(columns.start <= columns.end && columns.end <= self.columns());
+        Planes {
+            rows: (rows.len(), self.rows.1),
+            columns: (columns.len(), self.columns.1),
+            offset: self.offset + rows.start * self.rows.1 + columns.start * self.columns.1,
+            ..self
+        }
+    }
+
+    pub fn tensor(&self) -> &'a Tensor {
+        self.tensor
+    }
+
+    pub fn transposed(self) -> Planes<'a> {
+        Planes {
+            rows: self.columns,
+            columns: self.rows,
+            ..self
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows.0
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns.0
+    }
+
+    /// The leading axes.
+    pub fn batch_shape(&self) -> &'a [usize] {
+        &self.tensor.shape[..self.batch_axes]
+    }
+
+    /// Number of matrices.
+    pub fn batches(&self) -> usize {
+        self.batch_shape().iter().product()
+    }
+
+    /// One matrix of the stack; batches count in C order of the leading axes.
+    pub fn plane(&self, batch: usize) -> Plane<'a> {
+        let index = unravel(batch, self.batch_shape(), Order::C);
+        let steps = index.iter().zip(&self.tensor.strides);
+        let offset: usize = steps.map(|(i, stride)| i * stride).sum();
+        Plane {
+            tensor: self.tensor,
+            offset: self.offset + offset,
+            rows: self.rows.0,
+            row_stride: self.rows.1,
+            columns: self.columns.0,
+            column_stride: self.columns.1,
+        }
+    }
+}
+
+/// One matrix of codes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane<'a> {
+    tensor: &'a Tensor,
+    offset: usize,
+    pub rows: usize,
+    row_stride: usize,
+    pub columns: usize,
+    column_stride: usize,
+}
+
+impl Plane<'_> {
+    /// `out.len()` codes of a row from `column` on. For formats of at most 32 bits.
+    pub fn read_row(&self, row: usize, column: usize, out: &mut [u32]) {
+        assert!(row < self.rows && column + out.len() <= self.columns);
+        let offset = self.offset + row * self.row_stride + column * self.column_stride;
+        self.tensor.read_run(offset, self.column_stride, out);
+    }
+
+    /// `rows` rows from `row` on, `columns` codes of each from `column` on, row by row. Reads in the
+    /// order of the memory.
+    pub fn read_block(
+        &self,
+        row: usize,
+        rows: usize,
+        column: usize,
+        columns: usize,
+        out: &mut [u32],
+    ) {
+        assert_eq!(out.len(), rows * columns);
+        if self.column_stride <= self.row_stride {
+            for (i, out) in out.chunks_mut(columns).enumerate() {
+                self.read_row(row + i, column, out);
+            }
+            return;
+        }
+        assert!(row + rows <= self.rows && column + columns <= self.columns);
+        let mut run = vec![0; rows];
+        for j in 0..columns {
+            let offset = self.offset + row * self.row_stride + (column + j) * self.column_stride;
+            self.tensor.read_run(offset, self.row_stride, &mut run);
+            for (i, &code) in run.iter().enumerate() {
+                out[i * columns + j] = code;
+            }
+        }
+    }
+
+    #[inline]
+    pub fn code(&self, row: usize, column: usize) -> u64 {
+        let offset = self.offset + row * self.row_stride + column * self.column_stride;
+        self.tensor.code(offset)
+    }
+}
