@@ -1,7 +1,8 @@
 //! The files of one run: opened once, hashed once, within one limit of memory.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Container, Fault, FileError, MappedFile, Privacy, STDIN, Source, stream};
 use crate::generate::{Role, Spec};
@@ -31,6 +32,8 @@ pub struct Files {
     memory: Memory,
     /// The oldest first.
     open: Mutex<Vec<Arc<MappedFile>>>,
+    /// Who opens a path that another thread is opening waits, and finds the file open.
+    turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
 
 impl Files {
@@ -39,6 +42,7 @@ impl Files {
             privacy,
             memory: Memory::new(limits),
             open: Mutex::default(),
+            turns: Mutex::default(),
         }
     }
 
@@ -84,6 +88,8 @@ impl Files {
     pub fn file(&self, path: &Path) -> Result<Arc<MappedFile>, Fault> {
         // Read but once, so it is whatever was there.
         let standard = path == Path::new(STDIN);
+        let turn = self.turn(path);
+        let _turn = locked(&turn);
         let there = |file: &&Arc<MappedFile>| match standard {
             true => file.path() == path,
             false => file.is_at(path),
@@ -143,7 +149,19 @@ impl Files {
         open.len() < before
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<MappedFile>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, Vec<Arc<MappedFile>>> {
+        locked(&self.open)
     }
+
+    /// What whoever opens this path holds meanwhile.
+    fn turn(&self, path: &Path) -> Arc<Mutex<()>> {
+        let mut turns = locked(&self.turns);
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        turns.entry(path.to_owned()).or_default().clone()
+    }
+}
+
+/// A panic elsewhere leaves nothing here half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,7 @@ use crate::emu::schedule::{
     SliceLength, WithoutC, WithoutProducts,
 };
 use crate::emu::step::Code;
-use crate::emu::{Evidence, KnownBy};
+use crate::emu::{Catalogue, Evidence, KnownBy};
 use crate::num::Kind;
 
 /// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
@@ -148,15 +148,9 @@ impl Plan {
                 instruction: Some("fma"),
             };
         }
-        let by_capability = |capability: Capability| match (capability.major, capability.minor) {
-            (7, 0) => Some("volta"),
-            (7, 5) => Some("turing"),
-            (8, 0 | 6) => Some("ampere"),
-            (8, 9) => Some("ada"),
-            (9, 0) => Some("hopper"),
-            (10, 0) => Some("blackwell"),
-            (12, 0) => Some("rtx-blackwell"),
-            _ => None,
+        let by_capability = |capability: Capability| {
+            let found = Catalogue::builtin().find(&capability.to_string());
+            found.ok().map(|architecture| architecture.name.as_str())
         };
         let architecture = match self.family {
             "ada-fp8" => Some("ada"),

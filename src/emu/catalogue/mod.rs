@@ -39,20 +39,24 @@ pub struct Choice<'a> {
     pub arithmetic: Arithmetic,
 }
 
-/// A name that is no architecture, and the nearest that is.
+/// A name that is no architecture, and the nearest that is, if one is near.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownArchitecture {
     pub name: String,
-    pub nearest: String,
+    pub nearest: Option<String>,
 }
 
 impl std::fmt::Display for UnknownArchitecture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "no architecture or GPU is called {:?}; did you mean {:?}? ('tcverify archs' lists them)",
-            self.name, self.nearest
-        )
+        let UnknownArchitecture { name, nearest } = self;
+        write!(f, "no architecture or GPU is called {name:?}; ")?;
+        match nearest {
+            Some(nearest) => {
+                let all = "('tcverify archs' lists them)";
+                write!(f, "did you mean {nearest:?}? {all}")
+            }
+            None => write!(f, "'tcverify archs' lists those that are known"),
+        }
     }
 }
 
@@ -93,7 +97,7 @@ impl Catalogue {
     /// a leading "NVIDIA" or "AMD" (then "GeForce" or "Instinct") do not matter.
     ///
     /// # Errors
-    /// The nearest known name.
+    /// The nearest known name, if one is near.
     pub fn find(&self, name: &str) -> Result<&Architecture, UnknownArchitecture> {
         let wanted = normalise(name);
         let names = || {
@@ -106,11 +110,14 @@ impl Catalogue {
         }
         // Distances first, then the catalogue's order: ties are deterministic.
         let nearest = names()
-            .min_by_key(|(name, _)| strsim::damerau_levenshtein(&normalise(name), &wanted))
-            .map(|(name, _)| name.to_owned());
+            .map(|(name, _)| (strsim::damerau_levenshtein(&normalise(name), &wanted), name))
+            .min_by_key(|(distance, _)| *distance)
+            // A slip of the keys, no other word.
+            .filter(|(distance, _)| *distance <= 2 && 2 * distance < wanted.len())
+            .map(|(_, name)| name.to_owned());
         Err(UnknownArchitecture {
             name: name.to_owned(),
-            nearest: nearest.expect("the catalogue is not empty"),
+            nearest,
         })
     }
 }
@@ -357,7 +364,9 @@ mod tests {
             assert_eq!(found.name, arch, "{name}");
         }
         let error = Catalogue::builtin().find("hoper").unwrap_err();
-        assert_eq!(error.nearest, "hopper");
+        assert_eq!(error.nearest.as_deref(), Some("hopper"));
+        let error = Catalogue::builtin().find("rubin").unwrap_err();
+        assert_eq!(error.nearest, None);
     }
 
     #[test]
