@@ -29,8 +29,8 @@ impl<T> Packed for Dense<T> {
     }
 }
 
-/// The smallest and the largest exponent field of nonzero numbers, those of an FP32; low > high where
-/// there are none.
+/// The smallest and the largest exponent field of nonzero numbers, as [`Real::exponent_field`] has
+/// them; low > high where there are none.
 #[derive(Clone, Copy, Debug)]
 pub struct ExponentRange {
     pub low: i32,
@@ -38,15 +38,19 @@ pub struct ExponentRange {
 }
 
 impl ExponentRange {
-    pub const EMPTY: ExponentRange = ExponentRange { low: 255, high: 0 };
+    /// Of numbers whose infinities and NaNs have the field `top`.
+    pub fn empty(top: i32) -> ExponentRange {
+        ExponentRange { low: top, high: 0 }
+    }
 
-    fn of(values: &[f32]) -> ExponentRange {
-        let mut range = ExponentRange::EMPTY;
-        for value in values {
-            let field = (value.to_bits() >> 23 & 255) as i32;
-            let low = if *value == 0.0 { 255 } else { field };
+    #[inline(always)]
+    fn of<T: Real>(values: &[T]) -> ExponentRange {
+        let mut range = ExponentRange::empty(T::TOP_FIELD);
+        for &value in values {
+            let (field, top) = (value.exponent_field(), T::TOP_FIELD);
+            let low = if value.is_zero() { top } else { field };
             // Infinities and NaNs have none.
-            let high = if field == 255 { 0 } else { field };
+            let high = if field == top { 0 } else { field };
             range.low = range.low.min(low);
             range.high = range.high.max(high);
         }
@@ -122,6 +126,8 @@ pub struct DenseTile<'a, T, S> {
     pub state: &'a mut [S],
     pub depth: usize,
     pub columns: usize,
+    /// Of the strips of A and B, for those who asked.
+    pub ranges: Option<[ExponentRange; 2]>,
     pub fallback: &'a dyn StepFallback,
 }
 
@@ -208,6 +214,7 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
                 state,
                 depth,
                 columns: self.tile().1,
+                ranges: a.range.zip(b.range).map(|(a, b)| [a, b]),
                 fallback,
             };
             let plan = &self.plan;
@@ -371,16 +378,16 @@ impl Dense<f32> {
             *value = if value.abs() < smallest { 0.0 } else { *value };
         }
     }
+}
 
+impl<T: Real> Dense<T> {
     /// Notes the exponents of strips of `size` numbers.
     pub fn measure(&mut self, size: usize) {
         self.ranges.clear();
         self.ranges
             .extend(self.values.chunks(size).map(ExponentRange::of));
     }
-}
 
-impl<T: Real> Dense<T> {
     /// Notes the rows or columns, `lines` in a strip of `size` numbers, that have an infinity or NaN,
     /// and makes those numbers zeros.
     pub fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {

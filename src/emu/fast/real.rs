@@ -11,11 +11,16 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
 
     /// Registers across a strip of columns.
     const ACROSS: usize;
+    /// The exponent field of infinities and NaNs.
+    const TOP_FIELD: i32;
 
     /// A rectangle of a matrix as numbers, row by row. Infinities stay; a NaN becomes some NaN.
     fn read(format: Format, plane: Plane, block: Block, out: &mut [Self]);
 
     fn is_finite(self) -> bool;
+    fn is_zero(self) -> bool;
+    /// The biased exponent, that of a subnormal number is 0.
+    fn exponent_field(self) -> i32;
     fn from_code(code: u64) -> Self;
     /// Any NaN has the code `nan`.
     fn to_code(self, nan: u64) -> u64;
@@ -46,6 +51,7 @@ pub struct Block {
 impl Real for f32 {
     type R<V: Vector> = V::F;
     const ACROSS: usize = ACROSS;
+    const TOP_FIELD: i32 = 255;
 
     #[inline(always)]
     fn read(format: Format, plane: Plane, block: Block, out: &mut [f32]) {
@@ -61,6 +67,14 @@ impl Real for f32 {
     }
     fn is_finite(self) -> bool {
         f32::is_finite(self)
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0.0
+    }
+    #[inline(always)]
+    fn exponent_field(self) -> i32 {
+        (self.to_bits() >> 23) as i32 & Self::TOP_FIELD
     }
     fn from_code(code: u64) -> f32 {
         f32::from_bits(code as u32)
@@ -97,6 +111,7 @@ impl Real for f32 {
 impl Real for f64 {
     type R<V: Vector> = V::D;
     const ACROSS: usize = ACROSS / 2;
+    const TOP_FIELD: i32 = 2047;
 
     #[inline(always)]
     fn read(format: Format, plane: Plane, block: Block, out: &mut [f64]) {
@@ -117,6 +132,14 @@ impl Real for f64 {
     }
     fn is_finite(self) -> bool {
         f64::is_finite(self)
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0.0
+    }
+    #[inline(always)]
+    fn exponent_field(self) -> i32 {
+        (self.to_bits() >> 52) as i32 & Self::TOP_FIELD
     }
     fn from_code(code: u64) -> f64 {
         f64::from_bits(code)

@@ -4,10 +4,12 @@
 //! product and one rounded up, so that the exact sum lies between them. If both become the same FP32,
 //! that is the exact sum's; rounding is monotone. It nearly always is: they are equal while nothing is
 //! lost, and otherwise as near as FP64 is finer than FP32. Where it is not, the exact engine adds.
+//! Products of a group whose exponents lie near enough to each other have an exact sum, and only C
+//! needs both bounds.
 
 use std::ops::Range;
 
-use super::dense::{Dense, DenseTile, Plain, ROWS};
+use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::Vector;
@@ -62,7 +64,7 @@ unsafe fn add<V: Vector>(
         for k in k {
             let y = V::load_d(b.add(k * columns));
             for (row, sums) in sums.iter_mut().enumerate() {
-                V::add_between(sums, V::splat_d(*a.add(k * ROWS + row)), y);
+                V::add_product_between(sums, V::splat_d(*a.add(k * ROWS + row)), y);
             }
         }
     }
@@ -74,9 +76,100 @@ pub struct Sum {
     pub group: usize,
 }
 
+impl Sum {
+    /// Whether the products of every group have an exact sum in FP64, in whichever order: from the
+    /// last bit of any to the first of all there are at most 53.
+    fn loses_nothing(&self, [a, b]: [ExponentRange; 2]) -> bool {
+        let fraction_bits = self.plan.a.fraction_bits() + self.plan.b.fraction_bits();
+        let carries = self.group.next_power_of_two().ilog2() + 2;
+        let apart = (a.high - a.low).max(0) + (b.high - b.low).max(0);
+        apart + (fraction_bits + carries) as i32 <= f64::MANTISSA_DIGITS as i32
+    }
+
+    /// One register of columns; `EXACT` if the products' sums are.
+    #[inline(always)]
+    unsafe fn columns<V: Vector, const EXACT: bool>(
+        &self,
+        tile: &mut DenseTile<f64, f64>,
+        left: usize,
+    ) {
+        let (columns, group) = (tile.columns, self.group);
+        let at = |row: usize| row * columns + left;
+        // SAFETY: features are the caller's promise; a register from `left` on lies within each row of
+        // a tile.
+        unsafe {
+            let (a, b) = (tile.a.as_ptr(), tile.b.as_ptr().add(left));
+            let mut state = [V::splat_d(0.0); ROWS];
+            for (row, state) in state.iter_mut().enumerate() {
+                *state = V::load_d(tile.state.as_ptr().add(at(row)));
+            }
+            for first in (0..tile.depth).step_by(group) {
+                let k = first..tile.depth.min(first + group);
+                let mut sums = state.map(|state| [state; 2]);
+                if EXACT {
+                    let mut products = [V::splat_d(0.0); ROWS];
+                    for k in k.clone() {
+                        let y = V::load_d(b.add(k * columns));
+                        for (row, sum) in products.iter_mut().enumerate() {
+                            *sum = V::fma_d(V::splat_d(*a.add(k * ROWS + row)), y, *sum);
+                        }
+                    }
+                    for (sums, products) in sums.iter_mut().zip(products) {
+                        V::add_between(sums, products);
+                    }
+                } else {
+                    add::<V>(k.clone(), a, b, columns, &mut sums);
+                }
+                let mut rounded = state;
+                let mut all = true;
+                for (sums, rounded) in sums.iter_mut().zip(&mut rounded) {
+                    // A sum of 0 that was rounded down is -0. After one addition nothing else is below 0
+                    // whose upper bound is not; the upper one of products that began with +0 is +0.
+                    let bits = if EXACT { i32::MAX } else { -1 };
+                    if !EXACT {
+                        *sums = sums.map(|sum| V::add_d(sum, V::splat_d(0.0)));
+                    }
+                    let same;
+                    (*rounded, same) = V::round_bounds(*sums, bits);
+                    all &= same;
+                }
+                if all {
+                    state = rounded;
+                    continue;
+                }
+                for (row, state) in state.into_iter().enumerate() {
+                    V::store_d(tile.state.as_mut_ptr().add(at(row)), state);
+                }
+                self.exactly(tile, left..left + V::LANES, k);
+                for (row, state) in state.iter_mut().enumerate() {
+                    *state = V::load_d(tile.state.as_ptr().add(at(row)));
+                }
+            }
+            for (row, state) in state.into_iter().enumerate() {
+                V::store_d(tile.state.as_mut_ptr().add(at(row)), state);
+            }
+        }
+    }
+
+    /// A step of these columns by the exact engine.
+    #[cold]
+    #[inline(never)]
+    fn exactly(&self, tile: &mut DenseTile<f64, f64>, columns: Range<usize>, k: Range<usize>) {
+        for row in 0..ROWS {
+            for column in columns.clone() {
+                let state = &mut tile.state[row * tile.columns + column];
+                let code = (*state as f32).to_code(self.plan.nan);
+                let code = tile.fallback.step(row, column, k.clone(), code);
+                *state = self.start(code);
+            }
+        }
+    }
+}
+
 impl Plain for Sum {
     type Real = f64;
-    type State = f32;
+    /// An FP32.
+    type State = f64;
 
     fn formats(&self) -> [Format; 2] {
         [self.plan.a, self.plan.b]
@@ -91,80 +184,31 @@ impl Plain for Sum {
         SpecialRule::Zeros { nan }
     }
 
-    fn start(&self, code: u64) -> f32 {
-        f32::from_bits(code as u32)
+    fn start(&self, code: u64) -> f64 {
+        f32::from_bits(code as u32).into()
     }
 
-    fn finish(&self, state: f32) -> Option<u64> {
-        Some(state.to_code(self.plan.nan))
+    fn finish(&self, state: f64) -> Option<u64> {
+        Some((state as f32).to_code(self.plan.nan))
     }
 
     fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
         packed.zero_specials(lines, size, count);
+        packed.measure(size);
     }
 
     #[inline(always)]
-    unsafe fn run<V: Vector>(&self, tile: DenseTile<f64, f32>) {
-        let DenseTile {
-            a,
-            b,
-            state,
-            depth,
-            columns,
-            fallback,
-        } = tile;
-        let group = self.group;
-        for left in (0..columns).step_by(V::LANES) {
-            for first in (0..depth).step_by(group) {
-                let k = first..depth.min(first + group);
-                // SAFETY: features are the caller's promise; a register from `left` on lies within
-                // each row of a tile.
-                unsafe {
-                    let mut sums = [[V::splat_d(0.0); 2]; ROWS];
-                    for (row, sums) in sums.iter_mut().enumerate() {
-                        let c = V::load_f(state.as_ptr().add(row * columns + left));
-                        *sums = [V::widen(c); 2];
-                    }
-                    add::<V>(
-                        k.clone(),
-                        a.as_ptr(),
-                        b.as_ptr().add(left),
-                        columns,
-                        &mut sums,
-                    );
-                    for (row, sums) in sums.into_iter().enumerate() {
-                        // -0 of a sum that was rounded down is +0.
-                        let [low, high] = sums;
-                        let low = V::narrow(V::add_d(low, V::splat_d(0.0)));
-                        let high = V::narrow(V::add_d(high, V::splat_d(0.0)));
-                        let same = V::equal(V::bits(low), V::bits(high));
-                        let state = &mut state[row * columns + left..][..V::LANES];
-                        if V::any_negative(V::xor(same, V::splat(-1))) {
-                            let mut bounds = [[0f32; 16]; 2];
-                            V::store_f(bounds[0].as_mut_ptr(), low);
-                            V::store_f(bounds[1].as_mut_ptr(), high);
-                            apart(&bounds, state, |lane, code| {
-                                fallback.step(row, left + lane, k.clone(), code)
-                            });
-                        } else {
-                            V::store_f(state.as_mut_ptr(), low);
-                        }
-                    }
+    unsafe fn run<V: Vector>(&self, mut tile: DenseTile<f64, f64>) {
+        let exact = tile.ranges.is_some_and(|ranges| self.loses_nothing(ranges));
+        for left in (0..tile.columns).step_by(V::LANES) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match exact {
+                    true => self.columns::<V, true>(&mut tile, left),
+                    false => self.columns::<V, false>(&mut tile, left),
                 }
             }
         }
-    }
-}
-
-/// Lanes whose bounds differ are the exact engine's.
-#[cold]
-fn apart(bounds: &[[f32; 16]; 2], state: &mut [f32], step: impl Fn(usize, u64) -> u64) {
-    for (lane, state) in state.iter_mut().enumerate() {
-        let (low, high) = (bounds[0][lane], bounds[1][lane]);
-        *state = match low.to_bits() == high.to_bits() {
-            true => low,
-            false => f32::from_bits(step(lane, state.to_bits().into()) as u32),
-        };
     }
 }
 

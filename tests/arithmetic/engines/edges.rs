@@ -162,3 +162,37 @@ fn units(units: i64, fraction_bits: u32, accumulator: Format) -> Option<u64> {
     let exact = units as f64 * (-f64::from(fraction_bits)).exp2();
     convert_exact(Format::Fp64, exact.to_bits(), accumulator).ok()
 }
+
+/// Two products and C, of which the larger product makes a tie and the smaller one decides it, the further
+/// apart the smaller: from sums of products that FP64 holds to those that it does not.
+#[test]
+fn exact_sums_that_a_far_product_decides() {
+    let model = models::named("cdna1 mfma bf16*bf16->fp32");
+    let mut ties = 0;
+    for exponent in -120..=-26 {
+        for sign in [0, 1] {
+            // 2^-24 is half a unit of a C of 1 or more.
+            let far = (exponent / 2, exponent - exponent / 2);
+            let row = [power(-12), power(far.0) | sign << 15];
+            let column = [power(-12), power(far.1)];
+            let shape = Shape::new(4, 40, 2);
+            let b: Vec<_> = column.iter().flat_map(|&code| [code; 40]).collect();
+            for c in [0x3f80_0000, 0x3f80_0001] {
+                let expected = c + u64::from(sign == 0);
+                let found = product(
+                    &model,
+                    Engine::Exact,
+                    shape,
+                    &row.repeat(4),
+                    &b,
+                    Some(&[c; 160]),
+                );
+                assert_eq!(found[0], expected, "2^{exponent}");
+                // What a sum that lost the far product would give.
+                ties += usize::from(expected != c + (c & 1));
+                same(&model, shape, &row.repeat(4), &b, &[c; 160]);
+            }
+        }
+    }
+    assert_eq!(ties, 190);
+}

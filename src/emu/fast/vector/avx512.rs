@@ -129,9 +129,7 @@ unsafe impl Vector for Avx512 {
             _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(x)),
         );
         /// Both directions of rounding are there.
-        fn add_between(bounds: &mut [Pair; 2], a: Pair, b: Pair) = {
-            const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-            const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+        fn add_product_between(bounds: &mut [Pair; 2], a: Pair, b: Pair) = {
             let [low, high] = *bounds;
             *bounds = [
                 Pair(
@@ -144,5 +142,28 @@ unsafe impl Vector for Avx512 {
                 ),
             ];
         };
+        fn add_between(bounds: &mut [Pair; 2], y: Pair) = {
+            let [low, high] = *bounds;
+            *bounds = [
+                Pair(
+                    _mm512_add_round_pd::<DOWN>(low.0, y.0),
+                    _mm512_add_round_pd::<DOWN>(low.1, y.1),
+                ),
+                Pair(
+                    _mm512_add_round_pd::<UP>(high.0, y.0),
+                    _mm512_add_round_pd::<UP>(high.1, y.1),
+                ),
+            ];
+        };
+        fn round_bounds(bounds: [Pair; 2], bits: i32) -> (Pair, bool) = {
+            let [low, high] = bounds.map(|x| [_mm512_cvtpd_ps(x.0), _mm512_cvtpd_ps(x.1)]);
+            let differ = |i: usize| _mm256_xor_ps(low[i], high[i]);
+            let differ = _mm256_castps_si256(_mm256_or_ps(differ(0), differ(1)));
+            let rounded = Pair(_mm512_cvtps_pd(high[0]), _mm512_cvtps_pd(high[1]));
+            (rounded, _mm256_testz_si256(differ, _mm256_set1_epi32(bits)) != 0)
+        };
     }
 }
+
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;

@@ -124,15 +124,21 @@ pub unsafe trait Vector {
     unsafe fn narrow(x: Self::D) -> Self::F;
     unsafe fn int_to_d(x: Self::I) -> Self::D;
 
-    /// Adds the product of `a` and `b`, exact in a double, to both bounds of a sum: the lower one is
-    /// rounded so that it stays one, and so is the upper one. While nothing is lost they are equal.
+    /// Adds the product of `a` and `b`, exact in a double, to both bounds of a sum.
     #[inline(always)]
-    unsafe fn add_between(bounds: &mut [Self::D; 2], a: Self::D, b: Self::D) {
+    unsafe fn add_product_between(bounds: &mut [Self::D; 2], a: Self::D, b: Self::D) {
+        // SAFETY: as every method.
+        unsafe { Self::add_between(bounds, Self::mul_d(a, b)) }
+    }
+
+    /// Adds to both bounds of a sum: the lower one is rounded so that it stays one, and so is the upper
+    /// one. While nothing is lost they are equal.
+    #[inline(always)]
+    unsafe fn add_between(bounds: &mut [Self::D; 2], y: Self::D) {
         // SAFETY: as every method.
         unsafe {
-            let product = Self::mul_d(a, b);
             for (bound, toward) in bounds.iter_mut().zip([-f64::EPSILON, f64::EPSILON]) {
-                let (x, y) = (*bound, product);
+                let x = *bound;
                 let sum = Self::add_d(x, y);
                 // Knuth's two-sum: what rounding to nearest has lost, exactly.
                 let virtual_y = Self::sub_d(sum, x);
@@ -145,6 +151,24 @@ pub unsafe trait Vector {
             }
         }
     }
+
+    /// The upper bound rounded to an FP32, to nearest even, and whether the lower one becomes the same
+    /// everywhere, in these bits.
+    #[inline(always)]
+    unsafe fn round_bounds(bounds: [Self::D; 2], bits: i32) -> (Self::D, bool) {
+        // SAFETY: as every method.
+        unsafe {
+            let [low, high] = bounds.map(|bound| Self::narrow(bound));
+            let differ = Self::and(
+                Self::xor(Self::bits(low), Self::bits(high)),
+                Self::splat(bits),
+            );
+            let same = Self::equal(differ, Self::splat(0));
+            let apart = Self::xor(same, Self::splat(-1));
+            (Self::widen(high), !Self::any_negative(apart))
+        }
+    }
+
     /// `y` where `x` is a zero, else `z`.
     unsafe fn where_zero_d(x: Self::D, y: Self::D, z: Self::D) -> Self::D;
 }
