@@ -101,6 +101,7 @@ pub(super) fn case(
         fail(field.unwrap_or(&"a"), format!("field {name:?}: {reason}"))
     })?;
     fields.in_folder(folder);
+    fields.formats_of_files()?;
     let check = Check::try_from(fields)?;
     if check.claim == Claim::Nothing {
         return Err(fail("d", "`d` (or `d_digest`) is missing".into()));

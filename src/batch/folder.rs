@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::BatchError;
 use super::case::{Case, Object, case, validate};
 use super::manifest::{json, text_of};
+use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
@@ -137,15 +138,17 @@ fn captured(
     Ok(fields)
 }
 
-/// AMD's captures name the instruction by its shape and types; the catalogue names its arithmetic, of which
-/// CDNA 2 has two for BF16.
+/// AMD's captures name the instruction by its shape and types (`f32_32x32x8bf16`); the catalogue names its
+/// arithmetic, with those types behind it where one architecture has several.
 fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
     let (arch, instruction) = (text("arch")?, text("instruction")?);
     let shape = instruction.strip_prefix("f32_")?;
-    (arch.starts_with("cdna") && shape.contains('x')).then_some(())?;
-    Some(match (arch, instruction.ends_with("bf16")) {
-        ("cdna2", true) => "mfma-bf16",
-        _ => "mfma",
-    })
+    let architecture = Catalogue::builtin().find(arch).ok()?;
+    let names = architecture.instructions.iter();
+    let named = |name: &str| names.clone().find(|own| own.name == name);
+    let own = named("mfma").filter(|_| shape.contains('x'))?;
+    let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
+    let typed = named(&format!("mfma-{types}"));
+    Some(&typed.unwrap_or(own).name)
 }

@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
-use crate::check::{CheckError, Model, Prepared, Scheduling, Verb, command_line};
+use crate::check::{
+    CheckError, Model, ModelSource, Prepared, Scheduling, Verb, command_line, model,
+};
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -144,7 +146,7 @@ impl Entry {
         judged: BatchCase,
     ) -> Entry {
         Entry {
-            options_sha256: digest(case, prepared.model(), prepared.scheduling()),
+            options_sha256: of_read(case, prepared),
             files,
             case: judged,
         }
@@ -156,23 +158,52 @@ impl Entry {
 /// # Errors
 /// If there is no such model or schedule.
 fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
-    let scheduling = case.check.schedule.resolve()?;
-    let scaled = case.check.operands.scales.is_some();
-    let model = case.check.model.select(scaled, &scheduling)?;
-    Ok(digest(case, &model, &scheduling))
+    let check = &case.check;
+    // What a kernel's words make of a product is known when its operands are.
+    if let Some(kernel) = check.schedule.kernel() {
+        let file = match &check.model.from {
+            ModelSource::File(path) => {
+                let read = model::read(path);
+                Some(
+                    read.map_err(|error| CheckError::File {
+                        field: "model",
+                        error,
+                    })?
+                    .1,
+                )
+            }
+            ModelSource::Catalogue(_) => None,
+        };
+        return Ok(digest(case, &file, &kernel.said.sha256()?));
+    }
+    let scheduling = check.schedule.resolve()?;
+    let scaled = check.operands.scales.is_some();
+    let model = check.model.select(scaled, &scheduling)?;
+    Ok(of_preset(case, &model, &scheduling))
 }
 
-fn digest(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
+/// The same of a case whose files have been read.
+fn of_read(case: &Case, prepared: &Prepared) -> Hash {
+    let (model, scheduling) = (prepared.model(), prepared.scheduling());
+    match scheduling.said_sha256() {
+        Some(said) => digest(case, &model.file().map(|(_, sha256)| sha256), &said),
+        None => of_preset(case, model, scheduling),
+    }
+}
+
+fn of_preset(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
+    let model = ReportedModel::of(&model.choice(), model.file());
+    digest(case, &model, &scheduling.schedule)
+}
+
+fn digest(case: &Case, model: &impl Serialize, schedule: &impl Serialize) -> Hash {
     let words = command_line(Verb::Check, &case.check);
     let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
     let text = |json: serde_json::Result<String>| json.expect("plain data").into_bytes();
     let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
     pieces.extend(words);
     pieces.push(format!("{:?}", case.k).into_bytes());
-    pieces.push(text(serde_json::to_string(&ReportedModel::of(
-        &model.choice(),
-        model.file(),
-    ))));
-    pieces.push(text(serde_json::to_string(&scheduling.schedule)));
+    pieces.push(text(serde_json::to_string(model)));
+    pieces.push(text(serde_json::to_string(schedule)));
     Hash::of([text(serde_json::to_string(&pieces)).as_slice()])
 }

@@ -1,14 +1,16 @@
 //! Which kernels could have computed a D: the schedules that are worth a try for one K.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Candidate;
 use crate::emu::schedule::{
     Addend, KTraversal, Kernel, Merge, Node, Overrides, Partials, Per, PromoteChoice,
-    ResidueChoice, Role, Schedule, ScheduleSpec, Start, TileOfD,
+    ResidueChoice, Role, Schedule, ScheduleSpec, Start, TileOfD, WithoutC,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
+use crate::tensor::Tensor;
 
 /// A schedule to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,10 @@ impl std::fmt::Display for Guess {
 }
 
 /// What is searched.
+/// k of a tile of cuBLAS's own kernels, the commonest first.
+const CUBLAS_TILES: [usize; 3] = [64, 32, 128];
+/// Slices of cuBLAS's own kernels.
+const CUBLAS_SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 /// That of the presets first, so that it needs no override.
 const TILES: [usize; 4] = [32, 64, 128, 16];
 const SLICES: std::ops::RangeInclusive<usize> = 2..=24;
@@ -45,50 +51,191 @@ const RESIDUES: [ResidueChoice; 3] = [
     ResidueChoice::FirstAligned,
 ];
 
+/// What a schedule is tried for.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub arithmetic: &'a Arithmetic,
+    pub problem: &'a Problem<'a>,
+    /// D's format.
+    pub result: Format,
+    /// What shares a scale of the kernel's, if there are scales.
+    pub scales: Option<Per>,
+    /// Whether D can tell sums to which +0 was added ([`tells_zeros`]).
+    pub zeros: bool,
+}
+
 /// Every schedule of these families that differs from the plain chain and from the others of the list on
-/// a product like this one, the likely ones first: partial tiles, slices in a workspace and in place,
-/// sliced-K, promotion, permutations, 3xTF32; with scales, the kernels that take such scales.
-pub fn guesses(
-    arithmetic: &Arithmetic,
-    problem: &Problem,
-    result: Format,
-    scales: Option<Per>,
-) -> Vec<Guess> {
+/// a product like this one, the likely ones first: cuBLAS's kernels without slices, others' main loops,
+/// sliced-K, promotion, permutations, 3xTF32, then slices, of cuBLAS's kernels first; with scales, the
+/// kernels that take such scales.
+pub fn guesses(asked: &Asked) -> Vec<Guess> {
     let mut list = List {
-        arithmetic,
-        problem,
-        result,
+        asked: *asked,
         seen: HashSet::new(),
         ranked: 0,
         guesses: Vec::new(),
     };
     // The bare chain has been tried.
-    if scales.is_none()
+    if asked.scales.is_none()
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
-        list.seen.insert((plain, String::new()));
+        list.see(&plain, "");
     }
-    match scales {
+    match asked.scales {
         None => list.unscaled(),
         Some(per) => list.scaled(per),
     }
     list.guesses
 }
 
+/// Whether zeros of D tell sums to which an epilogue has added +0: it has some, and none is negative.
+pub fn tells_zeros(d: &Tensor) -> bool {
+    let format = d.format();
+    if format.bytes() > 4 || format.is_integer() {
+        return false;
+    }
+    let sign = 1u32 << (8 * format.bytes() - 1);
+    let planes = d.planes();
+    let mut row = vec![0; planes.columns()];
+    let mut some = false;
+    for batch in 0..planes.batches() {
+        let plane = planes.plane(batch);
+        for index in 0..planes.rows() {
+            plane.read_row(index, 0, &mut row);
+            if row.contains(&sign) {
+                return false;
+            }
+            some |= row.contains(&0);
+        }
+    }
+    some
+}
+
 struct List<'a> {
-    arithmetic: &'a Arithmetic,
-    problem: &'a Problem<'a>,
-    result: Format,
-    /// Traversals, and what they do not say.
-    seen: HashSet<(KTraversal, String)>,
+    asked: Asked<'a>,
+    /// Digests of traversals and of what they do not say.
+    seen: HashSet<[u64; 2]>,
     /// Presets that were looked at, whether or not they are in the list.
     ranked: usize,
     guesses: Vec<Guess>,
 }
 
 impl List<'_> {
+    /// cuBLAS's kernels that have no slices, as far as this arithmetic may be theirs: nvjet is Hopper's and
+    /// later GPUs', whose steps are longer; FP8 kernels of Ada have steps of 16.
+    fn cublas(&mut self) {
+        let none = Overrides::default;
+        let never = Some(PromoteChoice::Never);
+        match self.family() {
+            Cublas::Sixteen { nvjet } => {
+                if nvjet {
+                    self.preset("cublas-nvjet", none());
+                }
+                for tile in CUBLAS_TILES {
+                    let tile_k = Some(tile);
+                    self.preset("cublas-sm80", Overrides { tile_k, ..none() });
+                }
+                self.preset("cublas-sm80", short_steps(none()));
+            }
+            Cublas::HopperFp8 => {
+                for promote in [never, None] {
+                    self.preset("cublas-nvjet-fp8", Overrides { promote, ..none() });
+                }
+            }
+            Cublas::AdaFp8 => {
+                for promote in [never, None] {
+                    self.preset("cublas-ada-fp8", Overrides { promote, ..none() });
+                }
+            }
+            Cublas::Scalar => {
+                self.preset("cublas-magma", none());
+                self.preset("cublas-gemmsn", none());
+                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
+                    self.preset("cublas-gemv", none());
+                }
+            }
+            Cublas::Other => {}
+        }
+    }
+
+    /// The same in so many slices.
+    fn cublas_sliced(&mut self, slices: usize) {
+        let sliced = || Overrides {
+            split_k: Some(slices),
+            ..Overrides::default()
+        };
+        let never = Some(PromoteChoice::Never);
+        match self.family() {
+            Cublas::Sixteen { nvjet } => {
+                if nvjet {
+                    self.preset("cublas-nvjet-splitk", sliced());
+                    self.preset("cublas-nvjet-lost-tail", sliced());
+                }
+                for name in [
+                    "cublas-workspace-f32",
+                    "cublas-splitk-serial",
+                    "cublas-workspace",
+                ] {
+                    for tile in CUBLAS_TILES {
+                        let tile_k = Some(tile);
+                        self.preset(name, Overrides { tile_k, ..sliced() });
+                    }
+                    self.preset(name, short_steps(sliced()));
+                }
+            }
+            Cublas::HopperFp8 => {
+                for promote in [never, None] {
+                    let overrides = Overrides {
+                        promote,
+                        ..sliced()
+                    };
+                    self.preset("cublas-nvjet-fp8-splitk", overrides);
+                }
+                // The defect of split nvjet kernels is told of fast sums; slow ones have blocks beside.
+                let tile_k = Some(128);
+                self.preset("cublas-nvjet-lost-tail", Overrides { tile_k, ..sliced() });
+            }
+            Cublas::AdaFp8 => {
+                for name in ["cublas-ada-fp8-pairwise", "cublas-ada-fp8-serial"] {
+                    for promote in [never, None] {
+                        self.preset(
+                            name,
+                            Overrides {
+                                promote,
+                                ..sliced()
+                            },
+                        );
+                    }
+                }
+            }
+            Cublas::Scalar => {
+                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
+                    self.preset("cublas-dot", sliced());
+                }
+            }
+            Cublas::Other => {}
+        }
+    }
+
+    /// Whose kernels this arithmetic may be that of.
+    fn family(&self) -> Cublas {
+        let arithmetic = self.asked.arithmetic;
+        let span = arithmetic.step.span();
+        let fp8 = |format| matches!(format, Format::E4m3 | Format::E5m2);
+        let sixteen = |format| matches!(format, Format::Fp16 | Format::Bf16);
+        let both = |is: &dyn Fn(Format) -> bool| is(arithmetic.a) && is(arithmetic.b);
+        match span {
+            1 => Cublas::Scalar,
+            _ if both(&sixteen) => Cublas::Sixteen { nvjet: span >= 16 },
+            16 if both(&fp8) => Cublas::AdaFp8,
+            32.. if both(&fp8) => Cublas::HopperFp8,
+            _ => Cublas::Other,
+        }
+    }
+
     fn unscaled(&mut self) {
         let none = Overrides::default;
+        self.cublas();
         for name in ["cutlass-sm80", "cutlass-sm90", "cute-sm80"] {
             for tile in TILES {
                 let tile_k = Some(tile);
@@ -114,6 +261,9 @@ impl List<'_> {
                 ..none()
             };
             self.preset("cublas-sliced", overrides);
+        }
+        for slices in CUBLAS_SLICES {
+            self.cublas_sliced(slices);
         }
         for slices in SLICES {
             for name in [
@@ -152,7 +302,12 @@ impl List<'_> {
                     self.preset("torch-scaled-mm-rowwise", overrides);
                 }
             }
-            Per::Tensor => {}
+            Per::Tensor => {
+                self.cublas();
+                for slices in CUBLAS_SLICES {
+                    self.cublas_sliced(slices);
+                }
+            }
         }
     }
 
@@ -166,24 +321,41 @@ impl List<'_> {
         }
         let spec = changed.spec;
         overrides.forget_own(preset);
+        // Scales are the kernel's, or there are none.
+        if self.asked.scales.is_some() && spec.scales.is_none() {
+            return;
+        }
+        let Asked {
+            arithmetic,
+            problem,
+            result,
+            ..
+        } = self.asked;
         let product = Problem {
-            c: self.problem.c.filter(|_| spec.addend == Addend::Epilogue),
-            ..*self.problem
+            c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
+            ..*problem
         };
-        if Kernel::check_compatible(&spec, self.arithmetic, &product, self.result).is_err() {
+        if Kernel::check_compatible(&spec, arithmetic, &product, result).is_err() {
             return;
         }
         let Ok(traversal) = self.traversal(&spec) else {
             return;
         };
-        // An epilogue without C, bias and factors leaves the sum as it is.
-        let c = self.problem.c.map(|_| spec.addend);
+        // An epilogue without C, bias and factors leaves the sum as it is, but for what it does to zeros and
+        // to numbers that FP8 lacks.
+        let c = problem.c.map(|_| spec.addend);
         let traversal = self.canonical(traversal);
-        let rest = match (c, &spec.scales, &spec.split_terms) {
-            (None, None, None) => String::new(),
-            (c, scales, terms) => format!("{c:?} {scales:?} {terms:?}"),
+        let per = self.asked.scales;
+        let zeros = self.asked.zeros && spec.epilogue.without_c != WithoutC::Multiply;
+        let fp8 = spec.epilogue.result_scale.filter(|_| result.bytes() == 1);
+        let rest = match (c, per, &spec.split_terms, zeros, fp8) {
+            (None, None, None, false, None) => String::new(),
+            rest => format!(
+                "{rest:?} {:?}",
+                spec.scales.as_ref().filter(|_| per.is_some())
+            ),
         };
-        if self.seen.insert((traversal, rest)) {
+        if self.see(&traversal, &rest) {
             self.guesses.push(Guess {
                 preset,
                 overrides,
@@ -196,8 +368,18 @@ impl List<'_> {
 
 impl List<'_> {
     fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
-        let span = self.arithmetic.step.span();
-        KTraversal::new(spec, self.problem.k, span, TileOfD::ONLY)
+        let span = self.asked.arithmetic.step.span();
+        KTraversal::new(spec, self.asked.problem.k, span, TileOfD::ONLY)
+    }
+
+    /// Whether nothing of the list computes so.
+    fn see(&mut self, traversal: &KTraversal, rest: &str) -> bool {
+        let digest = |salt: u64| {
+            let mut hasher = DefaultHasher::new();
+            (salt, traversal, rest).hash(&mut hasher);
+            hasher.finish()
+        };
+        self.seen.insert([digest(0), digest(1)])
     }
 
     /// A traversal that computes the same, in the form that all such have.
@@ -221,7 +403,7 @@ impl List<'_> {
             } => {
                 // +0 more changes no sum that starts from +0.
                 sum.parts.retain(|part| !empty(part));
-                if self.result == Format::Fp32 {
+                if self.asked.result == Format::Fp32 {
                     *partials = Partials::F32;
                 }
             }
@@ -232,7 +414,7 @@ impl List<'_> {
                     empties += usize::from(empty(part));
                     !empty(part) || empties == 1
                 });
-                if *merge == (Merge::InPlace {}) && self.result == Format::Fp32 {
+                if *merge == (Merge::InPlace {}) && self.asked.result == Format::Fp32 {
                     *merge = Merge::serial(Start::First);
                 }
             }
@@ -241,6 +423,28 @@ impl List<'_> {
             traversal.root = sum.parts.remove(0);
         }
         traversal
+    }
+}
+
+/// Whose kernels an arithmetic may be that of.
+#[derive(Clone, Copy)]
+enum Cublas {
+    Sixteen {
+        nvjet: bool,
+    },
+    HopperFp8,
+    AdaFp8,
+    /// Multiply-adds, of no tensor core.
+    Scalar,
+    Other,
+}
+
+/// Kernels of stage 0: tiles of 32 k, instructions of 8.
+fn short_steps(overrides: Overrides) -> Overrides {
+    Overrides {
+        tile_k: Some(32),
+        instruction_k: Some(8),
+        ..overrides
     }
 }
 

@@ -1,5 +1,6 @@
 //! The arrays of a request, read and turned into a problem.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::error::CheckError;
@@ -139,6 +140,35 @@ impl Array {
 pub(super) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
+    /// Those that were asked for their shapes, by field, until they are read.
+    pub opened: BTreeMap<&'static str, io::Source>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(files: &'a io::Files, memory: Tensors) -> Reader<'a> {
+        Reader {
+            files,
+            memory,
+            opened: BTreeMap::new(),
+        }
+    }
+
+    /// The shape of an array that has not been read.
+    pub fn shape(
+        &mut self,
+        field: &'static str,
+        source: &Source,
+        format: Format,
+        role: Role,
+    ) -> Result<Vec<usize>, CheckError> {
+        let opened = match self.opened.remove(field) {
+            Some(opened) => opened,
+            None => open(field, source, format, role, self)?,
+        };
+        let shape = opened.header().shape.clone();
+        self.opened.insert(field, opened);
+        Ok(shape)
+    }
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
@@ -149,6 +179,9 @@ fn open(
     role: Role,
     from: &mut Reader,
 ) -> Result<io::Source, CheckError> {
+    if let Some(opened) = from.opened.remove(field) {
+        return Ok(opened);
+    }
     let opened = match source {
         Source::File(path) => from.files.source(path),
         Source::Generated(spec) => {
@@ -399,8 +432,17 @@ pub fn read_d(
     let file = open("d", source, known.unwrap_or(accumulator), Role::C, from)?;
     let format = match known {
         Some(format) => format,
-        None => d_format(&file.header().descr, accumulator).map_err(fail)?,
+        // What a kernel's words say of D is for a file that does not say it.
+        None => match (file.header().descr.own_format(), schedule.result()) {
+            (None | Some(Format::Fp32 | Format::Fp64), Some(result)) => result,
+            _ => d_format(&file.header().descr, accumulator).map_err(fail)?,
+        },
     };
+    if let Some(result) = schedule.result().filter(|&result| result != format) {
+        return Err(fail(format!(
+            "its elements are {format}, but the kernel's text says that D is {result}"
+        )));
+    }
     schedule
         .check_conversion(accumulator, format)
         .map_err(fail)?;

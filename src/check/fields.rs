@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::error::CheckError;
+use super::kernel::{KernelAnswers, KernelRequest, KernelSaid};
 use super::request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope,
@@ -17,6 +18,7 @@ use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::schedule::{
     OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
+use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::report::Policy;
 use crate::words::Word;
@@ -73,7 +75,18 @@ macro_rules! shown {
     };
 }
 
-shown!(String, Format, usize, u64, F32, Span, PromoteChoice);
+shown!(
+    String,
+    Format,
+    usize,
+    u32,
+    u64,
+    F32,
+    Span,
+    PromoteChoice,
+    Scheme,
+    Partition
+);
 
 macro_rules! worded {
     ($($kind:ty),*) => {
@@ -92,7 +105,8 @@ worded!(
     ResidueChoice,
     SplitChoice,
     PartialsChoice,
-    OrderChoice
+    OrderChoice,
+    Accumulation
 );
 
 macro_rules! fields {
@@ -149,6 +163,28 @@ fields! {
     schedule: String,
     /// A schedule file.
     schedule_file: PathBuf,
+    /// What a library says of its kernel: a log line, a configuration, a name.
+    kernel: String,
+    /// A cuBLASLt log, one of whose lines is about this product.
+    kernel_log: PathBuf,
+    /// A kernel table that was recorded on a GPU.
+    kernel_table: PathBuf,
+    /// Bytes of workspace that the library was given, to choose among answers of a kernel table.
+    workspace: u64,
+    /// How slices of the kernel meet, where its words leave that open.
+    reduction: Scheme,
+    /// How CUTLASS cuts K, where the words leave that open.
+    partition: Partition,
+    /// CUSTOM_OPTION of the kernel's configuration, where the words leave that open.
+    custom: u32,
+    /// FP8 accumulation, where the kernel's words leave that open.
+    accumulation: Accumulation,
+    /// Multiprocessors of the GPU, where the kernel's words leave that open.
+    multiprocessors: u32,
+    /// Turns by which a workgroup's loop over K is rotated (AMD).
+    rotation: usize,
+    /// Slices reach the end of K: a library without the defect of the lost tail.
+    whole_tail: bool,
     /// k of a tile of the main loop.
     tile_k: usize,
     /// Which tile is the partial one.
@@ -244,7 +280,13 @@ impl Fields {
         for source in sources.into_iter().flatten() {
             source.in_folder(folder);
         }
-        let paths = [&mut self.model, &mut self.schedule_file, &mut self.against];
+        let paths = [
+            &mut self.model,
+            &mut self.schedule_file,
+            &mut self.kernel_log,
+            &mut self.kernel_table,
+            &mut self.against,
+        ];
         for path in paths.into_iter().flatten() {
             *path = folder.join(&*path);
         }
@@ -291,10 +333,6 @@ impl Fields {
                 ("arch", self.arch.is_some()),
                 ("model", self.model.is_some()),
             ],
-            [
-                ("schedule", self.schedule.is_some()),
-                ("schedule_file", self.schedule_file.is_some()),
-            ],
             [("d", self.d.is_some()), digest],
             [digest, nan],
             [digest, zero],
@@ -311,6 +349,7 @@ impl Fields {
             [region, rows],
             [region, cols],
         ])?;
+        self.validate_kernel()?;
         let [scale_a, scale_b] = [
             ("scale_a", self.scale_a.is_some()),
             ("scale_b", self.scale_b.is_some()),
@@ -332,12 +371,82 @@ impl Fields {
         ])
     }
 
+    /// The order comes from one place, and what completes a kernel's words needs some.
+    fn validate_kernel(&self) -> Result<(), CheckError> {
+        let orders = [
+            ("schedule", self.schedule.is_some()),
+            ("schedule_file", self.schedule_file.is_some()),
+            ("kernel", self.kernel.is_some()),
+            ("kernel_log", self.kernel_log.is_some()),
+            ("kernel_table", self.kernel_table.is_some()),
+        ];
+        for (i, one) in orders.iter().enumerate() {
+            for other in &orders[i + 1..] {
+                self.one_of(&[[*one, *other]])?;
+            }
+        }
+        let words = orders[2..].iter().find(|(_, given)| *given).copied();
+        if let Some(words) = words {
+            // The words say these, or leave them open: a change would be another kernel.
+            self.one_of(&[
+                [words, ("residue", self.residue.is_some())],
+                [words, ("split", self.split.is_some())],
+                [words, ("grain", self.grain.is_some())],
+                [words, ("partials", self.partials.is_some())],
+                [words, ("sum_order", self.sum_order.is_some())],
+                [words, ("workers", self.workers.is_some())],
+                [words, ("promote", self.promote.is_some())],
+            ])?;
+        }
+        let there = ("kernel", words.is_some());
+        let table = ("kernel_table", self.kernel_table.is_some());
+        self.needs(&[
+            [("reduction", self.reduction.is_some()), there],
+            [("partition", self.partition.is_some()), there],
+            [("custom", self.custom.is_some()), there],
+            [("accumulation", self.accumulation.is_some()), there],
+            [("multiprocessors", self.multiprocessors.is_some()), there],
+            [("rotation", self.rotation.is_some()), there],
+            [("whole_tail", self.whole_tail == Some(true)), there],
+            [("workspace", self.workspace.is_some()), table],
+        ])
+    }
+
+    /// What a library says of the kernel, if that is where the order comes from.
+    fn kernel_said(&self) -> Option<KernelSaid> {
+        if let Some(text) = &self.kernel {
+            return Some(KernelSaid::Text(text.clone()));
+        }
+        if let Some(path) = &self.kernel_log {
+            return Some(KernelSaid::Log(path.clone()));
+        }
+        self.kernel_table.as_ref().map(|file| KernelSaid::Table {
+            file: file.clone(),
+            workspace: self.workspace,
+        })
+    }
+
     /// What the fields of a schedule say.
     pub(super) fn schedule_request(&self) -> ScheduleRequest {
-        let from = match (&self.schedule, &self.schedule_file) {
-            (Some(name), _) => ScheduleSource::Preset(name.clone()),
-            (None, Some(path)) => ScheduleSource::File(path.clone()),
-            (None, None) => ScheduleSource::Plain,
+        let kernel = self.kernel_said().map(|said| {
+            Box::new(KernelRequest {
+                said,
+                answers: KernelAnswers {
+                    reduction: self.reduction,
+                    partition: self.partition,
+                    custom: self.custom,
+                    accumulation: self.accumulation,
+                    multiprocessors: self.multiprocessors,
+                    rotation: self.rotation,
+                    whole_tail: self.whole_tail == Some(true),
+                },
+            })
+        });
+        let from = match (&self.schedule, &self.schedule_file, kernel) {
+            (_, _, Some(kernel)) => ScheduleSource::Kernel(kernel),
+            (Some(name), _, _) => ScheduleSource::Preset(name.clone()),
+            (None, Some(path), _) => ScheduleSource::File(path.clone()),
+            (None, None, _) => ScheduleSource::Plain,
         };
         ScheduleRequest {
             from,
@@ -357,6 +466,27 @@ impl Fields {
                 scale_result: self.scale_result,
             },
         }
+    }
+
+    /// What a kernel's words say of GPU and formats, where nobody else does.
+    fn complete(&mut self) -> Result<(), CheckError> {
+        let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
+        let Some(text) = self.kernel.as_ref().filter(|_| open) else {
+            return Ok(());
+        };
+        let reading = crate::kernel::read(text);
+        let reading =
+            reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
+        let settings = &reading.settings;
+        if let (None, Some(said)) = (self.dtype, &settings.operands) {
+            let [a, b] = said.value;
+            self.dtype = Some(a);
+            self.dtype_b = self.dtype_b.or((a != b).then_some(b));
+        }
+        if let (None, None, Some(said)) = (&self.arch, &self.model, &settings.capability) {
+            self.arch = Some(said.value.to_string());
+        }
+        Ok(())
     }
 
     fn scope(&self) -> Result<Scope, CheckError> {
@@ -398,8 +528,9 @@ impl Fields {
 impl TryFrom<Fields> for Check {
     type Error = CheckError;
 
-    fn try_from(fields: Fields) -> Result<Check, CheckError> {
+    fn try_from(mut fields: Fields) -> Result<Check, CheckError> {
         fields.validate()?;
+        fields.complete()?;
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
         let missing = |field: &'static str| {
@@ -488,11 +619,26 @@ impl From<Check> for Fields {
             ModelSource::Catalogue(name) => (Some(name), None),
             ModelSource::File(path) => (None, Some(path)),
         };
-        let (preset, schedule_file) = match schedule.from {
-            ScheduleSource::Plain => (None, None),
-            ScheduleSource::Preset(name) => (Some(name), None),
-            ScheduleSource::File(path) => (None, Some(path)),
+        let (preset, schedule_file, kernel) = match schedule.from {
+            ScheduleSource::Plain => (None, None, None),
+            ScheduleSource::Preset(name) => (Some(name), None, None),
+            ScheduleSource::File(path) => (None, Some(path), None),
+            ScheduleSource::Kernel(kernel) => (None, None, Some(*kernel)),
         };
+        let (said, answers) = match kernel {
+            Some(kernel) => (Some(kernel.said), kernel.answers),
+            None => (None, KernelAnswers::default()),
+        };
+        let (mut kernel, mut kernel_log) = (None, None);
+        let (mut kernel_table, mut table_workspace) = (None, None);
+        match said {
+            None => {}
+            Some(KernelSaid::Text(text)) => kernel = Some(text),
+            Some(KernelSaid::Log(path)) => kernel_log = Some(path),
+            Some(KernelSaid::Table { file, workspace }) => {
+                (kernel_table, table_workspace) = (Some(file), workspace);
+            }
+        }
         let (d, d_digest) = match claim {
             Claim::Nothing => (None, None),
             Claim::Tensor(d) => (Some(d), None),
@@ -523,6 +669,17 @@ impl From<Check> for Fields {
             scale_block: model.scale_block,
             schedule: preset,
             schedule_file,
+            kernel,
+            kernel_log,
+            kernel_table,
+            workspace: table_workspace,
+            reduction: answers.reduction,
+            partition: answers.partition,
+            custom: answers.custom,
+            accumulation: answers.accumulation,
+            multiprocessors: answers.multiprocessors,
+            rotation: answers.rotation,
+            whole_tail: some(answers.whole_tail),
             tile_k: overrides.tile_k,
             residue: overrides.residue,
             instruction_k: overrides.instruction_k,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
-//! * `model`, `schedule`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs.
 
 mod arrays;
@@ -18,6 +18,8 @@ mod document;
 mod error;
 mod explain;
 mod fields;
+mod formats;
+mod kernel;
 pub mod model;
 mod part;
 mod prepare;
@@ -36,6 +38,7 @@ pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::read_commitment;
 pub use error::CheckError;
 pub use fields::Fields;
+pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use prepare::Prepared;
 pub use progress::Progress;

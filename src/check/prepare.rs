@@ -87,15 +87,19 @@ impl Prepared {
         files: &Files,
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
-        let mut from = Reader { files, memory };
-        let scheduling = check.schedule.resolve()?;
+        let mut from = Reader::new(files, memory);
+        let mut check = check.clone();
+        let scheduling = Scheduling::of(&mut check, &mut from)?;
+        let check = check;
         scheduling.check_bias(check.operands.bias.is_some())?;
-        let model = check
-            .model
-            .select(check.operands.scales.is_some(), &scheduling)?;
+        let mut request = check.model.clone();
+        if request.instruction.is_none() {
+            request.instruction = scheduling.instruction().map(str::to_owned);
+        }
+        let model = request.select(check.operands.scales.is_some(), &scheduling)?;
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
-        let arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut from)?;
+        let arrays = Arrays::read(&check, arithmetic, &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let d = match &check.claim {
@@ -115,7 +119,7 @@ impl Prepared {
         };
         let format = match &d {
             Some(d) => d.tensor.format(),
-            None => check.d_dtype.unwrap_or(accumulator),
+            None => check.d_dtype.or(scheduling.result()).unwrap_or(accumulator),
         };
         let possible = scheduling.check_conversion(accumulator, format);
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
@@ -128,7 +132,7 @@ impl Prepared {
             }
         };
         Ok(Prepared {
-            check: check.clone(),
+            check,
             values,
             scheduled,
             format,
@@ -219,7 +223,8 @@ impl Prepared {
         let kernel = self.kernel()?;
         let span = self.model.arithmetic.step.span();
         let omitted = kernel.omitted(self.problem().k, span);
-        Some(Scheduled::of(schedule, given, &self.values).omitting(omitted))
+        let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
+        Some(scheduled.said(self.scheduling.words()))
     }
 
     /// What a report says of the arrays; hashes them.

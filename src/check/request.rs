@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
+use super::kernel::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Tf32Input};
@@ -91,6 +92,14 @@ pub struct ScheduleRequest {
 }
 
 impl ScheduleRequest {
+    /// What a library says of its kernel, if that is where the order comes from.
+    pub fn kernel(&self) -> Option<&KernelRequest> {
+        match &self.from {
+            ScheduleSource::Kernel(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
     /// A preset, changed; that of one chain is asked for by saying nothing.
     pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
         let from = match name == "plain" && overrides.is_empty() {
@@ -111,6 +120,8 @@ pub enum ScheduleSource {
     Preset(String),
     /// A schedule file.
     File(PathBuf),
+    /// What a library says of its kernel.
+    Kernel(Box<KernelRequest>),
 }
 
 /// What is said to be D.
@@ -237,13 +248,14 @@ impl Check {
             ModelSource::File(path) => Some(path),
             ModelSource::Catalogue(_) => None,
         };
-        let schedule = match &self.schedule.from {
-            ScheduleSource::File(path) => Some(path),
-            _ => None,
+        let (field, schedule) = match &self.schedule.from {
+            ScheduleSource::File(path) => ("schedule_file", Some(path)),
+            ScheduleSource::Kernel(kernel) => (kernel.said.field(), kernel.said.path()),
+            _ => ("schedule_file", None),
         };
         let all = [
             ("model", model),
-            ("schedule_file", schedule),
+            (field, schedule),
             ("against", self.against.as_ref()),
         ];
         all.into_iter()
@@ -267,6 +279,8 @@ impl Check {
             let role = match field {
                 "model" => "the model",
                 "against" => "the commitment",
+                "kernel_log" => "the log of kernels",
+                "kernel_table" => "the table of kernels",
                 _ => "the schedule",
             };
             outputs.protect(role, path);

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::arrays::Reader;
 use super::document::text_of;
 use super::error::CheckError;
-use super::request::{ScheduleRequest, ScheduleSource};
+use super::kernel::Planned;
+use super::request::{Check, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{Fault, FileError};
 use crate::num::Format;
+use crate::report::KernelWords;
 
 /// A schedule with what the request changes of it.
 #[derive(Clone, Debug)]
@@ -20,6 +23,33 @@ pub struct Scheduling {
     alpha: Option<u32>,
     beta: Option<u32>,
     scale_result: Option<u32>,
+    kernel: Option<Box<Planned>>,
+}
+
+impl Scheduling {
+    /// The schedule of a check. A kernel's words need the shapes of its operands, and may say how those are
+    /// stored.
+    pub(super) fn of(check: &mut Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
+        let ScheduleSource::Kernel(kernel) = &check.schedule.from else {
+            return check.schedule.resolve();
+        };
+        let (schedule, planned) = kernel.clone().plan(check, from)?;
+        let Overrides {
+            alpha,
+            beta,
+            scale_result,
+            ..
+        } = check.schedule.overrides;
+        let factors = Overrides {
+            alpha,
+            beta,
+            scale_result,
+            ..Overrides::default()
+        };
+        let mut scheduling = factors.on(schedule)?;
+        scheduling.kernel = Some(Box::new(planned));
+        Ok(scheduling)
+    }
 }
 
 impl ScheduleRequest {
@@ -36,21 +66,33 @@ impl ScheduleRequest {
             ScheduleSource::Plain => preset("plain")?,
             ScheduleSource::Preset(name) => preset(name)?,
             ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
+            ScheduleSource::Kernel(kernel) => {
+                let field = kernel.said.field();
+                let reason = format!("`{field}` says an order for the shapes of operands alone");
+                return Err(CheckError::request(field, reason));
+            }
         };
-        let mut schedule = schedule;
-        let given = self.overrides.apply(&mut schedule);
+        self.overrides.on(schedule)
+    }
+}
+
+impl Overrides {
+    /// A schedule, changed.
+    fn on(&self, mut schedule: Schedule) -> Result<Scheduling, CheckError> {
+        let given = self.apply(&mut schedule);
         let Overrides {
             alpha,
             beta,
             scale_result,
             ..
-        } = self.overrides;
+        } = self;
         Ok(Scheduling {
             schedule,
             given: given.map_err(|error| CheckError::request(error.field, error.reason))?,
             alpha: alpha.map(|alpha| alpha.0),
             beta: beta.map(|beta| beta.0),
             scale_result: scale_result.map(|scale| scale.0),
+            kernel: None,
         })
     }
 }
@@ -58,6 +100,26 @@ impl ScheduleRequest {
 impl Scheduling {
     pub fn spec(&self) -> &ScheduleSpec {
         &self.schedule.spec
+    }
+
+    /// What a library says of the kernel, if the schedule was made of that.
+    pub fn words(&self) -> Option<&KernelWords> {
+        Some(&self.kernel.as_ref()?.words)
+    }
+
+    /// SHA-256 of those words as they were read.
+    pub fn said_sha256(&self) -> Option<String> {
+        Some(self.kernel.as_ref()?.sha256.clone())
+    }
+
+    /// D's format, if a kernel's words say it.
+    pub fn result(&self) -> Option<Format> {
+        self.kernel.as_ref()?.result
+    }
+
+    /// Who computes the chains, if a kernel's words say it.
+    pub fn instruction(&self) -> Option<&'static str> {
+        self.kernel.as_ref()?.instruction
     }
 
     /// Whether scales belong to the kernel, not to the instruction.

@@ -11,6 +11,7 @@ use crate::check::{
 };
 use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
 use crate::io::{Files, Privacy, escaped_path};
+use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::memory::Limits;
 use crate::num::{F32, Format};
 use crate::words::Word;
@@ -62,16 +63,16 @@ pub fn size(text: &str) -> Result<u64, String> {
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
-    #[arg(long, value_name = "NAME", required_unless_present = "model")]
+    #[arg(long, value_name = "NAME")]
     pub arch: Option<String>,
 
     /// Architecture file, such as 'tcverify infer' writes or you do, in place of the catalogue
     #[arg(long, value_name = "FILE.json", conflicts_with = "arch")]
     pub model: Option<PathBuf>,
 
-    /// Format of A and B
+    /// Format of A and B; needed where neither their files nor a kernel's text say it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
-    pub dtype: Format,
+    pub dtype: Option<Format>,
 
     /// Format of B, where it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
@@ -260,6 +261,68 @@ pub struct ScheduleArgs {
     bias_dtype: Option<Format>,
 }
 
+/// What a library says of its kernel, in place of a schedule.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Kernel, from what the library says")]
+pub struct KernelArgs {
+    /// A cuBLASLt log line, a configuration (algo=66,stages=35,splitK=3,reduction=2), JSON, or a kernel's
+    /// name: it gives model, order of the sums and D's format; --split-k, --tile-k and the options below say
+    /// what it leaves open, and 'tcverify kernels explain TEXT' shows how it is read
+    #[arg(long, value_name = "TEXT")]
+    kernel: Option<String>,
+
+    /// A log of cuBLASLt (CUBLASLT_LOG_LEVEL=2 CUBLASLT_LOG_FILE=...): the line about this product
+    #[arg(long, value_name = "FILE")]
+    kernel_log: Option<PathBuf>,
+
+    /// A table recorded on a GPU by scripts/capture/record_kernels.py
+    #[arg(long, value_name = "FILE.json")]
+    kernel_table: Option<PathBuf>,
+
+    /// Bytes of workspace that the library was given, to choose among answers of a table
+    #[arg(long, value_name = "BYTES")]
+    workspace: Option<u64>,
+
+    /// How slices meet: NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4
+    #[arg(long, value_name = "SCHEME", value_parser = parse_scheme)]
+    reduction: Option<Scheme>,
+
+    /// How CUTLASS cuts K: universal (cuBLAS too), serial-tiles, parallel-tiles
+    #[arg(long, value_name = "HOW", value_parser = parse_partition)]
+    partition: Option<Partition>,
+
+    /// CUSTOM_OPTION of the configuration
+    #[arg(long, value_name = "N")]
+    custom: Option<u32>,
+
+    /// FP8 accumulation
+    #[arg(long, value_name = "HOW", value_parser = word::<Accumulation>())]
+    accumulation: Option<Accumulation>,
+
+    /// Multiprocessors of the GPU
+    #[arg(long, value_name = "N")]
+    multiprocessors: Option<u32>,
+
+    /// Turns by which a workgroup's loop over K is rotated (AMD, StaggerU)
+    #[arg(long, value_name = "TURNS")]
+    rotation: Option<usize>,
+
+    /// Slices that reach the end of K, as a library without the defect of the lost tail cuts them
+    #[arg(long)]
+    whole_tail: bool,
+}
+
+/// Of a reduction scheme's name or number.
+pub fn parse_scheme(text: &str) -> Result<Scheme, String> {
+    Scheme::parse(text)
+        .ok_or_else(|| "NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4".into())
+}
+
+/// Of a partition's name.
+pub fn parse_partition(text: &str) -> Result<Partition, String> {
+    Partition::parse(text).ok_or_else(|| "universal, serial-tiles or parallel-tiles".into())
+}
+
 /// Which product: what every command that replays is told.
 #[derive(Args, Clone)]
 pub struct ProductArgs {
@@ -271,6 +334,9 @@ pub struct ProductArgs {
 
     #[command(flatten)]
     pub schedule: ScheduleArgs,
+
+    #[command(flatten)]
+    pub kernel: KernelArgs,
 }
 
 impl ProductArgs {
@@ -283,12 +349,13 @@ impl ProductArgs {
             operands,
             model,
             schedule,
+            kernel,
         } = self;
         let promote = schedule.promote.as_deref();
-        Ok(Fields {
+        let mut fields = Fields {
             arch: model.arch.clone(),
             model: model.model.clone(),
-            dtype: Some(model.dtype),
+            dtype: model.dtype,
             dtype_b: model.dtype_b,
             instruction: model.instruction.clone(),
             acc: model.acc,
@@ -297,6 +364,17 @@ impl ProductArgs {
             scale_block: model.scale_block,
             schedule: schedule.schedule.clone(),
             schedule_file: schedule.schedule_file.clone(),
+            kernel: kernel.kernel.clone(),
+            kernel_log: kernel.kernel_log.clone(),
+            kernel_table: kernel.kernel_table.clone(),
+            workspace: kernel.workspace,
+            reduction: kernel.reduction,
+            partition: kernel.partition,
+            custom: kernel.custom,
+            accumulation: kernel.accumulation,
+            multiprocessors: kernel.multiprocessors,
+            rotation: kernel.rotation,
+            whole_tail: Some(kernel.whole_tail),
             tile_k: schedule.tile_k,
             residue: schedule.residue,
             instruction_k: schedule.instruction_k,
@@ -322,7 +400,9 @@ impl ProductArgs {
             tf32_input: Some(operands.tf32_input),
             engine: Some(operands.engine),
             ..Fields::default()
-        })
+        };
+        fields.formats_of_files()?;
+        Ok(fields)
     }
 }
 

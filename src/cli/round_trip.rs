@@ -12,13 +12,15 @@ use proptest::sample::select;
 
 use super::args::CheckArgs;
 use crate::check::{
-    Check, Claim, Draw, EngineChoice, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope,
-    Source, Span, Tf32Input, Verb, command_line, shell_line,
+    Check, Claim, Draw, EngineChoice, KernelAnswers, KernelRequest, KernelSaid, ModelSource,
+    Naming, ScheduleRequest, ScheduleSource, Scope, Source, Span, Tf32Input, Verb, command_line,
+    shell_line,
 };
 use crate::emu::schedule::{
     OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::generate::{Class, Spec};
+use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::report::Policy;
 use crate::words::Word;
@@ -128,8 +130,83 @@ fn schedule() -> impl Strategy<Value = ScheduleRequest> {
         select(vec!["plain", "cutlass-sm80", "no such"])
             .prop_map(|name| ScheduleSource::Preset(name.into())),
         path().prop_map(ScheduleSource::File),
+        (kernel_said(), kernel_answers())
+            .prop_map(|(said, answers)| KernelRequest { said, answers })
+            .prop_map(|kernel| ScheduleSource::Kernel(Box::new(kernel))),
     ];
-    (from, overrides()).prop_map(|(from, overrides)| ScheduleRequest { from, overrides })
+    (from, overrides()).prop_map(|(from, overrides)| {
+        let overrides = match from {
+            ScheduleSource::Kernel(_) => Overrides {
+                // What is left open; a change would be another kernel.
+                tile_k: overrides.tile_k,
+                instruction_k: overrides.instruction_k,
+                split_k: overrides.split_k,
+                alpha: overrides.alpha,
+                beta: overrides.beta,
+                scale_result: overrides.scale_result,
+                ..Overrides::default()
+            },
+            _ => overrides,
+        };
+        ScheduleRequest { from, overrides }
+    })
+}
+
+/// Words that a shell and an option have plans for; whether they are a kernel's nobody has asked yet.
+fn kernel_said() -> impl Strategy<Value = KernelSaid> {
+    let text = select(vec![
+        "algo=66,stages=35",
+        "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT",
+        "[Trace] A=0X1 Adesc=[type=R_16BF rows=4 cols=6] 'x'",
+        "-dash",
+        "--arch",
+        "{\"algo\": 66}",
+        "",
+    ]);
+    prop_oneof![
+        text.prop_map(|text| KernelSaid::Text(text.into())),
+        path().prop_map(KernelSaid::Log),
+        (path(), of(any::<u64>()))
+            .prop_map(|(file, workspace)| KernelSaid::Table { file, workspace }),
+    ]
+}
+
+fn kernel_answers() -> impl Strategy<Value = KernelAnswers> {
+    let partitions = [
+        Partition::Universal,
+        Partition::SerialTiles,
+        Partition::ParallelTiles,
+    ];
+    (
+        of(select(Scheme::ALL.to_vec())),
+        of(select(partitions.to_vec())),
+        of(word::<Accumulation>()),
+        of(any::<u32>()),
+        of(1u32..200),
+        of(0usize..9),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(
+                reduction,
+                partition,
+                accumulation,
+                custom,
+                multiprocessors,
+                rotation,
+                whole_tail,
+            )| {
+                KernelAnswers {
+                    reduction,
+                    partition,
+                    custom,
+                    accumulation,
+                    multiprocessors,
+                    rotation,
+                    whole_tail,
+                }
+            },
+        )
 }
 
 fn check() -> impl Strategy<Value = Check> {

@@ -6,7 +6,7 @@ use super::schedule::multiplied;
 use super::single::MAX_NAMED;
 use super::trial::{Stored, Work};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
-use crate::candidates::guesses;
+use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 use crate::tensor::Tensor;
@@ -182,7 +182,13 @@ impl Single<'_> {
         let values = Values::default();
         let mut names = Vec::new();
         let mut count = 0;
-        let list = guesses(replay.arithmetic, &replay.problem, self.given.format, None);
+        let list = guesses(&Asked {
+            arithmetic: replay.arithmetic,
+            problem: &replay.problem,
+            result: self.given.format,
+            scales: None,
+            zeros: false,
+        });
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();

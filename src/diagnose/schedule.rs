@@ -2,7 +2,7 @@
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::candidates::guesses;
+use crate::candidates::{Asked, guesses, tells_zeros};
 use crate::emu::schedule::{
     Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
     Values,
@@ -51,13 +51,23 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     let values = Values::default();
     let mut first = None;
     let mut others = 0;
-    for guess in guesses(replay.arithmetic, &replay.problem, replay.format(), None) {
+    let list = guesses(&Asked {
+        arithmetic: replay.arithmetic,
+        problem: &replay.problem,
+        result: replay.format(),
+        scales: None,
+        zeros: tells_zeros(case.given),
+    });
+    for guess in list {
         let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
             ..replay
         };
-        if !trial.fits(&|at: &[Element]| scheduled.elements(at)) {
+        // What leaves out k is told as that.
+        let span = replay.arithmetic.step.span();
+        let whole = kernel.omitted(replay.problem.k, span).is_empty();
+        if !whole || !trial.fits(&|at: &[Element]| scheduled.elements(at)) {
             continue;
         }
         match &first {

@@ -92,9 +92,11 @@ impl<'a> Problem<'a> {
                 ));
             }
         }
-        if a.batch_shape() != b.batch_shape() {
+        // One B for all matrices of A, as a layer has it.
+        let shared = b.batch_shape().is_empty();
+        if a.batch_shape() != b.batch_shape() && !shared {
             return fail(format!(
-                "the batch dimensions differ: A is {}, B is {} (they must be equal; nothing is broadcast)",
+                "the batch dimensions differ: A is {}, B is {} (they must be equal, or B one matrix for all of A's)",
                 shape_text(a.tensor().shape()),
                 shape_text(b.tensor().shape())
             ));

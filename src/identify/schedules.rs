@@ -2,7 +2,7 @@
 
 use super::readings::Captured;
 use super::search::{Found, Given};
-use crate::candidates::{Candidate, granularity, guesses};
+use crate::candidates::{Asked, Candidate, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
 use crate::emu::schedule::{Addend, Per, Values};
 use crate::num::Format;
@@ -58,10 +58,20 @@ impl<'a> Supposed<'a> {
             return Vec::new();
         }
         let mut candidates = Vec::new();
+        let zeros = RESULTS.into_iter().filter(|&format| captured.d.has(format));
+        let zeros: Vec<Format> = zeros
+            .filter(|&format| tells_zeros(captured.d.tensor(format)))
+            .collect();
         for candidate in arithmetics {
             let results = RESULTS.into_iter();
             for result in results.filter(|&format| captured.d.has(format)) {
-                let list = guesses(&candidate.arithmetic, &self.problem, result, self.scales);
+                let list = guesses(&Asked {
+                    arithmetic: &candidate.arithmetic,
+                    problem: &self.problem,
+                    result,
+                    scales: self.scales,
+                    zeros: zeros.contains(&result),
+                });
                 let readable = list.into_iter().filter(|guess| {
                     let late = guess.spec.addend == Addend::Epilogue;
                     captured.c.is_none() || self.c_format(candidate, late).is_some()

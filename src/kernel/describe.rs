@@ -1,6 +1,48 @@
 //! Plans for people.
 
-use super::{Cut, Kept, LostTail, MergeOrder, Plan, Residue, Slice, Start};
+use super::{Cut, How, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start};
+use crate::num::Format;
+
+impl Settings {
+    /// What decides bits, one row each: name, value, where it comes from, and the words it was read in.
+    pub fn rows(&self) -> Vec<(&'static str, String, How, String)> {
+        let mut rows = Vec::new();
+        fn row<T>(
+            rows: &mut Vec<(&'static str, String, How, String)>,
+            name: &'static str,
+            said: &Option<Said<T>>,
+            show: impl Fn(&T) -> String,
+        ) {
+            let row = said.as_ref();
+            rows.extend(row.map(|said| (name, show(&said.value), said.how, said.from.clone())));
+        }
+        let pair = |[a, b]: &[Format; 2]| match a == b {
+            true => a.to_string(),
+            false => format!("{a} * {b}"),
+        };
+        let fast = |fast: &bool| if *fast { "fast" } else { "slow" }.to_owned();
+        let all = &mut rows;
+        row(all, "GPU", &self.capability, ToString::to_string);
+        row(all, "ALGO_ID", &self.algo, ToString::to_string);
+        row(all, "operands", &self.operands, pair);
+        row(all, "D", &self.result, ToString::to_string);
+        row(all, "tile k", &self.tile_k, ToString::to_string);
+        row(
+            all,
+            "instruction k",
+            &self.instruction_k,
+            ToString::to_string,
+        );
+        row(all, "slices", &self.split_k, ToString::to_string);
+        row(all, "reduction", &self.scheme, ToString::to_string);
+        row(all, "partition", &self.partition, ToString::to_string);
+        row(all, "warps of a tile", &self.sliced, ToString::to_string);
+        row(all, "custom option", &self.custom, ToString::to_string);
+        row(all, "accumulation", &self.fast_accumulation, fast);
+        row(all, "epilogue", &self.epilogue, Clone::clone);
+        rows
+    }
+}
 
 impl LostTail {
     /// `this D omits the last 8 k ...`.

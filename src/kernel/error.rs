@@ -48,6 +48,8 @@ pub enum KernelError {
         "the text is about a product of {text} (M x N x K of D in row-major order), not about one of {asked}; it may be the line of another product"
     )]
     WrongShape { text: Shape, asked: Shape },
+    #[error("the text is about a batch of {text}, not about one of {asked}")]
+    WrongBatch { text: usize, asked: usize },
     #[error("the text is about {text}, not about {asked}")]
     WrongGpu { text: String, asked: String },
     #[error(

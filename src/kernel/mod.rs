@@ -39,7 +39,9 @@ pub use plan::{
 pub use reading::{KernelReading, Open, Status, TextKind, Token};
 pub use said::{How, Said};
 pub use schedule::Model;
-pub use settings::{Capability, Compute, Cuts, Partition, Settings, Shape, Tensile, Transposed};
+pub use settings::{
+    Accumulation, Capability, Compute, Cuts, Partition, Settings, Shape, Tensile, Transposed,
+};
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use tables::{Scheme, Stages, tile_of_id};
 pub use text::{MAX_TEXT, launches, read};

@@ -1,12 +1,15 @@
 //! What a text leaves open, said by whoever asks.
 
 use super::{Capability, How, KernelError, Partition, Said, Scheme, Settings};
+use crate::emu::{Catalogue, UnknownArchitecture};
 use crate::num::Format;
 
 /// Answers to what a text leaves open. What contradicts the text is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     pub capability: Option<Capability>,
+    /// The GPU has one of these, where only its architecture is known.
+    pub one_of: Vec<Capability>,
     pub operands: Option<[Format; 2]>,
     pub result: Option<Format>,
     pub split_k: Option<usize>,
@@ -28,6 +31,27 @@ pub struct Options {
 }
 
 impl Options {
+    /// The GPU by a name of the catalogue. An architecture of several capabilities leaves open which.
+    ///
+    /// # Errors
+    /// If none is called so.
+    pub fn on(&mut self, name: &str) -> Result<(), UnknownArchitecture> {
+        if let Some(capability) = Capability::parse(name) {
+            self.capability = Some(capability);
+            return Ok(());
+        }
+        let architecture = Catalogue::builtin().find(name)?;
+        let also = architecture.also.iter();
+        let mut all: Vec<_> = also.filter_map(|name| Capability::parse(name)).collect();
+        all.dedup();
+        match all[..] {
+            [] => self.other_gpu = Some(architecture.name.clone()),
+            [one] => self.capability = Some(one),
+            _ => self.one_of = all,
+        }
+        Ok(())
+    }
+
     /// The text's settings with these answers.
     pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
         let mut all = settings.clone();
@@ -41,6 +65,16 @@ impl Options {
             return Err(KernelError::WrongGpu {
                 text: format!("a kernel of {} ({})", said.value, said.from),
                 asked: asked.to_string(),
+            });
+        }
+        if let Some(said) = &all.capability
+            && !self.one_of.is_empty()
+            && !self.one_of.contains(&said.value)
+        {
+            let names: Vec<_> = self.one_of.iter().map(ToString::to_string).collect();
+            return Err(KernelError::WrongGpu {
+                text: format!("a kernel of {} ({})", said.value, said.from),
+                asked: names.join(" or "),
             });
         }
         answer(
@@ -83,7 +117,7 @@ impl Options {
             self.partition,
             how("partition"),
             "the partition of K",
-            |v| format!("{v:?}"),
+            ToString::to_string,
         )?;
         answer(
             &mut all.tile_k,

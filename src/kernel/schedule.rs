@@ -142,29 +142,21 @@ impl Plan {
     /// The model that computes the chains, as far as the kernel's words say.
     pub fn model(&self) -> Model {
         let capability = self.settings.capability.as_ref().map(|said| said.value);
-        if !self.on_tensor_cores() && self.family != "tensile" {
-            return Model {
-                architecture: Some("ieee-fma"),
-                instruction: Some("fma"),
-            };
-        }
         let by_capability = |capability: Capability| {
             let found = Catalogue::builtin().find(&capability.to_string());
-            found.ok().map(|architecture| architecture.name.as_str())
+            found.ok()
         };
-        let architecture = match self.family {
-            "ada-fp8" => Some("ada"),
-            _ => capability.and_then(by_capability),
-        };
-        let instruction = match (self.family, architecture) {
-            ("cutlass" | "ada-fp8", _) => Some("mma"),
-            ("tensile", _) => Some("mfma"),
-            (_, Some("hopper")) => Some("wgmma"),
-            (_, Some("blackwell")) => Some("tcgen05"),
-            _ => None,
+        let capability = capability.or(family_gpu(self.family));
+        let architecture = capability.and_then(by_capability);
+        let instruction = match self.family {
+            // The architecture's own for the operands.
+            "tensile" => None,
+            _ if !self.on_tensor_cores() => Some("ffma"),
+            "cutlass" | "ada-fp8" => Some("mma"),
+            _ => architecture.map(|architecture| architecture.instructions[0].name.as_str()),
         };
         Model {
-            architecture,
+            architecture: architecture.map(|architecture| architecture.name.as_str()),
             instruction,
         }
     }
@@ -292,6 +284,11 @@ impl Plan {
             },
         }
     }
+}
+
+/// The one GPU that a family of kernels is of.
+fn family_gpu(family: &str) -> Option<Capability> {
+    (family == "ada-fp8").then_some(Capability::new(8, 9))
 }
 
 /// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Kept, Said, Scheme};
 use crate::num::Format;
+use crate::words::words;
 
 /// Rows and columns of D, and k, as a row-major program sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -75,8 +76,19 @@ pub enum Compute {
     I32,
 }
 
+words! {
+    /// How FP8 products accumulate on Hopper and Ada.
+    pub enum Accumulation {
+        /// One chain (torch's use_fast_accum, cublasLt's FAST_ACCUM)
+        Fast = "fast",
+        /// Sums are added to one in f32 every so many k; the default of cublasLt and torch
+        Slow = "slow",
+    }
+}
+
 /// How K is cut into slices: CUTLASS has three ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Partition {
     /// `GemmUniversal`, and what cuBLAS runs: even slices of whole alignments.
@@ -101,6 +113,20 @@ impl Partition {
             }
             _ => return None,
         })
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Partition::Universal => "universal",
+            Partition::SerialTiles => "serial-tiles",
+            Partition::ParallelTiles => "parallel-tiles",
+        }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the sums of slices meet: `cublasLtReductionScheme_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// With slices, as `Inplace`.
@@ -52,6 +53,12 @@ impl Scheme {
             Ok(id) => all.find(|scheme| scheme.id() == id),
             Err(_) => all.find(|scheme| scheme.name().eq_ignore_ascii_case(short)),
         }
+    }
+}
+
+impl std::fmt::Display for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -30,6 +30,11 @@ impl Exporter for Junit {
         if let (Some(line), Some(schedule)) = (schedule_line(report), &report.schedule) {
             properties.push(("schedule".to_owned(), line));
             properties.push(("schedule.sha256".to_owned(), schedule.sha256.clone()));
+            if let Some(kernel) = &schedule.kernel {
+                let lines = kernel.lines().into_iter();
+                let lines: Vec<_> = lines.map(|(how, what)| format!("{how}: {what}")).collect();
+                properties.push(("kernel".to_owned(), lines.join("; ")));
+            }
         }
         if let Some(commitment) = &report.commitment {
             properties.push(("commitment.root".to_owned(), commitment.root.clone()));

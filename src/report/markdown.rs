@@ -33,6 +33,17 @@ impl Exporter for Markdown {
         if let Some(schedule) = schedule_line(report) {
             row("schedule", &schedule)?;
         }
+        if let Some(kernel) = report.schedule.as_ref().and_then(|s| s.kernel.as_deref()) {
+            let lines = kernel.lines();
+            let lines: Vec<_> = lines
+                .iter()
+                .map(|(how, what)| format!("{how}: {what}"))
+                .collect();
+            row("kernel", &format!("{}; {}", kernel.kind, lines.join("; ")))?;
+            if let Some(defect) = &kernel.defect {
+                row("defect", defect)?;
+            }
+        }
         row("product", &product_line(report))?;
         let comparison = match &report.outcome {
             Outcome::Elements { comparison, .. } if comparison.mismatches > 0 => Some(comparison),

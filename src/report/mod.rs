@@ -9,6 +9,7 @@ mod html;
 mod identification;
 mod json;
 mod junit;
+mod kernel;
 mod map;
 mod markdown;
 mod piece;
@@ -36,6 +37,7 @@ pub use identification::{
 };
 pub use json::Json;
 pub use junit::Junit;
+pub use kernel::{KernelSetting, KernelWords};
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
 pub use piece::Piece;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::KernelWords;
 use crate::emu::Evidence;
 use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
 use crate::num::{Format, decimal};
@@ -29,6 +30,9 @@ pub struct Scheduled {
     pub sources: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
+    /// What a library says of the kernel, if the schedule was made of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Box<KernelWords>>,
 }
 
 /// A constant of the spec.
@@ -92,6 +96,14 @@ impl Scheduled {
         Scheduled { omitted_k, ..self }
     }
 
+    /// The same as a library's words say it.
+    pub fn said(self, kernel: Option<&KernelWords>) -> Scheduled {
+        Scheduled {
+            kernel: kernel.cloned().map(Box::new),
+            ..self
+        }
+    }
+
     /// A schedule by itself.
     pub fn plainly(schedule: &Schedule) -> Scheduled {
         Scheduled::describe(schedule, &BTreeMap::new())
@@ -134,6 +146,7 @@ impl Scheduled {
             omitted_k: Vec::new(),
             constants,
             factors: None,
+            kernel: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::words::{
     classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence, title,
     touched,
 };
-use super::{Comparison, Exporter, Outcome, Report, Sampled, Tool, Verdict};
+use super::{Comparison, Exporter, KernelWords, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
 use crate::io::escaped;
 
@@ -126,7 +126,30 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "{}{given}; a D that agrees confirms it, one that differs may have another",
         schedule.evidence
     );
-    styled(out, "", CAUTION, &text)
+    styled(out, "", CAUTION, &text)?;
+    match &schedule.kernel {
+        Some(kernel) => said(kernel, out),
+        None => Ok(()),
+    }
+}
+
+/// What a library says of the kernel.
+fn said(kernel: &KernelWords, out: &mut dyn Write) -> io::Result<()> {
+    let place = kernel.place.as_ref().or(kernel.text.as_ref());
+    let place = place.map_or(String::new(), |place| format!(" ({place})"));
+    row(out, "kernel", &format!("{}{place}", kernel.kind))?;
+    row(out, "", &format!("{}: {}", kernel.family, kernel.order))?;
+    for (how, what) in kernel.lines() {
+        let style = match how {
+            "assumed" | "UNKNOWN" => CAUTION,
+            _ => QUIET,
+        };
+        styled(out, "", style, &format!("{how}: {what}"))?;
+    }
+    match &kernel.defect {
+        Some(defect) => styled(out, "defect", CAUTION, defect),
+        None => Ok(()),
+    }
 }
 
 fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {

@@ -22,6 +22,7 @@ mod faults;
 mod hostile;
 mod html;
 mod identify;
+mod kernels;
 mod npy;
 mod probes;
 mod schedules;

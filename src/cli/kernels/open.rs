@@ -1,10 +1,10 @@
 //! Options that answer what a text leaves open.
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::emu::Catalogue;
-use crate::kernel::{Capability, Options, Partition, Scheme};
+use crate::cli::args::{parse_partition, parse_scheme, word};
+use crate::kernel::{Accumulation, Options, Partition, Scheme};
 use crate::num::Format;
 
 /// What a text may leave open.
@@ -52,7 +52,7 @@ pub struct OpenArgs {
     custom: Option<u32>,
 
     /// FP8 accumulation
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = word::<Accumulation>())]
     accumulation: Option<Accumulation>,
 
     /// Multiprocessors of the GPU
@@ -68,23 +68,8 @@ pub struct OpenArgs {
     whole_tail: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Accumulation {
-    Fast,
-    Slow,
-}
-
 fn parse_format(text: &str) -> Result<Format, String> {
     Format::from_name(text).ok_or_else(|| "no such format; 'tcverify archs' lists them".into())
-}
-
-fn parse_scheme(text: &str) -> Result<Scheme, String> {
-    Scheme::parse(text)
-        .ok_or_else(|| "NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4".into())
-}
-
-fn parse_partition(text: &str) -> Result<Partition, String> {
-    Partition::parse(text).ok_or_else(|| "universal, serial-tiles or parallel-tiles".into())
 }
 
 impl OpenArgs {
@@ -115,19 +100,7 @@ impl OpenArgs {
             bail!("{option} must be at least 1");
         }
         if let Some(name) = &self.arch {
-            match Capability::parse(name) {
-                Some(capability) => options.capability = Some(capability),
-                None => {
-                    let architecture = Catalogue::builtin().find(name)?;
-                    options.capability = architecture
-                        .also
-                        .iter()
-                        .find_map(|also| Capability::parse(also));
-                    if options.capability.is_none() {
-                        options.other_gpu = Some(architecture.name.clone());
-                    }
-                }
-            }
+            options.on(name)?;
         }
         Ok(options)
     }

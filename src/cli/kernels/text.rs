@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::io::printable;
-use crate::kernel::{self, Family, How, KernelReading, Options, Plan, Said, Settings, citation};
-use crate::num::Format;
+use crate::kernel::{self, Family, KernelReading, Options, Plan, Settings, citation};
 
 pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", family.id, family.title)?;
@@ -95,47 +94,14 @@ fn head(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
 
 /// Every setting that decides bits, and which part was stated, given, assumed.
 fn settings(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
-    let mut row = |name: &str, value: Option<(String, How, &str)>| match value {
-        None => Ok(()),
-        Some((value, how, from)) => {
-            let from = match from {
-                "" => String::new(),
-                from => format!(" ({from})"),
-            };
-            writeln!(out, "  {name:<18} {value:<20} {}{from}", how.name())
-        }
-    };
-    fn of<T>(said: &Option<Said<T>>, show: impl Fn(&T) -> String) -> Option<(String, How, &str)> {
-        let said = said.as_ref()?;
-        Some((show(&said.value), said.how, &said.from))
+    for (name, value, how, from) in settings.rows() {
+        let from = match from.as_str() {
+            "" => String::new(),
+            from => format!(" ({from})"),
+        };
+        writeln!(out, "  {name:<18} {value:<20} {}{from}", how.name())?;
     }
-    row("GPU", of(&settings.capability, ToString::to_string))?;
-    row("ALGO_ID", of(&settings.algo, ToString::to_string))?;
-    let pair = |[a, b]: &[Format; 2]| match a == b {
-        true => a.to_string(),
-        false => format!("{a} * {b}"),
-    };
-    row("operands", of(&settings.operands, pair))?;
-    row("D", of(&settings.result, ToString::to_string))?;
-    row("tile k", of(&settings.tile_k, ToString::to_string))?;
-    row(
-        "instruction k",
-        of(&settings.instruction_k, ToString::to_string),
-    )?;
-    row("slices", of(&settings.split_k, ToString::to_string))?;
-    row(
-        "reduction",
-        of(&settings.scheme, |scheme| scheme.name().into()),
-    )?;
-    row(
-        "partition",
-        of(&settings.partition, |how| format!("{how:?}")),
-    )?;
-    row("warps of a tile", of(&settings.sliced, ToString::to_string))?;
-    row("custom option", of(&settings.custom, ToString::to_string))?;
-    let fast = |fast: &bool| if *fast { "fast" } else { "slow" }.to_owned();
-    row("accumulation", of(&settings.fast_accumulation, fast))?;
-    row("epilogue", of(&settings.epilogue, Clone::clone))
+    Ok(())
 }
 
 fn facts(facts: &[kernel::Fact], out: &mut dyn Write) -> io::Result<()> {

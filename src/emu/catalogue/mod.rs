@@ -93,19 +93,28 @@ impl Catalogue {
         &self.architectures
     }
 
-    /// The architecture with this name, compute capability or GPU name; case, spaces, dashes and
-    /// a leading "NVIDIA" or "AMD" (then "GeForce" or "Instinct") do not matter.
+    /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
+    /// dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter. Of the name that a driver gives
+    /// a GPU, what it says of memory and form does not either (`NVIDIA H100 80GB HBM3`).
     ///
     /// # Errors
     /// The nearest known name, if one is near.
     pub fn find(&self, name: &str) -> Result<&Architecture, UnknownArchitecture> {
-        let wanted = normalise(name);
+        let wanted = match capability(name) {
+            Some(capability) => capability,
+            None => normalise(name),
+        };
         let names = || {
             self.architectures
                 .iter()
                 .flat_map(|arch| names_of(arch).map(move |name| (name, arch)))
         };
         if let Some((_, arch)) = names().find(|(name, _)| normalise(name) == wanted) {
+            return Ok(arch);
+        }
+        if let Some(bare) = without_form(name)
+            && let Some((_, arch)) = names().find(|(name, _)| normalise(name) == bare)
+        {
             return Ok(arch);
         }
         // Distances first, then the catalogue's order: ties are deterministic.
@@ -130,11 +139,57 @@ fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
 fn normalise(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    let without = |name: &str, prefixes: [&str; 2]| {
+    let without = |name: &str, prefixes: &[&str]| {
         let bare = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
         bare.unwrap_or(name).to_owned()
     };
-    without(&without(&bare, ["nvidia", "amd"]), ["geforce", "instinct"])
+    without(
+        &without(&bare, &["nvidia", "amd"]),
+        &["geforce", "instinct", "tesla"],
+    )
+}
+
+/// `sm90` of `9.0` and `(9, 0)`, as `torch.cuda.get_device_capability` gives it.
+fn capability(text: &str) -> Option<String> {
+    let text = text.trim();
+    let inside = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
+    let (major, minor) = match inside {
+        Some(pair) => pair.split_once(',')?,
+        None => text.split_once('.')?,
+    };
+    let number = |text: &str| text.trim().parse::<u8>().ok();
+    Some(format!("sm{}{}", number(major)?, number(minor)?))
+}
+
+/// A driver's name for a GPU without the words that say how much memory it has, of which kind, and how it is
+/// built: `NVIDIA A100-SXM4-80GB`. Any other word may make it another GPU.
+fn without_form(name: &str) -> Option<String> {
+    const FORMS: [&str; 9] = [
+        "pcie",
+        "nvl",
+        "sxm",
+        "oam",
+        "laptop",
+        "gpu",
+        "mobile",
+        "generation",
+        "super",
+    ];
+    let form = |word: &str| {
+        let digits = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        FORMS.contains(&word)
+            || ["sxm", "hbm"].contains(&digits) && digits != word
+            || ["hbm2e", "hbm3e"].contains(&word)
+            || number == "gb" && number != word
+    };
+    let lower = name.to_ascii_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let kept = words.iter().rposition(|word| !form(word))? + 1;
+    (kept < words.len()).then(|| normalise(&words[..kept].concat()))
 }
 
 /// What is known of a product before its rule is: formats, and perhaps more.
@@ -359,6 +414,21 @@ mod tests {
             ("CDNA 1", "cdna1"),
             ("IEEE FMA", "ieee-fma"),
             ("Ten-Four", "vortex-tfr"),
+            // As torch gives them.
+            ("9.0", "hopper"),
+            ("(8, 9)", "ada"),
+            ("(12,0)", "rtx-blackwell"),
+            ("NVIDIA H100 80GB HBM3", "hopper"),
+            ("NVIDIA H100 PCIe", "hopper"),
+            ("NVIDIA H100 NVL", "hopper"),
+            ("NVIDIA GH200 480GB", "hopper"),
+            ("NVIDIA A100-SXM4-80GB", "ampere"),
+            ("NVIDIA A100 80GB PCIe", "ampere"),
+            ("Tesla V100-SXM2-16GB", "volta"),
+            ("Tesla T4", "turing"),
+            ("NVIDIA GeForce RTX 4060 Laptop GPU", "ada"),
+            ("NVIDIA GeForce RTX 4070 SUPER", "ada"),
+            ("NVIDIA RTX 6000 Ada Generation", "ada"),
         ] {
             let found = Catalogue::builtin().find(name).unwrap();
             assert_eq!(found.name, arch, "{name}");
@@ -367,6 +437,17 @@ mod tests {
         assert_eq!(error.nearest.as_deref(), Some("hopper"));
         let error = Catalogue::builtin().find("rubin").unwrap_err();
         assert_eq!(error.nearest, None);
+        // A word that may make it another GPU.
+        for other in [
+            "NVIDIA H100 X2",
+            "NVIDIA L40 Z 48GB",
+            "9.9",
+            "80GB",
+            "(9, 0",
+            "9.0.1",
+        ] {
+            assert!(Catalogue::builtin().find(other).is_err(), "{other}");
+        }
     }
 
     #[test]

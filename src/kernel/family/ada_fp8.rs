@@ -103,6 +103,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             }),
         };
     }
+    if let Some(other) = request.options.one_of.first() {
+        return Err(KernelError::WrongGpu {
+            text: "an FP8 kernel of Ada (sm_89)".into(),
+            asked: other.to_string(),
+        });
+    }
     if let Some(operands) = &settings.operands
         && !operands
             .value

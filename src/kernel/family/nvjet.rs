@@ -148,6 +148,16 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             asked: capability.value.to_string(),
         });
     }
+    let one_of = &request.options.one_of;
+    if let Some(oldest) = one_of
+        .first()
+        .filter(|_| one_of.iter().all(|gpu| *gpu < SM_90))
+    {
+        return Err(KernelError::WrongGpu {
+            text: "a kernel of Hopper and later (nvjet)".into(),
+            asked: oldest.to_string(),
+        });
+    }
     if let Some(tile) = &settings.tile_k
         && tile.value != grain
     {

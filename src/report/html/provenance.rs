@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
 use crate::report::words::{evidence, grouped, proves};
-use crate::report::{Factor, Input, Outcome, Report, Sampled, Scheduled};
+use crate::report::{Factor, Input, KernelWords, Outcome, Report, Sampled, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section("proves", "What this proves", out, |out| {
@@ -82,8 +82,16 @@ fn schedule(schedule: &Scheduled, out: &mut dyn Write) -> io::Result<()> {
             fact("Scale of results", &text(scale), out)?;
         }
     }
+    for [first, end] in &schedule.omitted_k {
+        let last = end - 1;
+        let text = format!("k {first} to {last}: D is no product of all of A and B");
+        fact("Leaves out", &text, out)?;
+    }
     digest("SHA-256", &schedule.sha256, out)?;
     out.write_all(b"</dl>\n")?;
+    if let Some(kernel) = &schedule.kernel {
+        said(kernel, out)?;
+    }
     constants(
         schedule.constants.iter().map(|constant| Row {
             name: &constant.name,
@@ -95,6 +103,25 @@ fn schedule(schedule: &Scheduled, out: &mut dyn Write) -> io::Result<()> {
         out,
     )?;
     sources(&schedule.sources, out)
+}
+
+/// What the library says of the kernel, and which part of it was stated, given, assumed.
+fn said(kernel: &KernelWords, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"<dl class=\"facts\">\n")?;
+    let place = kernel.place.as_ref().or(kernel.text.as_ref());
+    let place = place.map_or(String::new(), |place| format!(" ({place})"));
+    fact("Kernel", &format!("{}{place}", kernel.kind), out)?;
+    let order = format!("{}: {}", kernel.family, kernel.order);
+    fact("Order of the sums", &order, out)?;
+    for (how, what) in kernel.lines() {
+        let mut name = how.to_owned();
+        name[..1].make_ascii_uppercase();
+        fact(&name, &what, out)?;
+    }
+    if let Some(defect) = &kernel.defect {
+        fact("Defect", defect, out)?;
+    }
+    out.write_all(b"</dl>\n")
 }
 
 /// A constant and how it is known.

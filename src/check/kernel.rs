@@ -1,0 +1,461 @@
+//! A schedule from what a library says of its kernel.
+
+use std::path::PathBuf;
+
+use sha2::Digest;
+
+use super::arrays::Reader;
+use super::document::{MAX_LOG, text_of, text_within};
+use super::error::CheckError;
+use super::fields::Fields;
+use super::request::Check;
+use super::source::Source;
+use crate::emu::schedule::Schedule;
+use crate::generate::Role;
+use crate::io::{escaped_path, hex, printable};
+use crate::kernel::{
+    self, Accumulation, KernelError, KernelReading, KernelTable, Options, Partition, Plan, Scheme,
+    Shape, TableQuery,
+};
+use crate::num::Format;
+use crate::report::{KernelSetting, KernelWords};
+use crate::tensor::shape_text;
+
+/// What a library says of its kernel, and what it does not say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelRequest {
+    pub said: KernelSaid,
+    pub answers: KernelAnswers,
+}
+
+/// Where the words are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelSaid {
+    /// A log line, a configuration, a kernel's name ...: what [`kernel::read`] reads.
+    Text(String),
+    /// A log of cuBLASLt, one of whose lines is about this product.
+    Log(PathBuf),
+    /// A table recorded on a GPU.
+    Table {
+        file: PathBuf,
+        /// Bytes that the library was allowed.
+        workspace: Option<u64>,
+    },
+}
+
+/// Answers to what the words leave open, beside those of a schedule's own fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelAnswers {
+    pub reduction: Option<Scheme>,
+    pub partition: Option<Partition>,
+    pub custom: Option<u32>,
+    pub accumulation: Option<Accumulation>,
+    pub multiprocessors: Option<u32>,
+    /// Turns by which a workgroup's loop over K is rotated (AMD).
+    pub rotation: Option<usize>,
+    /// Slices reach the end of K, as a library without the defect of the lost tail cuts them.
+    pub whole_tail: bool,
+}
+
+/// What became of the words.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// For a report.
+    pub words: KernelWords,
+    /// Of the words as they were read: [`KernelSaid::sha256`].
+    pub sha256: String,
+    /// D's format, if the words say it.
+    pub result: Option<Format>,
+    /// Who computes the chains, as far as the words say.
+    pub instruction: Option<&'static str>,
+}
+
+impl KernelSaid {
+    /// The field that says it.
+    pub fn field(&self) -> &'static str {
+        match self {
+            KernelSaid::Text(_) => "kernel",
+            KernelSaid::Log(_) => "kernel_log",
+            KernelSaid::Table { .. } => "kernel_table",
+        }
+    }
+
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            KernelSaid::Text(_) => None,
+            KernelSaid::Log(path) | KernelSaid::Table { file: path, .. } => Some(path),
+        }
+    }
+
+    /// SHA-256 of everything that is said.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn sha256(&self) -> Result<String, CheckError> {
+        Ok(digest(&self.content()?))
+    }
+
+    fn content(&self) -> Result<String, CheckError> {
+        let file = CheckError::file(self.field());
+        match self {
+            KernelSaid::Text(text) => Ok(text.clone()),
+            KernelSaid::Log(path) => text_within(path, "log", MAX_LOG).map_err(file),
+            KernelSaid::Table { file: path, .. } => text_of(path, "kernel table").map_err(file),
+        }
+    }
+}
+
+fn digest(content: &str) -> String {
+    hex(&sha2::Sha256::digest(content))
+}
+
+/// The product as the files have it.
+struct Product {
+    shape: Shape,
+    batches: usize,
+    /// One B for all of A's matrices.
+    shared: bool,
+}
+
+impl Product {
+    fn of(check: &Check, from: &mut Reader) -> Result<Product, CheckError> {
+        let operands = &check.operands;
+        let model = &check.model;
+        let mut shape = |field, source: &Source, format, role| {
+            let shape = from.shape(field, source, format, role)?;
+            match shape.len() {
+                0 | 1 => Err(CheckError::array(
+                    field,
+                    source,
+                    format!("it is {}; a matrix has two dimensions", shape_text(&shape)),
+                )),
+                _ => Ok(shape),
+            }
+        };
+        let a = shape("a", &operands.a, model.dtype, Role::A)?;
+        let format_b = model.dtype_b.unwrap_or(model.dtype);
+        let b = shape("b", &operands.b, format_b, Role::B)?;
+        let matrix = |shape: &[usize], turned: bool| match (&shape[shape.len() - 2..], turned) {
+            (&[rows, columns], false) | (&[columns, rows], true) => [rows, columns],
+            _ => unreachable!("two sizes"),
+        };
+        let [m, k] = matrix(&a, operands.transpose_a);
+        let [_, n] = matrix(&b, operands.transpose_b);
+        Ok(Product {
+            shape: Shape { m, n, k },
+            batches: a[..a.len() - 2].iter().product(),
+            shared: b.len() == 2 && a.len() > 2,
+        })
+    }
+
+    /// What the library may have been asked for: a shared B makes one product of a batch.
+    fn asked(&self) -> Vec<(Shape, usize)> {
+        let mut all = vec![(self.shape, self.batches)];
+        if self.shared {
+            let m = self.shape.m * self.batches;
+            all.push((Shape { m, ..self.shape }, 1));
+        }
+        all
+    }
+
+    /// The shape under which a text is about this product.
+    fn under(&self, reading: &KernelReading) -> Result<Shape, KernelError> {
+        let mut first = None;
+        for (shape, batches) in self.asked() {
+            match reading.is_about(shape) {
+                Err(error) => first = first.or(Some(error)),
+                Ok(()) if reading.product.is_none() => return Ok(shape),
+                Ok(()) if reading.batch.unwrap_or(1) == batches => return Ok(shape),
+                Ok(()) => {}
+            }
+        }
+        Err(first.unwrap_or_else(|| KernelError::WrongBatch {
+            text: reading.batch.unwrap_or(1),
+            asked: self.batches,
+        }))
+    }
+}
+
+impl KernelRequest {
+    /// The order of the sums, its model and D's format; what the text says of A's and B's layout is taken
+    /// over where the files do not multiply otherwise.
+    pub(super) fn plan(
+        &self,
+        check: &mut Check,
+        from: &mut Reader,
+    ) -> Result<(Schedule, Planned), CheckError> {
+        let field = self.said.field();
+        let options = self.options(check)?;
+        let product = Product::of(check, from)?;
+        let content = self.said.content()?;
+        let (reading, place) = self.reading(&content, &product, &options, check)?;
+        let fail = |error| said(field, &place, error);
+        let mut taken = Vec::new();
+        let product = match turned(check, &reading, from)? {
+            None => product,
+            Some(note) => {
+                taken.push(note);
+                Product::of(check, from)?
+            }
+        };
+        let shape = product.under(&reading).map_err(&fail)?;
+        let plan = reading.plan(&shape, &options).map_err(&fail)?;
+        let model = plan.model();
+        if let (Some(planned), Some(asked)) = (model.instruction, &check.model.instruction)
+            && *asked != planned
+            && !asked.starts_with(&format!("{planned}-"))
+        {
+            return Err(fail(KernelError::Contradiction {
+                what: "the instruction",
+                text: planned.to_owned(),
+                given: printable(asked),
+            }));
+        }
+        let schedule = plan.schedule().map_err(&fail)?;
+        let result = plan.settings.result.as_ref().map(|said| said.value);
+        let mut words = words(&reading, &plan, &self.said, place);
+        words.assumed.extend(taken);
+        let planned = Planned {
+            words,
+            sha256: digest(&content),
+            result,
+            instruction: model.instruction,
+        };
+        Ok((schedule, planned))
+    }
+
+    /// The answers as planning takes them.
+    fn options(&self, check: &Check) -> Result<Options, CheckError> {
+        let overrides = &check.schedule.overrides;
+        let model = &check.model;
+        let answers = &self.answers;
+        let mut options = Options {
+            operands: Some([model.dtype, model.dtype_b.unwrap_or(model.dtype)]),
+            result: check.d_dtype,
+            split_k: overrides.split_k,
+            tile_k: overrides.tile_k,
+            instruction_k: overrides.instruction_k,
+            scheme: answers.reduction,
+            partition: answers.partition,
+            custom: answers.custom,
+            fast_accumulation: answers.accumulation.map(|how| how == Accumulation::Fast),
+            multiprocessors: answers.multiprocessors,
+            rotation: answers.rotation,
+            whole_tail: answers.whole_tail,
+            ..Options::default()
+        };
+        for (field, size) in [
+            ("split_k", overrides.split_k),
+            ("tile_k", overrides.tile_k),
+            ("instruction_k", overrides.instruction_k),
+        ] {
+            if size == Some(0) {
+                let reason = format!("`{field}` is 0; it must be at least 1");
+                return Err(CheckError::request(field, reason));
+            }
+        }
+        if let super::request::ModelSource::Catalogue(name) = &model.from {
+            let known = options.on(name);
+            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+        }
+        Ok(options)
+    }
+
+    /// The words about this product, and where in a file they stand.
+    fn reading(
+        &self,
+        content: &str,
+        product: &Product,
+        options: &Options,
+        check: &Check,
+    ) -> Result<(KernelReading, Option<String>), CheckError> {
+        let field = self.said.field();
+        match &self.said {
+            KernelSaid::Text(text) => {
+                let reading = kernel::read(text).map_err(|error| said(field, &None, error))?;
+                Ok((reading, None))
+            }
+            KernelSaid::Log(path) => {
+                let found = of_log(content, product, options);
+                let fail = |reason| CheckError::array(field, escaped_path(path), reason);
+                let (line, reading) = found.map_err(fail)?;
+                Ok((
+                    reading,
+                    Some(format!("{}, line {line}", escaped_path(path))),
+                ))
+            }
+            KernelSaid::Table { file, workspace } => {
+                let place = Some(escaped_path(file));
+                let table = KernelTable::from_json(content);
+                let table = table.map_err(|error| said(field, &place, error))?;
+                let mut last = None;
+                for (shape, _) in product.asked() {
+                    let found = table.find(&TableQuery {
+                        shape,
+                        operands: options.operands,
+                        result: check.d_dtype,
+                        fast_accumulation: options.fast_accumulation,
+                        workspace: *workspace,
+                    });
+                    match found {
+                        Ok(reading) => return Ok((reading, place)),
+                        Err(error) => last = last.or(Some(error)),
+                    }
+                }
+                Err(said(field, &place, last.expect("it was asked for once")))
+            }
+        }
+    }
+}
+
+/// The line of a log that is about a product.
+fn of_log(
+    log: &str,
+    product: &Product,
+    options: &Options,
+) -> Result<(usize, KernelReading), String> {
+    let mut fitting: Vec<(usize, KernelReading)> = Vec::new();
+    let (mut lines, mut unread, mut others) = (0, None, Vec::new());
+    for (line, launch) in kernel::launches(log) {
+        lines += 1;
+        let reading = match kernel::read(launch) {
+            Ok(reading) => reading,
+            Err(error) => {
+                unread = unread.or(Some((line, error)));
+                continue;
+            }
+        };
+        let formats = |reading: &KernelReading| {
+            let operands = reading.settings.operands.as_ref().map(|said| said.value);
+            let result = reading.settings.result.as_ref().map(|said| said.value);
+            operands.is_none_or(|formats| options.operands.is_none_or(|asked| asked == formats))
+                && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
+        };
+        match product.under(&reading).is_ok() && formats(&reading) {
+            true => fitting.push((line, reading)),
+            false => others.extend(reading.product),
+        }
+    }
+    let differs = |one: &KernelReading, other: &KernelReading| {
+        one.family != other.family || one.settings != other.settings
+    };
+    let mut fitting = fitting.into_iter();
+    if let Some((line, reading)) = fitting.next() {
+        return match fitting.find(|(_, other)| differs(other, &reading)) {
+            None => Ok((line, reading)),
+            Some((other, _)) => Err(format!(
+                "lines {line} and {other} are both about this product, and say different kernels; give the line with `kernel`"
+            )),
+        };
+    }
+    let shape = product.shape;
+    let there = match (lines, others.first()) {
+        (0, _) => {
+            "it has no line that launches a product (algo=[...]); CUBLASLT_LOG_LEVEL=2 writes them"
+                .to_owned()
+        }
+        (_, None) => format!("it has no line about a product of {shape}"),
+        (_, Some(other)) => format!(
+            "it has no line about a product of {shape} in these formats; {lines} lines are about others, such as {other}"
+        ),
+    };
+    Err(match unread {
+        None => there,
+        Some((line, error)) => format!("{there}; line {line} cannot be read: {error}"),
+    })
+}
+
+/// Where the files do not multiply as they are and nobody said how they are stored: as the text says.
+fn turned(
+    check: &mut Check,
+    reading: &KernelReading,
+    from: &mut Reader,
+) -> Result<Option<String>, CheckError> {
+    let Some(said) = &reading.settings.transposed else {
+        return Ok(None);
+    };
+    // The library's A is the row-major B.
+    let [a, b] = [said.value.b, said.value.a];
+    let operands = &check.operands;
+    if operands.transpose_a || operands.transpose_b || !(a || b) {
+        return Ok(None);
+    }
+    let mut fits = |a: bool, b: bool| {
+        let model = &check.model;
+        let left = from.shape("a", &check.operands.a, model.dtype, Role::A)?;
+        let format = model.dtype_b.unwrap_or(model.dtype);
+        let right = from.shape("b", &check.operands.b, format, Role::B)?;
+        let size = |shape: &[usize], from_end: usize| shape[shape.len() - from_end];
+        let inner = [
+            size(&left, if a { 2 } else { 1 }),
+            size(&right, if b { 1 } else { 2 }),
+        ];
+        Ok::<bool, CheckError>(inner[0] == inner[1])
+    };
+    if fits(false, false)? || !fits(a, b)? {
+        return Ok(None);
+    }
+    check.operands.transpose_a = a;
+    check.operands.transpose_b = b;
+    let stored = match (a, b) {
+        (true, true) => "A is stored KxM and B NxK",
+        (true, false) => "A is stored KxM",
+        _ => "B is stored NxK",
+    };
+    Ok(Some(format!(
+        "{stored}, as the text has it ({}): the files multiply so alone",
+        said.from
+    )))
+}
+
+/// What a report says of the words.
+fn words(
+    reading: &KernelReading,
+    plan: &Plan,
+    said: &KernelSaid,
+    place: Option<String>,
+) -> KernelWords {
+    let setting = |(name, value, how, from): (&str, String, kernel::How, String)| KernelSetting {
+        name: name.into(),
+        value,
+        how: how.name().into(),
+        from,
+    };
+    KernelWords {
+        kind: reading.kind.name().into(),
+        text: match said {
+            KernelSaid::Text(text) => Some(printable(text.trim())),
+            _ => None,
+        },
+        place,
+        family: plan.family.into(),
+        order: plan.summary(),
+        settings: plan.settings.rows().into_iter().map(setting).collect(),
+        unknown: reading
+            .unknown()
+            .map(|token| match token.value.is_empty() {
+                true => token.key.clone(),
+                false => format!("{}={}", token.key, token.value),
+            })
+            .collect(),
+        assumed: plan.assumed.clone(),
+        notes: reading.notes.clone(),
+        defect: plan.lost.map(|lost| lost.sentence()),
+    }
+}
+
+/// An error about the words, in terms of fields.
+fn said(field: &'static str, place: &Option<String>, error: KernelError) -> CheckError {
+    if let KernelError::Missing { what, why, ask } = &error {
+        let wanted = ask.replace('-', "_");
+        let known = Fields::NAMES.iter().find(|name| **name == wanted);
+        let reason = format!(
+            "{what} is not in the text of `{field}`, and the order of the sums depends on it: {why}; give `{wanted}`"
+        );
+        return CheckError::request(known.unwrap_or(&field), reason);
+    }
+    let place = place
+        .as_ref()
+        .map_or(String::new(), |place| format!("{place}: "));
+    CheckError::request(field, format!("`{field}`: {place}{error}"))
+}

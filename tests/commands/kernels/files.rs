@@ -1,0 +1,199 @@
+//! Logs and tables of a run, manifests, and formats that files name.
+
+use super::{FILES, LOG, product};
+use crate::support::Folder;
+use serde_json::json;
+
+const OF: &str = "--arch h100 --dtype bf16";
+
+#[test]
+fn a_log_has_the_line_of_the_product() {
+    let folder = product();
+    let other = LOG.replace("rows=4096", "rows=2048");
+    let log = |lines: &[&str]| folder.write("lt.log", lines.join("\n"));
+    let check =
+        |more: &str| folder.tcverify(&format!("check {OF} --kernel-log lt.log {FILES} {more}"));
+    log(&["noise", &other, LOG, LOG]);
+    let report = check("--json -").expect(0).json();
+    assert_eq!(report["schedule"]["kernel"]["place"], "lt.log, line 3");
+    assert_eq!(report["request"]["kernel_log"], "lt.log");
+    let split = LOG.replace("numSplitsK=3", "numSplitsK=5");
+    log(&[LOG, &split]);
+    check("").refuses(&["lt.log", "lines 1 and 2", "--kernel"]);
+    log(&[&split]);
+    check("").expect(1);
+    log(&[&other, &other]);
+    check("").refuses(&["no line about a product of 32x64x4096", "32x64x2048"]);
+    log(&["noise"]);
+    check("").refuses(&["CUBLASLT_LOG_LEVEL"]);
+    log(&["algo=[]x"]);
+    check("").refuses(&["line 1 cannot be read"]);
+    folder
+        .tcverify(&format!("check {OF} --kernel-log none.log {FILES}"))
+        .refuses(&["none.log"]);
+    folder
+        .tcverify(&format!(
+            "replay {OF} --kernel-log lt.log a.npy b.npy -o lt.log"
+        ))
+        .refuses(&["lt.log"]);
+}
+
+fn table(split: u32) -> String {
+    let entry = |workspace: u64, split: u32| {
+        json!({
+            "m": 32, "n": 64, "k": 4096, "a": "bf16", "b": "bf16", "d": "bf16", "layout": "tn",
+            "workspace": workspace,
+            "configuration": {"algo": 66, "tile": 15, "stages": 35, "split_k": split,
+                "reduction": if split > 1 { 2 } else { 0 }, "swizzle": 0, "custom": 0},
+        })
+    };
+    json!({
+        "schema": "tcverify.kernel-table/1", "gpu": "NVIDIA H100 PCIe", "capability": "9.0",
+        "library": {"name": "cublasLt", "version": "12.8.4"},
+        "entries": [entry(0, 1), entry(1 << 20, split)],
+    })
+    .to_string()
+}
+
+#[test]
+fn a_table_answers_for_a_log() {
+    let folder = product();
+    folder.write("t.json", table(3));
+    let check =
+        |more: &str| folder.tcverify(&format!("check {OF} --kernel-table t.json {FILES} {more}"));
+    check("").refuses(&["t.json", "several answers", "the workspace"]);
+    let report = check("--workspace 1048576 --json -").expect(0).json();
+    let kernel = &report["schedule"]["kernel"];
+    assert_eq!(kernel["place"], "t.json");
+    assert!(kernel["notes"].to_string().contains("NVIDIA H100 PCIe"));
+    check("--workspace 0").expect(1);
+    check("--workspace 5").refuses(&["t.json", "32x64x4096"]);
+    folder
+        .tcverify(&format!(
+            "check --arch b200 --dtype bf16 --workspace 0 --kernel-table t.json {FILES}"
+        ))
+        .refuses(&["sm_90", "sm_100"]);
+}
+
+/// Fields of manifests; a log that changed is read again.
+#[test]
+fn manifests_have_kernels() {
+    let folder = product();
+    std::fs::create_dir(folder.path("in")).expect("a folder");
+    folder.write("in/lt.log", LOG);
+    folder.write("in/t.json", table(3));
+    let case = |name: &str, more: serde_json::Value| {
+        let mut case = json!({"name": name, "arch": "h100", "dtype": "bf16",
+            "a": "../a.npy", "b": "../b.npy", "d": "../d.npy"});
+        let fields = more.as_object().expect("fields").clone();
+        case.as_object_mut().expect("an object").extend(fields);
+        case
+    };
+    let cases = [
+        case("text", json!({"kernel": LOG})),
+        case("log", json!({"kernel_log": "lt.log"})),
+        case(
+            "table",
+            json!({"kernel_table": "t.json", "workspace": 1 << 20}),
+        ),
+        case("name", json!({"kernel": super::NVJET, "split_k": 3})),
+    ];
+    let manifest = json!({"schema": "tcverify.manifest/1", "cases": cases});
+    folder.write("in/cases.json", manifest.to_string());
+    let batch = "batch in/cases.json --resume s.json";
+    folder.tcverify(batch).expect(0);
+    folder.tcverify(batch).expect(0);
+    folder.write("in/lt.log", LOG.replace("numSplitsK=3", "numSplitsK=4"));
+    folder.tcverify(batch).expect(1);
+    folder.write("in/lt.log", LOG);
+    folder.write("in/t.json", table(4));
+    folder.tcverify(batch).expect(1);
+}
+
+/// In parts, as a whole.
+#[test]
+fn parts_have_kernels() {
+    let folder = product();
+    folder.write("lt.log", LOG);
+    folder
+        .tcverify(&format!(
+            "shard plan --parts 2 {OF} --kernel-log lt.log {FILES} -o plan.json"
+        ))
+        .expect(0);
+    for part in 1..=2 {
+        folder
+            .tcverify(&format!(
+                "shard run plan.json --part {part} -o p{part}.json"
+            ))
+            .expect(0);
+    }
+    folder
+        .tcverify("shard merge plan.json p1.json p2.json")
+        .expect(0);
+}
+
+/// Operands whose files name their formats need no `--dtype`.
+#[test]
+fn formats_are_the_files_own() {
+    let folder = product();
+    let files = "--arch h100 a.npy b.npy";
+    folder
+        .tcverify(&format!("replay {files} -o e.npy"))
+        .expect(0);
+    folder
+        .tcverify(&format!("check {files} --dtype bf16 e.npy"))
+        .expect(0);
+    let report = folder.tcverify(&format!("check {files} e.npy --json -"));
+    assert_eq!(report.expect(0).json()["request"]["dtype"], "bf16");
+    folder
+        .tcverify("check --arch h100 e.npy b.npy d.npy")
+        .refuses(&["--dtype", "e.npy", "narrower"]);
+    folder
+        .tcverify("replay --arch h100 generate:1:normal:2x3 b.npy -o f.npy")
+        .refuses(&["--dtype", "generate:1:normal:2x3"]);
+}
+
+/// One B for every matrix of A, as a layer has it: the same as that B for each.
+#[test]
+fn a_batch_shares_b() {
+    let folder = Folder::new();
+    let generate = |shape: &str, role: &str, name: &str| {
+        folder
+            .tcverify(&format!(
+                "generate generate:7:normal:{shape} --dtype fp16 --role {role} -o {name}"
+            ))
+            .expect(0);
+    };
+    generate("2x3x5x40", "a", "a.npy");
+    generate("30x40", "a", "flat.npy");
+    generate("40x9", "b", "b.npy");
+    let model = "--arch a100 --dtype fp16";
+    for engine in ["fast", "exact"] {
+        folder
+            .tcverify(&format!(
+                "replay {model} --engine {engine} a.npy b.npy -o d.npy"
+            ))
+            .expect(0);
+        folder
+            .tcverify(&format!("replay {model} flat.npy b.npy -o e.npy"))
+            .expect(0);
+        let [d, e] = ["d.npy", "e.npy"].map(|name| folder.read(name));
+        assert_eq!(d[d.len() - 30 * 9 * 4..], e[e.len() - 30 * 9 * 4..]);
+        std::fs::remove_file(folder.path("e.npy")).expect("written");
+    }
+    let check = format!("check {model} a.npy b.npy d.npy");
+    folder.tcverify(&check).expect(0);
+    // What differs is looked into, though A and B cannot change places.
+    let mut d = folder.read("d.npy");
+    let last = d.len() - 3;
+    d[last] ^= 0x10;
+    folder.write("d.npy", d);
+    folder.tcverify(&check).expect(1);
+    folder
+        .tcverify(&format!("explain {model} a.npy b.npy d.npy --at 1,2,4,8"))
+        .expect(1);
+    generate("2x40x9", "b", "c.npy");
+    folder
+        .tcverify(&format!("check {model} a.npy c.npy d.npy"))
+        .refuses(&["batch dimensions differ", "one matrix for all"]);
+}

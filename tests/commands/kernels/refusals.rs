@@ -1,0 +1,88 @@
+//! What contradicts a text is refused in a sentence.
+
+use super::{FILES, LOG, NVJET, product, with};
+
+#[test]
+fn what_contradicts_a_text_is_said() {
+    let folder = product();
+    let refuses = |text: &str, more: &str, words: &[&str]| {
+        with(
+            &folder,
+            "check",
+            ["--kernel", text],
+            &format!("{more} {FILES}"),
+        )
+        .refuses(words);
+    };
+    let other = LOG.replace("rows=4096", "rows=4097");
+    refuses(
+        &other,
+        "--arch h100",
+        &["--kernel", "32x64x4097", "32x64x4096", "another product"],
+    );
+    refuses(LOG, "--arch a100", &["Hopper and later"]);
+    refuses(LOG, "--arch mi300x", &["NVIDIA's kernels", "cdna3"]);
+    refuses(NVJET, "--arch b200 --split-k 3", &["sm_90", "sm_100"]);
+    refuses(
+        LOG,
+        "--arch h100 --split-k 4",
+        &["slices is 3", "4 is asked"],
+    );
+    refuses(LOG, "--arch h100 --dtype fp16", &["bf16", "fp16"]);
+    refuses(
+        LOG,
+        "--arch h100 --d-dtype fp32",
+        &["D's format is bf16", "fp32"],
+    );
+    refuses(LOG, "--arch h100 --tile-k 32", &["K of a tile is 64", "32"]);
+    refuses(LOG, "", &["--arch"]);
+    refuses(LOG, "--arch h100 --instruction mma", &["wgmma", "mma"]);
+    refuses(
+        &LOG.replace("rows=4096 cols=32", "rows=4096 cols=32 batchCount=2")
+            .replace("rows=64 cols=32", "rows=64 cols=32 batchCount=2"),
+        "--arch h100",
+        &["batch of 2", "not about one of 1"],
+    );
+    let more = "--arch h100 --dtype bf16";
+    refuses("algo=41", more, &["ALGO_ID 41", "identify"]);
+    refuses(
+        "algo=66,stages=35,splitK=5000,reduction=2",
+        more,
+        &["5000 parts", "K is 4096"],
+    );
+    refuses(
+        "algo=21,stages=15,splitK=2",
+        more,
+        &["reduction", "--reduction"],
+    );
+    refuses("no kernel", more, &["--kernel", "no cuBLASLt log line"]);
+    refuses("algo=60,stages=16", more, &["Ada"]);
+    refuses(LOG, "--arch h100 --grain 64", &["--kernel", "--grain"]);
+    refuses(
+        LOG,
+        "--arch h100 --schedule plain",
+        &["--schedule", "--kernel"],
+    );
+    folder
+        .tcverify(&format!("check {more} --reduction 2 {FILES}"))
+        .refuses(&["--reduction", "--kernel"]);
+    folder
+        .tcverify(&format!("check {more} --workspace 2 {FILES}"))
+        .refuses(&["--workspace", "--kernel-table"]);
+}
+
+/// D's file says another format than the text.
+#[test]
+fn d_is_what_the_text_says() {
+    let folder = product();
+    folder
+        .tcverify("replay --arch h100 --dtype bf16 --d-dtype fp16 a.npy b.npy -o h.npy")
+        .expect(0);
+    with(
+        &folder,
+        "check",
+        ["--kernel", LOG],
+        "--arch h100 a.npy b.npy h.npy",
+    )
+    .refuses(&["h.npy", "fp16", "bf16"]);
+}

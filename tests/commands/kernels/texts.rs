@@ -1,0 +1,228 @@
+//! Texts that say all, or that are completed.
+
+use super::{FILES, LOG, NVJET, product, with};
+use crate::support::{Folder, Npy};
+use serde_json::{Value, json};
+
+fn settings(report: &Value, how: &str) -> Vec<String> {
+    let all = report["schedule"]["kernel"]["settings"].as_array();
+    let all = all.expect("settings").iter();
+    all.filter(|setting| setting["how"] == how)
+        .map(|setting| format!("{} {}", setting["name"], setting["value"]).replace('"', ""))
+        .collect()
+}
+
+/// The same bits as by the preset; another number of slices, and another instruction, give others.
+#[test]
+fn a_log_line_is_a_check() {
+    let folder = product();
+    let gpu = format!("--arch h100 {FILES}");
+    let text = with(&folder, "check", ["--kernel", LOG], &gpu).expect(0);
+    for words in [
+        "kernel    cuBLASLt log line",
+        "stated: ALGO_ID 66, operands bf16, D bf16, slices 3",
+        "given: GPU sm_90",
+        "default: custom option 0",
+        "3 slices of 1408 k",
+    ] {
+        assert!(text.stdout.contains(words), "{words}: {}", text.stdout);
+    }
+    let other = LOG.replace("numSplitsK=3", "numSplitsK=4");
+    with(&folder, "check", ["--kernel", &other], &gpu).expect(1);
+    let whole = LOG.replace(" numSplitsK=3", "");
+    with(&folder, "check", ["--kernel", &whole], &gpu).expect(1);
+
+    let report = with(
+        &folder,
+        "check",
+        ["--kernel", LOG],
+        &format!("{gpu} --json -"),
+    );
+    let report = report.expect(0).json();
+    assert_eq!(report["model"]["instruction"], "wgmma");
+    assert_eq!(report["request"]["kernel"], LOG);
+    assert_eq!(report["schedule"]["kernel"]["kind"], "cuBLASLt log line");
+    assert!(settings(&report, "stated").contains(&"slices 3".into()));
+    assert_eq!(settings(&report, "given"), ["GPU sm_90"]);
+    // The command of a report asks for the same.
+    let words = shlex::split(report["command"].as_str().expect("a command")).expect("words");
+    let mut again = folder.command();
+    let again = folder.run(again.args(&words[1..]).args(["--json", "-"]));
+    assert_eq!(again.expect(0).json(), report);
+    // Every form names what was stated.
+    for form in ["--markdown", "--junit", "--html"] {
+        let more = format!("{gpu} {form} r");
+        with(&folder, "check", ["--kernel", LOG], &more).expect(0);
+        let written = String::from_utf8(folder.read("r")).expect("text");
+        assert!(written.to_lowercase().contains("stated"), "{form}");
+        std::fs::remove_file(folder.path("r")).expect("written");
+    }
+}
+
+/// GPU, formats and D's format come from a name; the slices are given, and the wrong number is no match.
+#[test]
+fn a_name_is_completed() {
+    let folder = product();
+    let check = |more: &str| {
+        with(
+            &folder,
+            "check",
+            ["--kernel", NVJET],
+            &format!("{more} {FILES}"),
+        )
+    };
+    check("").refuses(&["number of slices", "--split-k"]);
+    let report = check("--split-k 3 --json -").expect(0).json();
+    assert_eq!(report["request"]["arch"], "sm_90");
+    assert_eq!(report["request"]["dtype"], "bf16");
+    assert_eq!(settings(&report, "given"), ["slices 3"]);
+    assert_eq!(settings(&report, "follows"), ["reduction COMPUTE_TYPE"]);
+    check("--split-k 5").expect(1);
+    // D of the format that the name says, where nobody else does.
+    let run = with(
+        &folder,
+        "replay",
+        ["--kernel", NVJET],
+        "--split-k 3 a.npy b.npy -o e.npy",
+    );
+    run.expect(0);
+    assert_eq!(folder.read("e.npy"), folder.read("d.npy"));
+    let run = with(
+        &folder,
+        "explain",
+        ["--kernel", NVJET],
+        &format!("--split-k 3 {FILES} --at 3,4"),
+    );
+    assert!(run.expect(0).stdout.contains("kernel-nvjet"));
+    let run = with(
+        &folder,
+        "commit",
+        ["--kernel", NVJET],
+        &format!("--split-k 3 {FILES} -o c.json"),
+    );
+    run.expect(0);
+    check("--split-k 3 --against c.json").expect(0);
+    check("--split-k 2 --against c.json").expect(1);
+}
+
+/// What nobody knows is reported in every form.
+#[test]
+fn an_unknown_word_is_reported() {
+    let folder = product();
+    let odd = LOG.replace("numSplitsK=3", "numSplitsK=3 wobble=7");
+    let gpu = format!("--arch h100 {FILES}");
+    let text = with(&folder, "check", ["--kernel", &odd], &gpu).expect(0);
+    assert!(text.stdout.contains("UNKNOWN: wobble=7"), "{}", text.stdout);
+    let json = with(
+        &folder,
+        "check",
+        ["--kernel", &odd],
+        &format!("{gpu} --json -"),
+    );
+    let json = json.expect(0).json();
+    assert_eq!(json["schedule"]["kernel"]["unknown"], json!(["wobble=7"]));
+}
+
+/// B as the library's log has it, NxK, though nobody says so; and D of a batch that shares one B.
+#[test]
+fn the_text_says_how_operands_are_stored() {
+    let folder = product();
+    folder
+        .tcverify("generate generate:2:normal:64x4096 --dtype bf16 --role b -o bt.npy")
+        .expect(0);
+    let made = "--arch h100 --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype bf16";
+    folder
+        .tcverify(&format!(
+            "replay {made} --transpose-b a.npy bt.npy -o e.npy"
+        ))
+        .expect(0);
+    let run = with(
+        &folder,
+        "check",
+        ["--kernel", LOG],
+        "--arch h100 a.npy bt.npy e.npy --json -",
+    );
+    let report = run.expect(0).json();
+    assert_eq!(report["request"]["transpose_b"], true);
+    let assumed = report["schedule"]["kernel"]["assumed"].to_string();
+    assert!(assumed.contains("B is stored NxK"), "{assumed}");
+
+    // torch folds a batch into the rows of one product.
+    folder
+        .tcverify("generate generate:1:normal:4x8x4096 --dtype bf16 --role a -o a3.npy")
+        .expect(0);
+    folder
+        .tcverify(&format!("replay {made} a3.npy b.npy -o d3.npy"))
+        .expect(0);
+    let files = "--arch h100 a3.npy b.npy d3.npy";
+    with(&folder, "check", ["--kernel", LOG], files).expect(0);
+    let other = LOG.replace("cols=32", "cols=31");
+    with(&folder, "check", ["--kernel", &other], files).refuses(&["31x64x4096"]);
+}
+
+/// k that the library leaves out are named, and D is confirmed as what it is.
+#[test]
+fn a_lost_tail_is_named() {
+    let folder = Folder::new();
+    let text = "algo=66,stages=35,splitK=9,reduction=2";
+    let product = "--arch h100 --dtype fp16 generate:1:normal:3x8648 generate:2:normal:8648x5";
+    let run = |command: &str, more: &str| {
+        with(
+            &folder,
+            command,
+            ["--kernel", text],
+            &format!("{product} {more}"),
+        )
+    };
+    run("replay", "-o d.npy").expect(0);
+    let text = run("check", "d.npy").expect(0).stdout;
+    assert!(
+        text.contains("this D omits the last 8 k (8640 on)"),
+        "{text}"
+    );
+    assert!(text.contains("leaves out k 8640 to 8647"), "{text}");
+    let whole = run("check", "d.npy --whole-tail").expect(1).stdout;
+    assert!(!whole.contains("this D omits"), "{whole}");
+    run("check", "d.npy --html r.html").expect(0);
+    let page = String::from_utf8(folder.read("r.html")).expect("text");
+    assert!(page.contains("Leaves out"));
+}
+
+/// Kernels of CUDA cores: their NaN is NVIDIA's.
+#[test]
+fn a_kernel_without_tensor_cores() {
+    let folder = Folder::new();
+    let nan = [0x3c00u16, 0x7e00, 0x3c00, 0x3c00];
+    let codes = |all: &[u16]| all.iter().flat_map(|code| code.to_le_bytes()).collect();
+    folder.save("a.npy", &Npy::new("<f2", &[1, 4], codes(&nan)));
+    folder.save("b.npy", &Npy::new("<f2", &[4, 1], codes(&[0x3c00; 4])));
+    let kernel = ["--kernel", "algo=16"];
+    let gpu = "--arch h100 --dtype fp16";
+    let run = with(
+        &folder,
+        "replay",
+        kernel,
+        &format!("{gpu} a.npy b.npy -o d.npy"),
+    );
+    run.expect(0);
+    let d = folder.read("d.npy");
+    assert_eq!(d[d.len() - 4..], 0x7fff_ffffu32.to_le_bytes());
+    let run = with(
+        &folder,
+        "check",
+        kernel,
+        &format!("{gpu} a.npy b.npy d.npy --json -"),
+    );
+    assert_eq!(run.expect(0).json()["model"]["instruction"], "ffma");
+    // The reference has another NaN.
+    folder
+        .tcverify("check --arch ieee-fma --dtype fp16 a.npy b.npy d.npy")
+        .expect(1);
+    with(
+        &folder,
+        "check",
+        kernel,
+        &format!("{gpu} --instruction wgmma a.npy b.npy d.npy"),
+    )
+    .refuses(&["instruction is ffma", "wgmma"]);
+}
