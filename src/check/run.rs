@@ -4,7 +4,7 @@ use sha2::Digest;
 
 use super::error::CheckError;
 use super::prepare::Prepared;
-use super::progress::Progress;
+use super::progress::{Progress, interruptible};
 use super::request::{Claim, Naming};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::io::hex;
@@ -13,6 +13,7 @@ use crate::report::{
     Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Report, Reproduced,
     ReproducedTree, Sampled, Tool, Verdict,
 };
+use crate::tensor::Tensor;
 
 /// What a replay leaves behind.
 #[derive(Debug)]
@@ -52,6 +53,23 @@ impl Prepared {
     /// # Errors
     /// As of [`Prepared::run`].
     pub fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
+        let judged = interruptible(|| self.judge_all(map, progress));
+        judged.unwrap_or(Err(CheckError::Interrupted))
+    }
+
+    /// The D that the model computes.
+    ///
+    /// # Errors
+    /// If it was interrupted, or a file was changed meanwhile.
+    pub fn collect(&self, progress: &dyn Progress) -> Result<Tensor, CheckError> {
+        let replay = self.replay();
+        progress.begin(replay.work());
+        let computed = interruptible(|| replay.collect(&|work| progress.step(work)));
+        self.confirm_unchanged()?;
+        computed.ok_or(CheckError::Interrupted)
+    }
+
+    fn judge_all(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
         self.validate_claim()?;
         let committed = self.confirm_commitment()?;
         let replay = self.replay();
@@ -104,7 +122,7 @@ impl Prepared {
     ) -> Trace {
         let mut hash = sha2::Sha256::new();
         let mut leaves = tree.as_ref().map(StreamingLeaves::new);
-        let done = self.replay().run(&|work| progress.advance(work), |band| {
+        let done = self.replay().run(&|work| progress.step(work), |band| {
             let compare = || {
                 if let Some(differ) = differ {
                     differ.compare(&band);
