@@ -78,7 +78,7 @@ mod tests {
         for patience in [1, 300_000] {
             let ended = prepared.run(&Impatient(patience.into()));
             assert!(matches!(ended, Err(CheckError::Interrupted)));
-            let ended = prepared.collect(&Impatient(patience.into()));
+            let ended = prepared.stream(&Impatient(patience.into()), |_| {});
             assert!(matches!(ended, Err(CheckError::Interrupted)));
         }
         assert!(prepared.run(&Impatient(u64::MAX.into())).is_ok());

@@ -7,13 +7,13 @@ use super::prepare::Prepared;
 use super::progress::{Progress, interruptible};
 use super::request::{Claim, Naming};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
+use crate::emu::Band;
 use crate::io::hex;
 use crate::num::Rounding;
 use crate::report::{
     Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Report, Reproduced,
     ReproducedTree, Sampled, Tool, Verdict,
 };
-use crate::tensor::Tensor;
 
 /// What a replay leaves behind.
 #[derive(Debug)]
@@ -57,16 +57,26 @@ impl Prepared {
         judged.unwrap_or(Err(CheckError::Interrupted))
     }
 
-    /// The D that the model computes.
+    /// Computes D and hands it to `sink` from the first row to the last.
     ///
     /// # Errors
     /// If it was interrupted, or a file was changed meanwhile.
-    pub fn collect(&self, progress: &dyn Progress) -> Result<Tensor, CheckError> {
+    pub fn stream(
+        &self,
+        progress: &dyn Progress,
+        mut sink: impl FnMut(Band),
+    ) -> Result<(), CheckError> {
         let replay = self.replay();
         progress.begin(replay.work());
-        let computed = interruptible(|| replay.collect(&|work| progress.step(work)));
+        let done = interruptible(|| {
+            replay.run(&|work| progress.step(work), |band| {
+                sink(band);
+                Ok::<(), std::convert::Infallible>(())
+            })
+        });
         self.confirm_unchanged()?;
-        computed.ok_or(CheckError::Interrupted)
+        let Ok(()) = done.ok_or(CheckError::Interrupted)?;
+        Ok(())
     }
 
     fn judge_all(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {

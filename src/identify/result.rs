@@ -122,8 +122,16 @@ impl Prepared {
         let mut operands = self.request.operands.clone();
         let mut d = self.request.d.clone();
         // What a program holds, a command finds under its field's name, if it is saved so.
-        let scales = operands.scales.as_mut().map(|[a, b]| [("sa", a), ("sb", b)]);
-        let arrays = [("a", &mut operands.a), ("b", &mut operands.b), ("d", &mut d)].into_iter();
+        let scales = operands
+            .scales
+            .as_mut()
+            .map(|[a, b]| [("sa", a), ("sb", b)]);
+        let arrays = [
+            ("a", &mut operands.a),
+            ("b", &mut operands.b),
+            ("d", &mut d),
+        ]
+        .into_iter();
         let arrays = arrays.chain(operands.c.as_mut().map(|c| ("c", c)));
         for (name, source) in arrays.chain(scales.into_iter().flatten()) {
             if *source == Source::Memory {

@@ -114,9 +114,12 @@ impl Source {
     ) -> Result<Source, FileError> {
         let fail = |reason: String| Fault::from(reason).of(name);
         payload_length(&shape, descr.width()).map_err(|fault| fault.of(name))?;
-        let last = shape.iter().zip(&strides).try_fold(0usize, |last, (n, stride)| {
-            last.checked_add(n.saturating_sub(1).checked_mul(*stride)?)
-        });
+        let last = shape
+            .iter()
+            .zip(&strides)
+            .try_fold(0usize, |last, (n, stride)| {
+                last.checked_add(n.saturating_sub(1).checked_mul(*stride)?)
+            });
         let end = match shape.contains(&0) {
             true => Some(0),
             false => last.and_then(|last| last.checked_add(1)?.checked_mul(descr.width())),
