@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tcverify::io::Source;
 use tcverify::io::npy::Descr;
+
+use crate::error;
 
 /// An array and the type of its elements, as a `.npy` header or ml_dtypes would call it.
 #[derive(FromPyObject)]
@@ -41,11 +42,11 @@ impl Array<'_> {
     /// The array as the library reads it; nothing is copied.
     pub fn source(&self, name: &str) -> PyResult<Source> {
         let Array(array, descr) = self;
-        let descr = Descr::parse(descr)
-            .map_err(|fault| PyValueError::new_err(format!("`{name}`: {fault}")))?;
+        let fail = |reason: String| error::request(array.py(), name, format!("`{name}`: {reason}"));
+        let descr = Descr::parse(descr).map_err(|fault| fail(fault.to_string()))?;
         let width = array.dtype().itemsize();
         let shape = array.shape().to_vec();
-        let stepped = || PyValueError::new_err(format!("`{name}` has strides that go backwards"));
+        let stepped = || fail("its strides go backwards, or are no multiples of an element".into());
         let mut strides = Vec::with_capacity(shape.len());
         let mut last = 0usize;
         for (&n, &stride) in shape.iter().zip(array.strides()) {
@@ -73,6 +74,6 @@ impl Array<'_> {
             strides,
             Arc::new(memory),
         )
-        .map_err(|error| PyValueError::new_err(format!("`{name}`: {error:#}")))
+        .map_err(|error| fail(format!("{error:#}")))
     }
 }

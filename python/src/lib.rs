@@ -40,6 +40,13 @@ mod _tcverify {
         py.detach(|| tcverify::cli::main_of(words))
     }
 
+    /// The catalogue's name of an architecture, compute capability or GPU, or none.
+    #[pyfunction]
+    fn architecture(name: &str) -> Option<String> {
+        let found = tcverify::emu::Catalogue::builtin().find(name).ok()?;
+        Some(found.name.clone())
+    }
+
     /// The format of this name, or none.
     #[pyfunction]
     fn format_name(name: &str) -> Option<&'static str> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypeGuard, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def is_torch(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def is_named(value: object) -> bool:
+def is_named(value: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this is text: a file, or generated operands."""
     return isinstance(value, (str, os.PathLike))
 
@@ -74,15 +74,13 @@ def in_place(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _descr(argument: str, dtype: np.dtype[Any]) -> str:
-    if dtype.kind in "fiu" and dtype.isbuiltin == 1 or dtype.str[1:] in ("V1", "V2"):
-        # Types of ml_dtypes look like void, or like NumPy's own, but are not builtin.
-        if dtype.type is np.void or dtype.isbuiltin == 1:
-            return dtype.str
-    if dtype.kind in "fiu" and dtype.byteorder in "<>":
+    plain = dtype.names is None and dtype.subdtype is None
+    if plain and (dtype.type is np.void or dtype.kind in "fiu" and (dtype.isbuiltin == 1 or not dtype.isnative)):
         return dtype.str
-    if _tcverify.format_name(dtype.name) is None:
-        raise CheckError(argument, f"`{argument}` holds {dtype.name}, which is no format that is known here")
-    return dtype.name
+    # Types of ml_dtypes call themselves void, or floats; their names are formats.
+    if dtype.isbuiltin != 1 and _tcverify.format_name(dtype.name) is not None:
+        return str(dtype.name)
+    raise CheckError(argument, f"`{argument}` holds {dtype}, which is no format that is known here")
 
 
 def _of_torch(argument: str, tensor: Any) -> Held:

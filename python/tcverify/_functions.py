@@ -170,10 +170,11 @@ def commit(
     d: ArrayLike,
     *,
     arch: str | None = None,
-    block_rows: int | None = None,
     **fields: Unpack[CheckFields],
 ) -> Commitment:
     """Fixes a product by digests, D by a Merkle tree over blocks of ``block_rows`` rows. Nothing is replayed."""
+    # Of a check it says how the tree of a report is cut, and needs one.
+    block_rows = fields.get("block_rows")
     values = {name: value for name, value in fields.items() if name != "block_rows"}
     text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))

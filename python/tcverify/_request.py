@@ -160,6 +160,12 @@ class Check:
         fields: dict[str, Any] = json.loads(self._json)
         return fields
 
+    @property
+    def architecture(self) -> str | None:
+        """The catalogue's name of ``arch``: ``hopper`` of ``h100``; none of a model in a file, or an unknown name."""
+        arch = self.fields.get("arch")
+        return None if arch is None else _tcverify.architecture(arch)
+
     def run(self, progress: Any = None) -> Any:
         """The report on it; its arrays are files."""
         from tcverify._functions import listener
