@@ -110,7 +110,7 @@ mod arrays {
         /// The tensor as an array, without a copy; none if it is of another format, or its bytes do not lie as
         /// this machine's numbers do.
         pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
-            let (layout, order, bytes) = self.parts();
+            let (layout, order, bytes) = self.parts()?;
             if layout != stored::<T>() || self.format() != T::FORMAT {
                 return None;
             }

@@ -34,6 +34,9 @@ pub enum BatchError {
     /// A file or folder cannot be read.
     #[error("{0:#}")]
     File(FileError),
+    /// Nobody waited for it; what had been judged is in the state, if there is one.
+    #[error("interrupted before all cases were judged")]
+    Interrupted,
     #[error("{0}")]
     Other(String),
 }

@@ -37,6 +37,10 @@ impl Progress for Share<'_> {
         self.whole
             .advance(steps(before.saturating_add(more)) - steps(before));
     }
+
+    fn interrupted(&self) -> bool {
+        self.whole.interrupted()
+    }
 }
 
 impl Drop for Share<'_> {

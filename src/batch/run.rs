@@ -19,7 +19,7 @@ const SMALL: u64 = 1 << 20;
 /// once.
 ///
 /// # Errors
-/// If the state cannot be kept; a case without a verdict is part of the result.
+/// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
 pub fn run(
     cases: &[Case],
     state: &State,
@@ -94,6 +94,9 @@ fn judged(
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
     let share = Share::of(progress);
+    if progress.interrupted() {
+        return Err(BatchError::Interrupted);
+    }
     if let Some(known) = state.recall(case, files) {
         return Ok(known);
     }
@@ -101,6 +104,9 @@ fn judged(
     let found = catch_unwind(AssertUnwindSafe(|| judge(case, files, &share)));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
+    if found.is_err() && progress.interrupted() {
+        return Err(BatchError::Interrupted);
+    }
     match found {
         Ok(entry) => {
             let judged = entry.judged().clone();

@@ -189,7 +189,8 @@ fn open(
             from.files.generated(name.as_ref(), spec, format, role)
         }
         Source::Memory => {
-            let tensor = from.memory.take(field).ok_or_else(|| {
+            let tensor = from.memory.take(field, format);
+            let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {
                 let reason = format!("`{field}` is in memory, but no such tensor was handed over");
                 CheckError::request(field, reason)
             })?;
@@ -212,24 +213,29 @@ fn read_float(
     rows: &Rows,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
-    let in_memory = from.memory.format(field);
-    let format = said.or(in_memory).unwrap_or(generated);
-    let file = open(field, source, format, Role::C, from)?;
-    let descr = &file.header().descr;
-    let format = match (said.or(in_memory), descr.own_format()) {
-        (Some(said), _) => said,
+    let of_descr = |descr: &Descr| match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.
-        (None, Some(Format::Fp32 | Format::Fp64)) => Format::Fp32,
-        (None, Some(own)) => own,
-        (None, None) if descr.width() == 4 => Format::Fp32,
-        (None, None) => {
+        Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
+        Some(own) => Ok(own),
+        None if descr.width() == 4 => Ok(Format::Fp32),
+        None => {
             let reason = format!(
                 "its descr {:?} does not say what its codes are; say it with `{said_by}`",
                 descr.text()
             );
-            return Err(CheckError::array(field, source, reason));
+            Err(CheckError::array(field, source, reason))
         }
     };
+    let known = match said.or(from.memory.format(field)) {
+        Some(known) => Some(known),
+        None => from
+            .memory
+            .descr(field)
+            .map(|descr| of_descr(&descr))
+            .transpose()?,
+    };
+    let file = open(field, source, known.unwrap_or(generated), Role::C, from)?;
+    let format = known.map_or_else(|| of_descr(&file.header().descr), Ok)?;
     Array::read(field, file, format, rows)
 }
 
@@ -422,8 +428,13 @@ pub fn read_d(
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
-    let in_memory = from.memory.format("d");
-    let known = said.or(in_memory);
+    let known = match said.or(from.memory.format("d")) {
+        Some(known) => Some(known),
+        None => {
+            let of_descr = |descr: Descr| d_format(&descr, accumulator).map_err(fail);
+            from.memory.descr("d").map(of_descr).transpose()?
+        }
+    };
     if let Source::Generated(_) = source {
         return Err(fail(
             "D is what a GPU computed; it cannot be generated".into(),

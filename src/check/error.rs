@@ -44,6 +44,9 @@ pub enum CheckError {
          report it"
     )]
     Contradiction { reason: &'static str },
+    /// Nobody waited for it ([`Progress::interrupted`](super::Progress::interrupted)).
+    #[error("interrupted before there was a result")]
+    Interrupted,
     /// Something is not what was committed to.
     #[error("not what {} commits to: {}", escaped_path(path), differences.join("; "))]
     NotCommitted {
@@ -84,6 +87,7 @@ impl CheckError {
             | CheckError::Array { field, .. } => Some(field),
             CheckError::Shapes { .. }
             | CheckError::Contradiction { .. }
+            | CheckError::Interrupted
             | CheckError::NotCommitted { .. } => None,
         }
     }

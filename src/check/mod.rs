@@ -42,6 +42,7 @@ pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use prepare::Prepared;
 pub use progress::Progress;
+pub(crate) use progress::interruptible;
 pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope,

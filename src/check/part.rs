@@ -75,7 +75,7 @@ impl Part {
                 let drawn = self.region.sample(elements, seed);
                 for drawn in drawn.chunks(AT_ONCE / 16) {
                     see(drawn, &replay.elements(drawn));
-                    progress.advance((drawn.len() * replay.problem.k) as u64);
+                    progress.step((drawn.len() * replay.problem.k) as u64);
                 }
                 elements
             }
@@ -95,7 +95,7 @@ impl Part {
                             .iter_mut()
                             .for_each(|element| element.batch = batch);
                         let codes = replay.part(batch, part.rows, part.columns, &|work| {
-                            progress.advance(work);
+                            progress.step(work);
                         });
                         see(&elements, &codes);
                     }

@@ -1,4 +1,6 @@
-//! How far a check is.
+//! How far a check is, and its end before that.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Told how far a check is; `()` does not listen.
 pub trait Progress: Sync {
@@ -7,6 +9,84 @@ pub trait Progress: Sync {
 
     /// So many more are done.
     fn advance(&self, _work: u64) {}
+
+    /// Whether nobody waits for the result any more: asked now and then from all threads, it ends the work with
+    /// [`CheckError::Interrupted`](super::CheckError::Interrupted).
+    fn interrupted(&self) -> bool {
+        false
+    }
 }
 
 impl Progress for () {}
+
+/// What unwinds the threads of a replay that nobody waits for.
+struct Interrupted;
+
+impl dyn Progress + '_ {
+    /// So much more is done; unwinds to [`interruptible`] if nobody waits.
+    pub(crate) fn step(&self, work: u64) {
+        self.advance(work);
+        if self.interrupted() {
+            resume_unwind(Box::new(Interrupted));
+        }
+    }
+}
+
+/// What the work gives; none if it was interrupted. Other panics go on.
+pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // Nothing that the work touched is used again.
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => Some(done),
+        Err(panic) if panic.is::<Interrupted>() => None,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::check::{Check, CheckError, Prepared, Tensors};
+    use crate::num::Format;
+    use crate::tensor::Tensor;
+
+    /// Waits for so many multiply-adds and no more.
+    struct Impatient(AtomicU64);
+
+    impl Progress for Impatient {
+        fn advance(&self, work: u64) {
+            let left = self.0.load(Ordering::Relaxed);
+            self.0.store(left.saturating_sub(work), Ordering::Relaxed);
+        }
+
+        fn interrupted(&self) -> bool {
+            self.0.load(Ordering::Relaxed) == 0
+        }
+    }
+
+    #[test]
+    fn a_replay_that_nobody_waits_for_ends() {
+        let ones = |shape: Vec<usize>, code| {
+            let count = shape.iter().product();
+            Tensor::from_codes(Format::Fp16, shape, &vec![code; count])
+        };
+        let (a, b) = (ones(vec![256, 64], 0x3c00), ones(vec![64, 128], 0x3c00));
+        let d = Tensor::from_codes(Format::Fp32, vec![256, 128], &[0x4280_0000; 256 * 128]);
+        let check = Check::in_memory("h100", Format::Fp16);
+        let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap();
+        for patience in [1, 300_000] {
+            let ended = prepared.run(&Impatient(patience.into()));
+            assert!(matches!(ended, Err(CheckError::Interrupted)));
+            let ended = prepared.stream(&Impatient(patience.into()), |_| {});
+            assert!(matches!(ended, Err(CheckError::Interrupted)));
+        }
+        assert!(prepared.run(&Impatient(u64::MAX.into())).is_ok());
+    }
+
+    #[test]
+    fn other_panics_go_on() {
+        let ended = catch_unwind(|| interruptible(|| resume_unwind(Box::new(1))));
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&1));
+    }
+}

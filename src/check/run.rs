@@ -4,9 +4,10 @@ use sha2::Digest;
 
 use super::error::CheckError;
 use super::prepare::Prepared;
-use super::progress::Progress;
+use super::progress::{Progress, interruptible};
 use super::request::{Claim, Naming};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
+use crate::emu::Band;
 use crate::io::hex;
 use crate::num::Rounding;
 use crate::report::{
@@ -52,6 +53,33 @@ impl Prepared {
     /// # Errors
     /// As of [`Prepared::run`].
     pub fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
+        let judged = interruptible(|| self.judge_all(map, progress));
+        judged.unwrap_or(Err(CheckError::Interrupted))
+    }
+
+    /// Computes D and hands it to `sink` from the first row to the last.
+    ///
+    /// # Errors
+    /// If it was interrupted, or a file was changed meanwhile.
+    pub fn stream(
+        &self,
+        progress: &dyn Progress,
+        mut sink: impl FnMut(Band),
+    ) -> Result<(), CheckError> {
+        let replay = self.replay();
+        progress.begin(replay.work());
+        let done = interruptible(|| {
+            replay.run(&|work| progress.step(work), |band| {
+                sink(band);
+                Ok::<(), std::convert::Infallible>(())
+            })
+        });
+        self.confirm_unchanged()?;
+        let Ok(()) = done.ok_or(CheckError::Interrupted)?;
+        Ok(())
+    }
+
+    fn judge_all(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
         self.validate_claim()?;
         let committed = self.confirm_commitment()?;
         let replay = self.replay();
@@ -104,7 +132,7 @@ impl Prepared {
     ) -> Trace {
         let mut hash = sha2::Sha256::new();
         let mut leaves = tree.as_ref().map(StreamingLeaves::new);
-        let done = self.replay().run(&|work| progress.advance(work), |band| {
+        let done = self.replay().run(&|work| progress.step(work), |band| {
             let compare = || {
                 if let Some(differ) = differ {
                     differ.compare(&band);

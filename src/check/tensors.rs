@@ -1,5 +1,9 @@
 //! Arrays that the caller holds.
 
+use std::collections::BTreeMap;
+
+use crate::io::npy::Descr;
+use crate::io::{FileError, Source};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -13,6 +17,8 @@ pub struct Tensors {
     pub scale_b: Option<Tensor>,
     pub bias: Option<Tensor>,
     pub d: Option<Tensor>,
+    /// By field: arrays whose format is the request's choice, as a file's would be ([`Source::of_array`]).
+    pub arrays: BTreeMap<&'static str, Source>,
 }
 
 impl Tensors {
@@ -38,11 +44,27 @@ impl Tensors {
         }
     }
 
-    pub(super) fn take(&mut self, field: &str) -> Option<Tensor> {
-        self.slot(field).take()
+    /// The tensor of a field; of an array, its elements in that format.
+    pub(super) fn take(
+        &mut self,
+        field: &str,
+        format: Format,
+    ) -> Result<Option<Tensor>, FileError> {
+        if let Some(tensor) = self.slot(field).take() {
+            return Ok(Some(tensor));
+        }
+        let array = self.arrays.remove(field);
+        array.map(|array| array.tensor(format)).transpose()
     }
 
+    /// The format of a tensor.
     pub(super) fn format(&mut self, field: &str) -> Option<Format> {
         self.slot(field).as_ref().map(Tensor::format)
+    }
+
+    /// The type of an array, which may not say its format.
+    pub(super) fn descr(&self, field: &str) -> Option<Descr> {
+        let array = self.arrays.get(field)?;
+        Some(array.header().descr.clone())
     }
 }

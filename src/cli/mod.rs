@@ -32,6 +32,7 @@ mod schedules;
 mod shard;
 mod show;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -101,20 +102,26 @@ enum Ending {
 ///
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
+    main_of(std::env::args_os().collect()).into()
+}
+
+/// Runs a command line, the program's name first, and gives its exit code. For a process that does nothing else:
+/// it sets signal handlers and starts the worker threads.
+pub fn main_of(words: Vec<OsString>) -> u8 {
     crate::io::guard_process();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
-            show::usage(&error, |words| Cli::try_parse_from(words).err());
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            show::usage(&error, &words, |words| Cli::try_parse_from(words).err());
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     match run(cli) {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::Different) => ExitCode::from(1),
+        Ok(Ending::Done) => 0,
+        Ok(Ending::Different) => 1,
         Err(error) => {
             show::error(&error);
-            ExitCode::from(2)
+            2
         }
     }
 }

@@ -49,8 +49,11 @@ pub fn error(error: &anyhow::Error) {
 
 /// What is wrong with a command line, or the help that it asks for. `again` finds it wrong once more, of words
 /// that are escaped: it quotes them, and they may come from names of files.
-pub fn usage(error: &clap::Error, again: impl FnOnce(Vec<String>) -> Option<clap::Error>) {
-    let words: Vec<_> = std::env::args_os().collect();
+pub fn usage(
+    error: &clap::Error,
+    words: &[OsString],
+    again: impl FnOnce(Vec<String>) -> Option<clap::Error>,
+) {
     let hostile = |word: &OsString| {
         let shown = escaped_path(word.as_ref());
         word.to_str()

@@ -21,6 +21,7 @@ impl Readings {
         (field, source, role): (&'static str, &Source, Role),
         wanted: Option<Format>,
         tf32: Tf32Input,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Readings, CheckError> {
         let fail = |reason: String| Err(CheckError::array(field, source, reason));
         let file = match (source, wanted) {
@@ -37,7 +38,10 @@ impl Readings {
                 io::Files::default().generated(name.as_ref(), spec, format, role)
             }
             (Source::File(path), _) => io::Source::open(path),
-            (Source::Memory, _) => return fail("a search reads files".into()),
+            (Source::Memory, _) => match memory(field) {
+                Some(array) => Ok(array),
+                None => return fail("is in memory, but no such array was handed over".into()),
+            },
         };
         let file = file.map_err(CheckError::file(field))?;
         let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
@@ -105,11 +109,14 @@ pub struct Captured {
 }
 
 impl Captured {
-    pub fn read(request: &Identify) -> Result<Captured, CheckError> {
+    pub fn read(
+        request: &Identify,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Captured, CheckError> {
         let operands = &request.operands;
         let formats = request.formats;
-        let read = |field, source, role, wanted| {
-            Readings::of((field, source, role), wanted, operands.tf32_input)
+        let mut read = |field, source, role, wanted| {
+            Readings::of((field, source, role), wanted, operands.tf32_input, memory)
         };
         let scales = operands.scales.as_ref().map(|[a, b]| {
             let a = read("scale_a", a, Role::ScaleA, None)?;

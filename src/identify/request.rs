@@ -5,7 +5,7 @@ use super::readings::Captured;
 use super::run::Prepared;
 use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
 use crate::emu::{Engine, Platform};
-use crate::io::Outputs;
+use crate::io::{self, Outputs};
 use crate::num::Format;
 use crate::words::words;
 
@@ -98,7 +98,18 @@ impl Identify {
     /// # Errors
     /// What is wrong with them.
     pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
-        let captured = Captured::read(self)?;
+        self.prepare_with(&mut |_| None)
+    }
+
+    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields.
+    ///
+    /// # Errors
+    /// As of [`Identify::prepare`]; or an array is missing.
+    pub fn prepare_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Prepared, IdentifyError> {
+        let captured = Captured::read(self, memory)?;
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {

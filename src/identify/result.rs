@@ -4,7 +4,7 @@ use super::run::{FIRST, Prepared, Searched};
 use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
 use crate::candidates::{Candidate, Name};
-use crate::check::{Check, ScheduleRequest, Verb, command_line, shell_line};
+use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
@@ -119,8 +119,26 @@ impl Prepared {
 
     /// The check that a fit is.
     fn check(&self, name: &Name, candidate: &Candidate) -> Check {
-        let operands = self.request.operands.clone();
-        let sources = [&operands.a, &operands.b, &self.request.d].map(Clone::clone);
+        let mut operands = self.request.operands.clone();
+        let mut d = self.request.d.clone();
+        // What a program holds, a command finds under its field's name, if it is saved so.
+        let scales = operands
+            .scales
+            .as_mut()
+            .map(|[a, b]| [("sa", a), ("sb", b)]);
+        let arrays = [
+            ("a", &mut operands.a),
+            ("b", &mut operands.b),
+            ("d", &mut d),
+        ]
+        .into_iter();
+        let arrays = arrays.chain(operands.c.as_mut().map(|c| ("c", c)));
+        for (name, source) in arrays.chain(scales.into_iter().flatten()) {
+            if *source == Source::Memory {
+                *source = Source::File(format!("{name}.npy").into());
+            }
+        }
+        let sources = [operands.a.clone(), operands.b.clone(), d];
         let mut check = Check::new(&name.architecture, candidate.arithmetic.a, sources);
         check = check.with_rule(name, &candidate.arithmetic);
         check.operands = operands;

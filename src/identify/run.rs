@@ -7,7 +7,7 @@ use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, candidates};
-use crate::check::{CheckError, Progress};
+use crate::check::{CheckError, Progress, interruptible};
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
 use crate::num::Format;
@@ -40,8 +40,13 @@ pub(super) struct Searched {
 
 impl Prepared {
     /// # Errors
-    /// If no model has the formats, or a file has changed since it was opened.
+    /// If no model has the formats, a file has changed since it was opened, or it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
+        let found = interruptible(|| self.search(progress));
+        found.unwrap_or(Err(CheckError::Interrupted.into()))
+    }
+
+    fn search(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
         let limits = self.request.limits;
         progress.begin(limits.budget);
         let mut budget = Budget::new(limits.budget);

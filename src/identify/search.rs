@@ -97,7 +97,7 @@ impl Budget {
         let enough = cost <= self.left;
         if enough {
             self.left -= cost;
-            progress.advance(cost);
+            progress.step(cost);
         }
         enough
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::npy::{Header, write_header};
+use super::npy::{Descr, Header, payload_length, write_header};
 use super::{Fault, FaultKind, FileError, Files, MappedFile};
 use crate::generate::{Role, Spec};
 use crate::memory::{Memory, MemoryError};
@@ -26,6 +26,8 @@ enum Contents {
     Bytes(Bytes),
     /// In a program's memory.
     Tensor(Tensor),
+    /// The same, of elements as a file would hold them, `strides` elements apart.
+    Strided { bytes: Bytes, strides: Vec<usize> },
 }
 
 impl Source {
@@ -98,6 +100,49 @@ impl Source {
         })
     }
 
+    /// An array in a program's memory, read as a file's elements of this type would be; `strides` are in elements,
+    /// the first of which is the first byte.
+    ///
+    /// # Errors
+    /// If nothing can hold its shape, or the bytes are fewer than shape and strides ask for.
+    pub fn of_array(
+        name: &Path,
+        descr: Descr,
+        shape: Vec<usize>,
+        strides: Vec<usize>,
+        bytes: Bytes,
+    ) -> Result<Source, FileError> {
+        let fail = |reason: String| Fault::from(reason).of(name);
+        payload_length(&shape, descr.width()).map_err(|fault| fault.of(name))?;
+        let last = shape
+            .iter()
+            .zip(&strides)
+            .try_fold(0usize, |last, (n, stride)| {
+                last.checked_add(n.saturating_sub(1).checked_mul(*stride)?)
+            });
+        let end = match shape.contains(&0) {
+            true => Some(0),
+            false => last.and_then(|last| last.checked_add(1)?.checked_mul(descr.width())),
+        };
+        let there = (*bytes).as_ref().len();
+        if strides.len() != shape.len() || end.is_none_or(|end| end > there) {
+            return Err(fail(format!(
+                "{there} bytes do not hold an array {shape:?} with strides {strides:?}"
+            )));
+        }
+        Ok(Source {
+            label: name.to_owned(),
+            file: Arc::new(MappedFile::made(name, Vec::new())),
+            contents: Contents::Strided { bytes, strides },
+            header: Header {
+                descr,
+                fortran_order: false,
+                shape,
+                data_start: 0,
+            },
+        })
+    }
+
     /// Under the path as it was typed.
     pub(super) fn called(mut self, label: &Path) -> Source {
         label.clone_into(&mut self.label);
@@ -138,6 +183,9 @@ impl Source {
     pub fn rows(&self, format: Format, rows: Option<Range<usize>>) -> Result<Tensor, FileError> {
         let read = match &self.contents {
             Contents::Bytes(bytes) => self.header.rows(format, bytes.clone(), rows),
+            Contents::Strided { bytes, strides } => {
+                self.header.strided(format, strides.clone(), bytes.clone())
+            }
             Contents::Tensor(tensor) => tensor.reread(format).ok_or_else(|| {
                 let have = tensor.format();
                 Fault::new(

@@ -30,7 +30,7 @@ pub use document::{
     Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
-pub use html::Html;
+pub use html::{Fragment, Html};
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
     Named, Other, SampleSize, SchedulesSearched,

@@ -70,6 +70,8 @@ pub struct Tensor {
     /// In elements.
     strides: Vec<usize>,
     order: Order,
+    /// Whether the elements lie in that order without gaps; else a position counts in C order.
+    dense: bool,
     stored: Stored,
     bytes: Bytes,
     start: usize,
@@ -126,6 +128,7 @@ impl Tensor {
             format,
             shape,
             order,
+            dense: true,
             stored,
             bytes,
             start,
@@ -147,6 +150,67 @@ impl Tensor {
         }
     }
 
+    /// A tensor whose elements lie `strides` elements apart from index to index of each axis, from the first byte
+    /// on: with gaps, or several at one place (0 repeats an axis).
+    ///
+    /// # Errors
+    /// As for [`Tensor::new`]; the first in C order if they do not lie one after the other.
+    ///
+    /// # Panics
+    /// If the bytes are too few for the shape and strides.
+    pub fn strided(
+        format: Format,
+        shape: Vec<usize>,
+        strides: Vec<usize>,
+        stored: Stored,
+        bytes: Bytes,
+    ) -> Result<Tensor, Unrepresentable> {
+        assert_eq!(shape.len(), strides.len());
+        for order in [Order::C, Order::Fortran] {
+            if lies_in(order, &shape, &strides) {
+                return Tensor::new(format, shape, order, stored, bytes, 0);
+            }
+        }
+        let tensor = Tensor {
+            format,
+            shape,
+            strides,
+            order: Order::C,
+            dense: false,
+            stored,
+            bytes,
+            start: 0,
+            round_tf32: false,
+        };
+        let end = tensor.extent().and_then(|n| n.checked_mul(stored.width));
+        assert!(end.is_some_and(|end| end <= tensor.bytes().len()));
+        match tensor.first_unrepresentable(0..tensor.len()) {
+            None => Ok(tensor),
+            Some(bad) => Err(bad),
+        }
+    }
+
+    /// Elements from the first to the last in memory; none if nothing could hold them.
+    fn extent(&self) -> Option<usize> {
+        if self.shape.contains(&0) {
+            return Some(0);
+        }
+        let mut steps = self.shape.iter().zip(&self.strides);
+        steps.try_fold(1usize, |end, (&n, &stride)| {
+            end.checked_add((n - 1).checked_mul(stride)?)
+        })
+    }
+
+    /// Where in memory, in elements, the element at a position of the storage order is.
+    fn offset_of(&self, position: usize) -> usize {
+        if self.dense {
+            return position;
+        }
+        let index = unravel(position, &self.shape, Order::C);
+        let steps = index.iter().zip(&self.strides);
+        steps.map(|(i, stride)| i * stride).sum()
+    }
+
     /// A tensor in canonical layout (C order, little-endian codes) that owns its bytes.
     ///
     /// # Panics
@@ -165,6 +229,7 @@ impl Tensor {
             format,
             shape,
             order: Order::C,
+            dense: true,
             stored: Stored {
                 width: format.bytes(),
                 big_endian: false,
@@ -186,12 +251,13 @@ impl Tensor {
         Tensor::from_payload(format, shape, payload)
     }
 
-    /// How its elements are stored, in which order, and their bytes.
+    /// How its elements are stored, in which order, and their bytes; none if those do not lie one after the other.
     #[cfg(feature = "ndarray")]
-    pub(crate) fn parts(&self) -> (Stored, Order, &[u8]) {
+    pub(crate) fn parts(&self) -> Option<(Stored, Order, &[u8])> {
         let bytes = (*self.bytes).as_ref();
         let end = self.start + self.len() * self.stored.width;
-        (self.stored, self.order, &bytes[self.start..end])
+        self.dense
+            .then(|| (self.stored, self.order, &bytes[self.start..end]))
     }
 
     pub fn format(&self) -> Format {
@@ -266,7 +332,7 @@ impl Tensor {
     /// Only a code can have such bits; a value was found representable without them.
     fn has_ignored_bits(&self, position: usize) -> bool {
         let mask = (1u64 << self.format.ignored_bits()) - 1;
-        self.stored.encoding == Encoding::Code && self.raw(position) & mask != 0
+        self.stored.encoding == Encoding::Code && self.raw(self.offset_of(position)) & mask != 0
     }
 
     /// The code at an offset (in elements, the sum of index times stride).
@@ -316,9 +382,9 @@ impl Tensor {
     }
 
     #[inline]
-    fn raw(&self, position: usize) -> u64 {
+    fn raw(&self, offset: usize) -> u64 {
         let bytes = self.bytes();
-        let at = self.start + position * self.stored.width;
+        let at = self.start + offset * self.stored.width;
         let big = self.stored.big_endian;
         match self.stored.width {
             1 => bytes[at].into(),
@@ -359,12 +425,12 @@ impl Tensor {
         if self.stored.encoding == Encoding::Code && any_code {
             return None;
         }
-        let bad = |&position: &usize| match self.stored.encoding {
-            Encoding::Code => self.raw(position) > self.format.max_code(),
-            Encoding::Value(from) => convert_exact(from, self.raw(position), self.format).is_err(),
-            Encoding::Integer { .. } => {
-                let code = self.stored.integer_code(self.raw(position), self.format);
-                code.is_none()
+        let bad = |&position: &usize| {
+            let raw = self.raw(self.offset_of(position));
+            match self.stored.encoding {
+                Encoding::Code => raw > self.format.max_code(),
+                Encoding::Value(from) => convert_exact(from, raw, self.format).is_err(),
+                Encoding::Integer { .. } => self.stored.integer_code(raw, self.format).is_none(),
             }
         };
         positions
@@ -385,14 +451,15 @@ impl Tensor {
 
     fn unrepresentable(&self, position: usize) -> Unrepresentable {
         let index = unravel(position, &self.shape, self.order);
-        let raw = self.raw(position);
+        let raw = self.raw(self.offset_of(position));
         Unrepresentable { index, raw }
     }
 
     /// The elements' bytes if they already are the canonical payload: C order, little-endian codes.
     pub fn as_payload(&self) -> Option<&[u8]> {
         let single = self.shape.iter().filter(|&&n| n > 1).count() <= 1;
-        let canonical = (self.order == Order::C || single)
+        let canonical = self.dense
+            && (self.order == Order::C || single)
             && self.stored.encoding == Encoding::Code
             && (!self.stored.big_endian || self.stored.width == 1)
             && !self.round_tf32;
@@ -448,6 +515,13 @@ impl std::fmt::Debug for Tensor {
     }
 }
 
+/// Whether elements so far apart lie one after the other in this order. Of an axis of one no stride counts.
+fn lies_in(order: Order, shape: &[usize], found: &[usize]) -> bool {
+    let wanted = strides(shape, order);
+    let mut axes = shape.iter().zip(wanted.iter().zip(found));
+    axes.all(|(&n, (wanted, found))| n <= 1 || wanted == found)
+}
+
 fn strides(shape: &[usize], order: Order) -> Vec<usize> {
     let mut strides = vec![0; shape.len()];
     let mut next = 1;
@@ -483,4 +557,65 @@ pub fn unravel(mut position: usize, shape: &[usize], order: Order) -> Vec<usize>
         Order::Fortran => (0..shape.len()).for_each(&mut take),
     }
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: Stored = Stored {
+        width: 1,
+        big_endian: false,
+        encoding: Encoding::Code,
+    };
+
+    fn numbered(format: Format, shape: &[usize], strides: &[usize]) -> Tensor {
+        let bytes: Bytes = Arc::new((0..24).collect::<Vec<u8>>());
+        Tensor::strided(format, shape.into(), strides.into(), BYTES, bytes).unwrap()
+    }
+
+    fn payload(tensor: &Tensor) -> Vec<u8> {
+        let mut all = Vec::new();
+        tensor.for_each_payload_chunk(|chunk| all.extend_from_slice(chunk));
+        all
+    }
+
+    #[test]
+    fn elements_with_gaps_and_repeated_ones_are_read_in_place() {
+        let gaps = numbered(Format::E4m3, &[2, 3], &[12, 2]);
+        assert_eq!(payload(&gaps), [0, 2, 4, 12, 14, 16]);
+        assert!(gaps.as_payload().is_none());
+        let mut block = [0; 4];
+        gaps.planes().plane(0).read_block(0, 2, 1, 2, &mut block);
+        assert_eq!(block, [2, 4, 14, 16]);
+        let turned = gaps.planes().transposed().plane(0);
+        assert_eq!((turned.code(2, 1), turned.rows), (16, 3));
+        let repeated = numbered(Format::E4m3, &[2, 2, 2], &[0, 2, 1]);
+        assert_eq!(payload(&repeated), [0, 1, 2, 3, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn elements_without_gaps_are_the_payload_whatever_the_strides_of_single_axes() {
+        let dense = numbered(Format::E4m3, &[1, 4, 6], &[7, 6, 1]);
+        assert_eq!(dense.as_payload().unwrap().len(), 24);
+        let fortran = numbered(Format::E4m3, &[4, 6], &[1, 4]);
+        assert_eq!(payload(&fortran)[..3], [0, 4, 8]);
+    }
+
+    #[test]
+    fn what_lies_in_the_gaps_is_not_looked_at() {
+        // Codes of E2M1 end at 15.
+        let few = numbered(Format::E2m1, &[2, 2], &[8, 7]);
+        assert_eq!(payload(&few), [0, 7, 8, 15]);
+        let bytes: Bytes = Arc::new((0..24).collect::<Vec<u8>>());
+        let bad = Tensor::strided(Format::E2m1, vec![2, 2], vec![12, 5], BYTES, bytes);
+        let bad = bad.unwrap_err();
+        assert_eq!((bad.index, bad.raw), (vec![1, 1], 17));
+    }
+
+    #[test]
+    #[should_panic]
+    fn bytes_that_are_too_few_are_no_tensor() {
+        numbered(Format::E4m3, &[2, 3], &[12, 6]);
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Header;
 use crate::io::{Fault, FaultKind};
 use crate::num::{Format, decimal};
-use crate::tensor::{Bytes, Encoding, Order, Tensor};
+use crate::tensor::{Bytes, Encoding, Order, Stored, Tensor, Unrepresentable};
 
 impl Header {
     /// The elements behind this header as a tensor of a format.
@@ -27,7 +27,6 @@ impl Header {
         bytes: Bytes,
         rows: Option<Range<usize>>,
     ) -> Result<Tensor, Fault> {
-        let elements = |phrase: String| Fault::new(FaultKind::Elements, phrase);
         let stored = self.descr.stored_as(format)?;
         let order = if self.fortran_order {
             Order::Fortran
@@ -36,31 +35,49 @@ impl Header {
         };
         let shape = self.shape.clone();
         let tensor = Tensor::with_rows(format, shape, order, stored, bytes, self.data_start, rows);
-        tensor.map_err(|bad| {
-            elements(match stored.encoding {
-                Encoding::Value(from) => format!(
-                    "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
-                     nothing is rounded on the way in",
-                    bad.index,
-                    decimal(from, bad.raw),
-                    bad.raw,
-                    width = 2 * from.bytes()
-                ),
-                Encoding::Integer { .. } => format!(
-                    "element {:?} is {}, which {format} cannot represent; it holds {} to {}",
-                    bad.index,
-                    stored.integer(bad.raw),
-                    decimal(format, format.max_finite(true)),
-                    decimal(format, format.max_finite(false)),
-                ),
-                Encoding::Code => format!(
-                    "element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
-                     one code a byte in the low bits",
-                    bad.index,
-                    bad.raw,
-                    format.width()
-                ),
-            })
-        })
+        tensor.map_err(|bad| unrepresentable(&bad, stored, format))
     }
+
+    /// The same of elements that lie `strides` elements apart ([`Tensor::strided`]).
+    ///
+    /// # Errors
+    /// As for [`Header::tensor`].
+    pub(in crate::io) fn strided(
+        &self,
+        format: Format,
+        strides: Vec<usize>,
+        bytes: Bytes,
+    ) -> Result<Tensor, Fault> {
+        let stored = self.descr.stored_as(format)?;
+        let tensor = Tensor::strided(format, self.shape.clone(), strides, stored, bytes);
+        tensor.map_err(|bad| unrepresentable(&bad, stored, format))
+    }
+}
+
+fn unrepresentable(bad: &Unrepresentable, stored: Stored, format: Format) -> Fault {
+    let phrase = match stored.encoding {
+        Encoding::Value(from) => format!(
+            "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
+                     nothing is rounded on the way in",
+            bad.index,
+            decimal(from, bad.raw),
+            bad.raw,
+            width = 2 * from.bytes()
+        ),
+        Encoding::Integer { .. } => format!(
+            "element {:?} is {}, which {format} cannot represent; it holds {} to {}",
+            bad.index,
+            stored.integer(bad.raw),
+            decimal(format, format.max_finite(true)),
+            decimal(format, format.max_finite(false)),
+        ),
+        Encoding::Code => format!(
+            "element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
+                     one code a byte in the low bits",
+            bad.index,
+            bad.raw,
+            format.width()
+        ),
+    };
+    Fault::new(FaultKind::Elements, phrase)
 }

@@ -1,6 +1,7 @@
 //! The report as one page: nothing is loaded from anywhere, no template, no framework.
 
 mod charts;
+mod fragment;
 mod map;
 mod markup;
 mod mismatches;
@@ -8,6 +9,7 @@ mod provenance;
 
 use std::io::{self, Write};
 
+pub use self::fragment::Fragment;
 use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{grouped, model_line, product_line, sentence, title};
 use super::{Exporter, MismatchMap, Outcome, Report, Verdict};

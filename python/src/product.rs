@@ -1,0 +1,131 @@
+//! Everything about a product but the verdict on it.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use tcverify::batch::{State, read, run};
+use tcverify::check::CheckError;
+use tcverify::explain::{Wish, write};
+use tcverify::io::{Files, Source, payload_sha256};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
+
+use crate::array::Array;
+use crate::error;
+use crate::report::{BatchResult, plain};
+use crate::request::{Arrays, Request};
+use crate::watch::attended;
+
+/// The bytes of a tensor's payload, its format and shape.
+pub type Payload<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Vec<usize>);
+
+pub fn payload<'py>(py: Python<'py>, tensor: &Tensor) -> Payload<'py> {
+    let mut bytes = Vec::with_capacity(tensor.len() * tensor.format().bytes());
+    tensor.for_each_payload_chunk(|chunk| bytes.extend_from_slice(chunk));
+    let (format, shape) = (tensor.format().name(), tensor.shape().to_vec());
+    (bytes.into_pyarray(py), format, shape)
+}
+
+/// D as the model computes it.
+#[pyfunction]
+pub fn replay<'py>(
+    py: Python<'py>,
+    fields: &str,
+    arrays: Arrays,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Payload<'py>> {
+    let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
+    let computed = attended(py, progress.as_ref(), move |progress| {
+        let prepared = request.prepare()?;
+        let mut bytes = Vec::new();
+        prepared.stream(progress, |band| bytes.extend_from_slice(band.payload))?;
+        let replay = prepared.replay();
+        Ok((bytes, replay.format(), replay.shape()))
+    })?;
+    let computed = computed.map_err(|error: CheckError| error::check(py, &error))?;
+    let (bytes, format, shape) = computed;
+    Ok((bytes.into_pyarray(py), format.name(), shape))
+}
+
+/// One element, as text and as JSON, and whether D (if it is given) has it.
+#[pyfunction]
+pub fn explain(
+    py: Python<'_>,
+    fields: &str,
+    arrays: Arrays,
+    at: Vec<usize>,
+    all_steps: bool,
+) -> PyResult<(String, String, Option<bool>)> {
+    let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
+    let wish = if all_steps {
+        Wish::All
+    } else {
+        Wish::default()
+    };
+    let explained = attended(py, None, move |_| {
+        let prepared = request.prepare()?;
+        let explanation = prepared.explain(&at, wish)?;
+        prepared.confirm_unchanged()?;
+        Ok(explanation)
+    })?;
+    let explanation = explained.map_err(|error: CheckError| error::check(py, &error))?;
+    let json = serde_json::to_string_pretty(&explanation).map_err(std::io::Error::from)?;
+    let same = explanation.given.as_ref().map(|given| given.same);
+    Ok((plain(|out| write(&explanation, out))?, json + "\n", same))
+}
+
+/// An array of NumPy's, or one in a file.
+#[derive(FromPyObject)]
+pub enum Operand<'py> {
+    Held(Array<'py>),
+    File(PathBuf),
+}
+
+impl Operand<'_> {
+    pub fn source(&self, py: Python<'_>, name: &str) -> PyResult<Source> {
+        match self {
+            Operand::Held(array) => array.source(name),
+            Operand::File(path) => {
+                Source::open(path).map_err(|error| error::request(py, name, format!("{error:#}")))
+            }
+        }
+    }
+
+    pub fn tensor(&self, py: Python<'_>, name: &str, format: Option<Format>) -> PyResult<Tensor> {
+        let source = self.source(py, name)?;
+        let descr = &source.header().descr;
+        let format = format.unwrap_or_else(|| descr.number_format().unwrap_or(descr.as_stored()));
+        let tensor = source.tensor(format);
+        tensor.map_err(|error| error::request(py, name, format!("{error:#}")))
+    }
+}
+
+/// The SHA-256 of an array's canonical payload.
+#[pyfunction]
+pub fn digest(py: Python<'_>, array: Operand, dtype: Option<&str>) -> PyResult<String> {
+    let named = |name: &str| {
+        let unknown = || error::request(py, "dtype", format!("`dtype`: no format {name:?}"));
+        Format::from_name(name).ok_or_else(unknown)
+    };
+    let tensor = array.tensor(py, "array", dtype.map(named).transpose()?)?;
+    Ok(py.detach(|| payload_sha256(&tensor)))
+}
+
+/// All cases of a manifest, or of a folder of case folders.
+#[pyfunction]
+pub fn batch(
+    py: Python<'_>,
+    manifest: PathBuf,
+    resume: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<BatchResult> {
+    let judged = attended(py, progress.as_ref(), move |progress| {
+        let (cases, _) = read(&manifest)?;
+        let state = State::open(resume.as_deref(), &manifest, &cases)?;
+        run(&cases, &state, &Files::default(), progress)
+    })?;
+    judged
+        .map(BatchResult)
+        .map_err(|error| error::batch(py, &error))
+}

@@ -1,0 +1,183 @@
+//! Reports, as every exporter writes them.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tcverify::check::Check;
+use tcverify::explain::{self, Wish};
+use tcverify::report::{
+    Batch, Exporter, Fragment, Html, Json, Junit, Markdown, MismatchMap, Outcome, Report, Text,
+};
+
+use crate::error;
+use crate::request::{Arrays, Request};
+use crate::watch::attended;
+
+/// The longest K of which a page explains an element: more takes long, and memory.
+const MAX_EXPLAINED_K: usize = 1 << 20;
+
+/// A report, and what a page shows beside it.
+#[pyclass(frozen, module = "tcverify._tcverify")]
+pub struct Judged {
+    report: Report,
+    map: Option<MismatchMap>,
+    trace: Option<String>,
+}
+
+/// Writes to memory, without colours.
+pub fn plain(
+    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> PyResult<String> {
+    let mut out = Vec::new();
+    write(&mut out)?;
+    Ok(String::from_utf8(strip_ansi_escapes::strip(out))?)
+}
+
+/// Writes to memory.
+pub fn written(
+    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> PyResult<String> {
+    let mut out = Vec::new();
+    write(&mut out)?;
+    Ok(String::from_utf8(out)?)
+}
+
+#[pymethods]
+impl Judged {
+    fn text(&self) -> PyResult<String> {
+        plain(|out| Text.export(&self.report, out))
+    }
+
+    fn json(&self) -> PyResult<String> {
+        written(|out| Json.export(&self.report, out))
+    }
+
+    fn html(&self) -> PyResult<String> {
+        let page = Html {
+            map: self.map.clone(),
+            trace: self.trace.clone(),
+        };
+        written(|out| page.export(&self.report, out))
+    }
+
+    fn fragment(&self) -> PyResult<String> {
+        let fragment = Fragment {
+            map: self.map.clone(),
+        };
+        written(|out| fragment.export(&self.report, out))
+    }
+
+    fn markdown(&self) -> PyResult<String> {
+        written(|out| Markdown.export(&self.report, out))
+    }
+
+    fn junit(&self) -> PyResult<String> {
+        written(|out| Junit.export(&self.report, out))
+    }
+
+    /// The listed mismatches: index, code reproduced, code given, ulps (or none), class.
+    #[allow(clippy::type_complexity)]
+    fn mismatches(&self) -> PyResult<Vec<(Vec<usize>, u64, u64, Option<i128>, String)>> {
+        let Outcome::Elements { comparison, .. } = &self.report.outcome else {
+            return Ok(Vec::new());
+        };
+        let code = |hex: &str| {
+            u64::from_str_radix(hex, 16).map_err(|error| PyValueError::new_err(error.to_string()))
+        };
+        let rows = comparison.first.iter().map(|m| {
+            let class = serde_json::to_value(m.class);
+            let class = class.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let class = class.as_str().unwrap_or_default().to_owned();
+            Ok((
+                m.index.clone(),
+                code(&m.reproduced)?,
+                code(&m.given)?,
+                m.ulp,
+                class,
+            ))
+        });
+        rows.collect()
+    }
+}
+
+/// What of the first mismatch a page explains.
+fn trace(prepared: &tcverify::check::Prepared, report: &Report) -> Option<String> {
+    let Outcome::Elements { comparison, .. } = &report.outcome else {
+        return None;
+    };
+    let first = comparison.first.first()?;
+    if report.product.k > MAX_EXPLAINED_K {
+        return None;
+    }
+    let explanation = prepared.explain(&first.index, Wish::default()).ok()?;
+    plain(|out| explain::write(&explanation, out)).ok()
+}
+
+/// Replays, compares, reports.
+#[pyfunction]
+pub fn check(
+    py: Python<'_>,
+    fields: &str,
+    arrays: Arrays,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Judged> {
+    let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
+    let judged = attended(py, progress.as_ref(), move |progress| {
+        let prepared = request.prepare()?;
+        let judged = prepared.judge(true, progress)?;
+        let trace = trace(&prepared, &judged.report);
+        prepared.confirm_unchanged()?;
+        Ok(Judged {
+            report: judged.report,
+            map: judged.map,
+            trace,
+        })
+    })?;
+    judged.map_err(|error| error::check(py, &error))
+}
+
+/// A report that was written as JSON.
+#[pyfunction]
+pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
+    let fail =
+        |reason: String| error::request(py, "json", format!("`json` is no report: {reason}"));
+    let report: Report = serde_json::from_str(json).map_err(|error| fail(error.to_string()))?;
+    if report.schema != tcverify::report::SCHEMA {
+        return Err(fail(format!(
+            "its schema is not {}",
+            tcverify::report::SCHEMA
+        )));
+    }
+    if let Some(request) = &report.request {
+        // What was asked must be a request.
+        let asked: Result<Check, _> = serde_json::from_value(request.clone());
+        asked.map_err(|error| fail(error.to_string()))?;
+    }
+    Ok(Judged {
+        report,
+        map: None,
+        trace: None,
+    })
+}
+
+/// The report on a batch.
+#[pyclass(frozen, module = "tcverify._tcverify")]
+pub struct BatchResult(pub Batch);
+
+#[pymethods]
+impl BatchResult {
+    fn text(&self) -> PyResult<String> {
+        plain(|out| self.0.text(out))
+    }
+
+    fn json(&self) -> PyResult<String> {
+        written(|out| self.0.json(out))
+    }
+
+    fn markdown(&self) -> PyResult<String> {
+        written(|out| self.0.markdown(out))
+    }
+
+    fn junit(&self) -> PyResult<String> {
+        written(|out| self.0.junit(out))
+    }
+}

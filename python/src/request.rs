@@ -1,0 +1,146 @@
+//! A request: fields as JSON, arrays by field.
+
+use std::collections::BTreeMap;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tcverify::check::{Check, CheckError, Fields, Prepared, Source, Tensors};
+use tcverify::io::{self, Files};
+use tcverify::num::{Format, Kind};
+
+use crate::array::Array;
+use crate::error;
+
+/// Arrays by the field that they are for.
+pub type Arrays<'py> = BTreeMap<String, Array<'py>>;
+
+/// Fields that are formats, of which people know several names.
+const FORMATS: [&str; 7] = [
+    "dtype",
+    "dtype_b",
+    "acc",
+    "c_dtype",
+    "scale_dtype",
+    "bias_dtype",
+    "d_dtype",
+];
+
+/// The names of all fields of a check.
+#[pyfunction]
+pub fn field_names() -> Vec<&'static str> {
+    Fields::NAMES.to_vec()
+}
+
+/// The fields of a check as documents have them: what contradicts itself or is unknown is refused.
+#[pyfunction]
+pub fn normalised(py: Python<'_>, fields: &str) -> PyResult<String> {
+    let fields = read(py, fields)?;
+    let check = Check::try_from(fields).map_err(|error| error::check(py, &error))?;
+    serde_json::to_string(&check).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn read(py: Python<'_>, text: &str) -> PyResult<Fields> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("no JSON object of fields: {error}")))?;
+    for (name, value) in &mut fields {
+        if let Some(format) = value.as_str().and_then(Format::from_name)
+            && FORMATS.contains(&name.as_str())
+        {
+            *value = format.name().into();
+        }
+    }
+    let read: Result<Fields, _> =
+        serde_path_to_error::deserialize(serde_json::Value::Object(fields));
+    read.map_err(|error| {
+        let argument = error.path().to_string();
+        let reason = error.into_inner().to_string();
+        error::request(py, &argument, format!("`{argument}`: {reason}"))
+    })
+}
+
+/// A request and the arrays that it is about.
+pub struct Request {
+    pub fields: Fields,
+    pub arrays: BTreeMap<&'static str, io::Source>,
+}
+
+impl Request {
+    pub fn new(py: Python<'_>, fields: &str, arrays: &Arrays) -> PyResult<Request> {
+        let mut fields = read(py, fields)?;
+        let mut held = BTreeMap::new();
+        for (name, array) in arrays {
+            let known = Fields::NAMES.iter().find(|known| *known == name);
+            let field = *known.ok_or_else(|| {
+                error::request(
+                    py,
+                    name,
+                    format!("`{name}` is no argument that takes an array"),
+                )
+            })?;
+            let slot = match field {
+                "a" => &mut fields.a,
+                "b" => &mut fields.b,
+                "c" => &mut fields.c,
+                "scale_a" => &mut fields.scale_a,
+                "scale_b" => &mut fields.scale_b,
+                "bias" => &mut fields.bias,
+                "d" => &mut fields.d,
+                _ => {
+                    let reason = format!("`{name}` takes no array");
+                    return Err(error::request(py, name, reason));
+                }
+            };
+            *slot = Some(Source::Memory);
+            held.insert(field, array.source(name)?);
+        }
+        Ok(Request {
+            fields,
+            arrays: held,
+        })
+    }
+
+    /// The same; formats of operands that nobody said are those of the arrays.
+    pub fn with_formats(mut self, py: Python<'_>) -> PyResult<Request> {
+        let own = |field: &str| {
+            let header = self.arrays.get(field)?.header();
+            header.descr.number_format().filter(|format| {
+                // FP32 arrays are TF32 operands, or FP32 ones; bytes are integers, or codes.
+                !matches!(
+                    (format, format.kind()),
+                    (Format::Fp32, _) | (_, Kind::Unsigned)
+                )
+            })
+        };
+        let fields = &mut self.fields;
+        if fields.dtype.is_none() {
+            fields.dtype = own("a");
+            if fields.dtype.is_none() && self.arrays.contains_key("a") {
+                let descr = self.arrays["a"].header().descr.text();
+                let reason = format!(
+                    "`dtype` is missing: elements of `a` ({descr}) may be operands of several formats (float32: \
+                     \"tf32\" of tensor cores or \"fp32\"; integers: codes of a format, or numbers)"
+                );
+                return Err(error::request(py, "dtype", reason));
+            }
+            let b = own("b");
+            if fields.dtype_b.is_none() && b != fields.dtype {
+                fields.dtype_b = b;
+            }
+        }
+        Ok(self)
+    }
+
+    pub fn check(&self) -> Result<Check, CheckError> {
+        Check::try_from(self.fields.clone())
+    }
+
+    /// Everything that it needs, read and chosen.
+    pub fn prepare(self) -> Result<Prepared, CheckError> {
+        let check = self.check()?;
+        let tensors = Tensors {
+            arrays: self.arrays,
+            ..Tensors::default()
+        };
+        Prepared::from_tensors_in(&check, &Files::default(), tensors)
+    }
+}

@@ -1,0 +1,79 @@
+//! Which models give a D.
+
+use pyo3::prelude::*;
+use tcverify::check::CheckError;
+use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
+
+use crate::error;
+use crate::report::plain;
+use crate::request::{Arrays, Request};
+use crate::watch::attended;
+
+/// What fits, as text and as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn identify(
+    py: Python<'_>,
+    fields: &str,
+    arrays: Arrays,
+    schedules: &str,
+    sample: usize,
+    seed: u64,
+    budget: u64,
+    quick: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(String, String)> {
+    let Request { fields, mut arrays } = Request::new(py, fields, &arrays)?;
+    let formats = Formats {
+        a: fields.dtype,
+        b: fields.dtype_b,
+        d: fields.d_dtype,
+    };
+    // What is looked for is no part of the request, but a check has it.
+    let mut asked = fields;
+    asked.arch = Some(String::new());
+    asked.dtype = Some(formats.a.unwrap_or(tcverify::num::Format::Fp16));
+    let d = asked
+        .d
+        .take()
+        .ok_or_else(|| error::request(py, "d", "`d` is missing".into()))?;
+    let schedules = match schedules {
+        "auto" => Schedules::Auto,
+        "always" => Schedules::Always,
+        "never" => Schedules::Never,
+        _ => {
+            let reason = "`schedules` is \"auto\", \"always\" or \"never\"".into();
+            return Err(error::request(py, "schedules", reason));
+        }
+    };
+    let check = tcverify::check::Check::try_from(asked);
+    let check = check.map_err(|error| error::check(py, &error))?;
+    let request = Identify {
+        operands: check.operands,
+        d,
+        formats,
+        schedules,
+        limits: Limits {
+            sample: sample.max(1),
+            seed,
+            budget,
+            quick,
+        },
+        engine: check.engine,
+    };
+    let found = attended(py, progress.as_ref(), move |progress| {
+        let prepared = request.prepare_with(&mut |field| arrays.remove(field))?;
+        prepared.run(progress)
+    })?;
+    let found = found.map_err(|error: IdentifyError| error::identify(py, &error))?;
+    let json = serde_json::to_string_pretty(&found).map_err(|error| {
+        error::check(
+            py,
+            &CheckError::Request {
+                field: "a",
+                reason: error.to_string(),
+            },
+        )
+    })?;
+    Ok((plain(|out| found.text(out))?, json + "\n"))
+}

@@ -1,0 +1,57 @@
+"""Did this GPU really compute this matrix product?
+
+``check`` replays D = A*B + C on the CPU through a bit-exact model of a tensor core and compares every bit with a
+captured D. ``replay`` computes that D. ``tcverify.testing`` has assertions for pytest, ``tcverify.torch`` records the
+products of a model and runs one as a GPU would.
+"""
+
+from tcverify._arrays import ArrayLike
+from tcverify._errors import CheckError, DifferentError, NotCommittedError
+from tcverify._functions import batch, check, commit, digest, explain, identify, open, replay, verify
+from tcverify._report import (
+    Batch,
+    Case,
+    Cause,
+    Commitment,
+    Explanation,
+    Fit,
+    Identification,
+    Model,
+    Opening,
+    Product,
+    Proven,
+    Report,
+)
+from tcverify._request import Check, CheckFields
+from tcverify._tcverify import __version__
+
+__all__ = [
+    "ArrayLike",
+    "Batch",
+    "Case",
+    "Cause",
+    "Check",
+    "CheckError",
+    "CheckFields",
+    "Commitment",
+    "DifferentError",
+    "Explanation",
+    "Fit",
+    "Identification",
+    "Model",
+    "NotCommittedError",
+    "Opening",
+    "Product",
+    "Proven",
+    "Report",
+    "__version__",
+    "batch",
+    "check",
+    "commit",
+    "digest",
+    "explain",
+    "identify",
+    "open",
+    "replay",
+    "verify",
+]

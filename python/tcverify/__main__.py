@@ -1,0 +1,5 @@
+import sys
+
+from tcverify._command import main
+
+sys.exit(main())

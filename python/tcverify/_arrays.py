@@ -1,0 +1,156 @@
+"""Arrays of other libraries as NumPy sees their bytes, and back. Nothing is converted; where it can be, nothing copied."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from tcverify import _tcverify
+from tcverify._errors import CheckError
+
+if TYPE_CHECKING:
+    import torch
+
+#: What a check takes for an array: an array, or the text of a file or of generated operands.
+ArrayLike = Union[npt.NDArray[Any], "torch.Tensor", str, "os.PathLike[str]", Any]
+
+#: An array and the type of its elements, as a ``.npy`` header or ml_dtypes would call it.
+Held = tuple[npt.NDArray[Any], str]
+
+#: Types of torch that NumPy does not know: the integers as which their bytes are seen, and their names.
+_TORCH = {
+    "torch.bfloat16": ("int16", "bfloat16"),
+    "torch.float8_e4m3fn": ("uint8", "float8_e4m3fn"),
+    "torch.float8_e5m2": ("uint8", "float8_e5m2"),
+    "torch.float8_e4m3fnuz": ("uint8", "float8_e4m3fnuz"),
+    "torch.float8_e5m2fnuz": ("uint8", "float8_e5m2fnuz"),
+    "torch.float8_e8m0fnu": ("uint8", "float8_e8m0fnu"),
+}
+
+#: Formats that torch and NumPy have types for.
+_TORCH_NAMES = {
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "int32": "int32",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+}
+_NUMPY_NAMES = {"fp16": "<f2", "fp32": "<f4", "fp64": "<f8", "int32": "<i4", "int8": "|i1", "uint8": "|u1"}
+
+
+def is_torch(value: object) -> bool:
+    """Whether this is a tensor of torch, which is not imported for the question."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_named(value: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether this is text: a file, or generated operands."""
+    return isinstance(value, (str, os.PathLike))
+
+
+def held(argument: str, value: Any) -> Held:
+    """The bytes of an array, in place if their layout allows."""
+    if is_torch(value):
+        return _of_torch(argument, value)
+    array = value if isinstance(value, np.ndarray) else _of_other(argument, value)
+    return in_place(array), _descr(argument, array.dtype)
+
+
+def in_place(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same, copied if its strides go backwards, or are no multiples of an element."""
+    width = array.dtype.itemsize
+    steps = [step for n, step in zip(array.shape, array.strides) if n > 1]
+    if width and all(step >= 0 and step % width == 0 for step in steps):
+        return array
+    return np.ascontiguousarray(array)
+
+
+def _descr(argument: str, dtype: np.dtype[Any]) -> str:
+    plain = dtype.names is None and dtype.subdtype is None
+    if plain and (dtype.type is np.void or dtype.kind in "fiu" and (dtype.isbuiltin == 1 or not dtype.isnative)):
+        return dtype.str
+    # Types of ml_dtypes call themselves void, or floats; their names are formats.
+    if dtype.isbuiltin != 1 and _tcverify.format_name(dtype.name) is not None:
+        return str(dtype.name)
+    raise CheckError(argument, f"`{argument}` holds {dtype}, which is no format that is known here")
+
+
+def _of_torch(argument: str, tensor: Any) -> Held:
+    import torch
+
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_complex():
+        raise CheckError(argument, f"`{argument}` is no plain tensor: {tensor.layout}, {tensor.dtype}")
+    tensor = tensor.detach()
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    tensor = tensor.resolve_neg()
+    name = str(tensor.dtype)
+    if name in _TORCH:
+        seen, descr = _TORCH[name]
+        return tensor.view(getattr(torch, seen)).numpy(), descr
+    try:
+        array: npt.NDArray[Any] = tensor.numpy()
+    except TypeError as error:
+        raise CheckError(argument, f"`{argument}` holds {name}, which is no format that is known here") from error
+    return array, _descr(argument, array.dtype)
+
+
+def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
+    """Through DLPack, the array interface or the buffer protocol."""
+    if hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            # Types that NumPy does not import, or another device's memory: the library's own way to NumPy, below.
+            pass
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        kind = type(value).__name__
+        reason = f"`{argument}` is of type {kind}; an array, a tensor, or the path of a file is expected"
+        raise CheckError(argument, reason) from None
+    return np.asarray(view)
+
+
+def broadcast(a: Held, b: Held) -> tuple[Held, Held]:
+    """A matrix beside a batch of matrices, once for each of them; no element is copied."""
+    if a[0].ndim > 2 and b[0].ndim == 2:
+        b = np.broadcast_to(b[0], a[0].shape[:-2] + b[0].shape), b[1]
+    elif b[0].ndim > 2 and a[0].ndim == 2:
+        a = np.broadcast_to(a[0], b[0].shape[:-2] + a[0].shape), a[1]
+    return a, b
+
+
+def as_user(payload: npt.NDArray[np.uint8], format: str, shape: Sequence[int], like: object, codes: bool) -> Any:
+    """Codes as the type that a caller with such arrays uses; as unsigned integers if `codes`."""
+    width = payload.size // int(np.prod(shape, dtype=np.int64))
+    if codes:
+        return payload.view(f"<u{width}").reshape(shape)
+    if is_torch(like):
+        import torch
+
+        if format not in _TORCH_NAMES:
+            raise CheckError("codes", f"torch has no type for {format}; `codes=True` gives codes")
+        seen = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}[width]
+        tensor = torch.from_numpy(payload.view(seen).reshape(shape))
+        tensor = tensor.view(getattr(torch, _TORCH_NAMES[format]))
+        return tensor.to(like.device)  # type: ignore[attr-defined]
+    if format in _NUMPY_NAMES:
+        return payload.view(_NUMPY_NAMES[format]).reshape(shape)
+    try:
+        import ml_dtypes
+    except ImportError:
+        reason = f"NumPy has no type for {format}: install ml_dtypes, or ask for unsigned integers with `codes=True`"
+        raise CheckError("codes", reason) from None
+    names = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+    return payload.view(getattr(ml_dtypes, names[format])).reshape(shape)

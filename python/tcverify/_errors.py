@@ -1,0 +1,40 @@
+"""Why there is no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CheckError(ValueError):
+    """A request that cannot be answered: arguments contradict each other, do not multiply, or cannot be read.
+
+    ``argument`` is the one to mend, where it is one; ``reason`` the sentence.
+    """
+
+    argument: str | None
+    reason: str
+
+    def __init__(self, argument: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.argument = argument
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[CheckError], tuple[str | None, str]]:
+        return type(self), (self.argument, self.reason)
+
+
+class NotCommittedError(Exception):
+    """Something is not what was committed to; ``differences`` says what, a phrase each."""
+
+    differences: tuple[str, ...]
+
+    def __init__(self, reason: str, differences: Sequence[str]) -> None:
+        super().__init__(reason)
+        self.differences = tuple(differences)
+
+    def __reduce__(self) -> tuple[type[NotCommittedError], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.differences)
+
+
+class DifferentError(AssertionError):
+    """A D that differs; its message is the text of the report."""

@@ -1,0 +1,223 @@
+"""What the package does, each a few lines around the library."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+from tcverify import _arrays, _tcverify
+from tcverify._arrays import ArrayLike
+from tcverify._report import Batch, Commitment, Explanation, Identification, Opening, Proven, Report
+from tcverify._request import CheckFields, divided
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: Called as ``progress(done, work)``, in multiply-adds; or a bar of tqdm.
+Progress = Union[Callable[[int, int], object], Any]
+
+
+def listener(progress: Progress | None) -> Callable[[int, int], object] | None:
+    """Who is told how far it is: a function, or a bar with ``total`` and ``update`` as tqdm's."""
+    if progress is None or not hasattr(progress, "update") or not hasattr(progress, "total"):
+        return progress
+    told = 0
+
+    def tell(done: int, work: int) -> None:
+        nonlocal told
+        progress.total = work
+        progress.update(done - told)
+        told = done
+
+    return tell
+
+
+def check(
+    a: ArrayLike,
+    b: ArrayLike,
+    d: ArrayLike | None = None,
+    *,
+    arch: str | None = None,
+    progress: Progress | None = None,
+    **fields: Unpack[CheckFields],
+) -> Report:
+    """Replays ``a @ b`` as the tensor core of ``arch`` computes it and compares every bit with ``d``.
+
+    Arrays are NumPy's (of ml_dtypes, too), torch's, anything with ``__dlpack__`` or a buffer, or text: the path of
+    a file, ``generate:SEED:CLASS:SHAPE``. Formats come from their types; ``dtype`` says what a type cannot (float32:
+    ``"tf32"`` or ``"fp32"``). The other arguments are the fields of a request (docs/request.md).
+
+    A D that differs is a report, not an exception; :meth:`Report.raise_for_difference` makes it one.
+
+    >>> import numpy as np
+    >>> one, tiny = np.float16(1), np.float16(2**-12)
+    >>> a, b = np.array([[one, tiny]]), np.array([[one], [tiny]])
+    >>> check(a, b, np.array([[1]], np.float32), arch="h100", instruction="mma").verdict
+    'identical'
+    """
+    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    return Report(_tcverify.check(text, arrays, listener(progress)))
+
+
+def replay(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    arch: str | None = None,
+    codes: bool = False,
+    progress: Progress | None = None,
+    **fields: Unpack[CheckFields],
+) -> Any:
+    """D as the tensor core of ``arch`` computes it: a tensor if ``a`` is one, else an array of NumPy.
+
+    ``d_dtype`` is its format, the accumulator's without. With ``codes`` it is an array of unsigned integers.
+
+    >>> import numpy as np
+    >>> a = np.ones((2, 3), np.float16)
+    >>> replay(a, a.T, arch="h100")
+    array([[3., 3.],
+           [3., 3.]], dtype=float32)
+    """
+    text, arrays = divided({"arch": arch, "a": a, "b": b, **fields})
+    payload, format, shape = _tcverify.replay(text, arrays, listener(progress))
+    return _arrays.as_user(payload, format, shape, a, codes)
+
+
+def explain(
+    a: ArrayLike,
+    b: ArrayLike,
+    d: ArrayLike | None = None,
+    *,
+    at: Sequence[int],
+    arch: str | None = None,
+    all_steps: bool = False,
+    **fields: Unpack[CheckFields],
+) -> Explanation:
+    """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
+    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    shown, document, same = _tcverify.explain(text, arrays, list(at), all_steps)
+    return Explanation(shown, document, same)
+
+
+def identify(
+    a: ArrayLike,
+    b: ArrayLike,
+    d: ArrayLike,
+    *,
+    c: ArrayLike | None = None,
+    scale_a: ArrayLike | None = None,
+    scale_b: ArrayLike | None = None,
+    dtype: Any = None,
+    dtype_b: Any = None,
+    d_dtype: Any = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    schedules: str = "auto",
+    sample: int = 1024,
+    seed: int = 1,
+    budget: int = 500,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> Identification:
+    """Which models and schedules of the catalogue give ``d``.
+
+    ``budget`` is in millions of multiply-adds; what was not searched for want of it is said. In commands arrays in
+    memory are called ``a.npy``, ``b.npy`` and so on.
+    """
+    text, arrays = divided(
+        {
+            "a": a,
+            "b": b,
+            "d": d,
+            "c": c,
+            "scale_a": scale_a,
+            "scale_b": scale_b,
+            "dtype": dtype,
+            "dtype_b": dtype_b,
+            "d_dtype": d_dtype,
+            "transpose_a": transpose_a,
+            "transpose_b": transpose_b,
+        }
+    )
+    found = _tcverify.identify(
+        text, arrays, schedules, sample, seed, budget * 1_000_000, quick, listener(progress)
+    )
+    return Identification(*found)
+
+
+def digest(array: ArrayLike, dtype: Any = None) -> str:
+    """The SHA-256 of an array's canonical payload (codes in C order, little-endian), as ``d_digest`` takes it.
+
+    >>> import numpy as np
+    >>> digest(np.array([[1, 2]], np.float16))[:16]
+    '0aa4459af9fb4db3'
+    """
+    from tcverify._request import plain
+
+    name = None if dtype is None else plain("dtype", dtype)
+    if _arrays.is_named(array):
+        return _tcverify.digest(array, name)
+    return _tcverify.digest(_arrays.held("array", array), name)
+
+
+def commit(
+    a: ArrayLike,
+    b: ArrayLike,
+    d: ArrayLike,
+    *,
+    arch: str | None = None,
+    **fields: Unpack[CheckFields],
+) -> Commitment:
+    """Fixes a product by digests, D by a Merkle tree over blocks of ``block_rows`` rows. Nothing is replayed."""
+    # Of a check it says how the tree of a report is cut, and needs one.
+    block_rows = fields.get("block_rows")
+    values = {name: value for name, value in fields.items() if name != "block_rows"}
+    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
+    return Commitment(_tcverify.commit(text, arrays, block_rows))
+
+
+def open(commitment: Commitment | str, d: ArrayLike, blocks: Sequence[int], *, codes: bool = False) -> Opening:
+    """A proof that some blocks of rows, counted from 0, are those of the committed D, and these rows."""
+    operand = d if _arrays.is_named(d) else _arrays.held("d", d)
+    proof, (payload, format, shape) = _tcverify.open(_text(commitment), operand, list(blocks))
+    return Opening(proof, _arrays.as_user(payload, format, shape, d, codes))
+
+
+def verify(commitment: Commitment | str, proof: Opening | str, rows: ArrayLike | None = None) -> list[Proven]:
+    """The blocks that a proof shows to be those of the committed D, with their rows if they are given.
+
+    :raises NotCommittedError: if it proves nothing.
+    """
+    if isinstance(proof, Opening):
+        rows = proof.rows if rows is None else rows
+        proof = proof.proof
+    operand = rows if rows is None or _arrays.is_named(rows) else _arrays.held("rows", rows)
+    proven = _tcverify.verify(_text(commitment), proof, operand)
+    return [Proven(block, range(first, end)) for block, first, end in proven]
+
+
+def batch(
+    manifest: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Batch:
+    """Judges all cases of a manifest (a file, or the object in it: paths are relative to the working directory
+    then), or of a folder of case folders."""
+    if isinstance(manifest, Mapping):
+        with tempfile.NamedTemporaryFile("w", dir=".", prefix=".tcverify-", suffix=".json") as file:
+            json.dump(dict(manifest), file)
+            file.flush()
+            return batch(file.name, resume=resume, progress=progress)
+    return Batch(_tcverify.batch(manifest, resume, listener(progress)))
+
+
+def _text(document: Commitment | str) -> str:
+    """A document's text; of a path, the file's."""
+    if isinstance(document, Commitment):
+        return document.to_json()
+    return document if document.lstrip().startswith("{") else Path(document).read_text("utf-8")

@@ -1,0 +1,76 @@
+"""A batch as pages: an index, and the page of each case. They load nothing."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from pathlib import Path
+
+from tcverify._report import Batch, Case, save
+
+_STYLE = """\
+.tcverify-batch{all:initial;display:block;color-scheme:light;background:#fff;color:#17202e;padding:12px 16px;\
+border:1px solid #dbe1ea;border-radius:8px;max-width:64em;overflow-x:auto;\
+font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}
+.tcverify-batch .t{font-size:19px;font-weight:650;margin-bottom:6px}
+.tcverify-batch table{border-collapse:collapse;font-size:13.5px;width:100%}
+.tcverify-batch th,.tcverify-batch td{text-align:left;padding:3px 14px 3px 0;border-top:1px solid #eef1f6;vertical-align:top}
+.tcverify-batch th{color:#536074;font-weight:400;border-top:0}
+.tcverify-batch .identical{color:#0a6f38}.tcverify-batch .identical_in_part{color:#7a5200}
+.tcverify-batch .different,.tcverify-batch .unjudged{color:#a81f18}
+.tcverify-batch td.v{white-space:nowrap;font-weight:600}"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def _row(case: Case, link: str | None) -> str:
+    name = html.escape(case.name)
+    if link is not None:
+        name = f'<a href="{html.escape(link)}">{name}</a>'
+    if case.report is None:
+        said = html.escape(case.error or "")
+    else:
+        model, product = case.report.model, case.report.product
+        shape = "x".join(str(n) for n in (*product.batch, product.m, product.n, product.k))
+        differ = case.report.mismatch_count
+        said = f"{html.escape(model.architecture)} {html.escape(model.instruction)}, {model.a}*{model.b}, {shape}"
+        if differ:
+            said += f": {differ} of {case.report.elements} elements differ"
+        for cause in case.report.causes[:1]:
+            said += f"<br>{html.escape(cause.sentence)}"
+    word = case.verdict.replace("_", " ")
+    return f'<tr><td class="v {case.verdict}">{word}</td><td>{name}</td><td>{said}</td></tr>\n'
+
+
+def table(batch: Batch, links: Mapping[str, str] | None) -> str:
+    """The verdicts on all cases; with links to their pages."""
+    totals = batch.totals
+    counts = ", ".join(
+        f"{totals[name]} {name.replace('_', ' ')}"
+        for name in ("unjudged", "different", "identical_in_part", "identical")
+        if totals[name]
+    )
+    rows = "".join(_row(case, links.get(case.name) if links else None) for case in batch.cases)
+    word = batch.verdict.replace("_", " ").capitalize()
+    return (
+        f'<div class="tcverify-batch"><style>{_STYLE}</style>\n'
+        f'<div class="t {batch.verdict}">{word}</div><div>{totals["cases"]} cases: {counts}</div>\n'
+        f"<table><tr><th>verdict</th><th>case</th><th>product (M x N x K after the batch)</th></tr>\n{rows}</table></div>\n"
+    )
+
+
+def write(batch: Batch, folder: Path) -> None:
+    """`index.html` and a page for each case that was judged, by its number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    links: dict[str, str] = {}
+    for number, case in enumerate(batch.cases, 1):
+        if case.report is not None:
+            links[case.name] = f"case-{number}.html"
+            case.report.save_html(folder / links[case.name])
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{batch.verdict.replace('_', ' ')}: {batch.totals['cases']} cases - tcverify</title>\n"
+        f"</head>\n<body>\n{table(batch, links)}</body>\n</html>\n"
+    )
+    save(folder / "index.html", page)

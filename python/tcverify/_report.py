@@ -1,0 +1,466 @@
+"""What was found, with types."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcverify import _tcverify
+from tcverify._errors import DifferentError
+
+Verdict = Literal["identical", "identical_in_part", "different"]
+CaseVerdict = Literal["identical", "identical_in_part", "different", "unjudged"]
+
+
+def save(path: str | os.PathLike[str], text: str) -> None:
+    """A file that appears whole or not at all."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tcverify-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+class Cause(NamedTuple):
+    """What would give a D that differs, tested bit for bit on the elements that the sentence states."""
+
+    kind: str
+    sentence: str
+    #: The mismatches it explains.
+    mismatches: int
+    #: The command that tests it on all of D, where there is one.
+    command: str | None
+
+
+@dataclass(frozen=True)
+class Model:
+    """The arithmetic that judged, and how it is known."""
+
+    architecture: str
+    instruction: str
+    #: ``hardware``, ``literature``, ``inferred`` or ``claimed``.
+    evidence: str
+    summary: str
+    sha256: str
+    #: Formats of A, of B, and of the accumulator.
+    a: str
+    b: str
+    accumulator: str
+
+
+@dataclass(frozen=True)
+class Product:
+    """What was multiplied: for each matrix of ``batch``, M x K by K x N."""
+
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+
+
+class Report:
+    """The report on one check. ``str(report)`` is its text; a notebook shows summary and map."""
+
+    __slots__ = ("__dict__", "_judged")
+
+    def __init__(self, judged: _tcverify.Judged) -> None:
+        self._judged = judged
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """A report that ``tcverify check --json`` or :meth:`to_json` wrote (without a map of mismatches)."""
+        return cls(_tcverify.read_report(text))
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The report as data: ``tcverify.report/2``, docs/report-format.md."""
+        document: dict[str, Any] = json.loads(self._judged.json())
+        return document
+
+    @property
+    def verdict(self) -> Verdict:
+        """``identical``, ``identical_in_part`` (all that was compared of a part) or ``different``."""
+        verdict: Verdict = self.document["verdict"]
+        return verdict
+
+    @property
+    def identical(self) -> bool:
+        """Whether every element that was compared agrees: see :attr:`verdict` for whether that was all of D."""
+        return self.verdict != "different"
+
+    @property
+    def request(self) -> Any:
+        """What was asked, a :class:`tcverify.Check`; none if a path in it is not UTF-8."""
+        from tcverify._request import Check
+
+        request = self.document["request"]
+        return None if request is None else Check.from_json(json.dumps(request))
+
+    @property
+    def command(self) -> str | None:
+        """The command that asks for it; none if an array was in memory."""
+        command: str | None = self.document["command"]
+        return command
+
+    @property
+    def model(self) -> Model:
+        model = self.document["model"]
+        arithmetic = model["arithmetic"]
+        names = ("architecture", "instruction", "evidence", "summary", "sha256")
+        formats = {name: arithmetic[name] for name in ("a", "b", "accumulator")}
+        return Model(**{name: model[name] for name in names}, **formats)
+
+    @property
+    def product(self) -> Product:
+        product = self.document["product"]
+        return Product(tuple(product["batch"]), product["m"], product["n"], product["k"])
+
+    @property
+    def schedule(self) -> str | None:
+        """The kernel's schedule by name; none for one chain over K."""
+        schedule = self.document.get("schedule")
+        return None if schedule is None else str(schedule["name"])
+
+    @property
+    def elements(self) -> int:
+        """Elements that were compared; 0 if D was judged by its digest."""
+        return int(self.document["outcome"].get("comparison", {}).get("elements", 0))
+
+    @property
+    def mismatch_count(self) -> int | None:
+        """Elements that differ; none if D was judged by its digest, which does not tell how many."""
+        comparison = self.document["outcome"].get("comparison")
+        return None if comparison is None else int(comparison["mismatches"])
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What would give this D, if anything that was tried does."""
+        return tuple(
+            Cause(cause["kind"], cause["sentence"], cause["mismatches"], cause["command"])
+            for cause in self.document["causes"]
+        )
+
+    @cached_property
+    def mismatches(self) -> npt.NDArray[np.void]:
+        """The first mismatches in index order (``max_mismatches`` of them, 10 if it was not said).
+
+        A structured array: ``index`` (one integer an axis of D), ``reproduced`` and ``given`` (codes), ``ulp``
+        (representable numbers from one to the other, NaN where one of them is NaN; exact below 2^53, beyond which
+        the document has the integer) and ``kind``.
+        """
+        rank = len(self.document["reproduced"]["shape"])
+        dtype = np.dtype(
+            [
+                ("index", np.int64, (rank,)),
+                ("reproduced", np.uint64),
+                ("given", np.uint64),
+                ("ulp", np.float64),
+                ("kind", "U24"),
+            ]
+        )
+        rows = [
+            (tuple(index), reproduced, given, np.nan if ulp is None else float(ulp), kind)
+            for index, reproduced, given, ulp, kind in self._judged.mismatches()
+        ]
+        return np.array(rows, dtype)
+
+    def text(self) -> str:
+        """As ``tcverify check`` prints it, without colours."""
+        return self._judged.text()
+
+    def to_json(self) -> str:
+        """As ``tcverify check --json`` writes it."""
+        return self._judged.json()
+
+    def to_html(self) -> str:
+        """The page that ``tcverify check --html`` writes: no network, no time, no host."""
+        return self._judged.html()
+
+    def to_markdown(self) -> str:
+        return self._judged.markdown()
+
+    def to_junit(self) -> str:
+        return self._judged.junit()
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page; the file appears whole or not at all."""
+        save(path, self.to_html())
+
+    def save_json(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report for machines; the file appears whole or not at all."""
+        save(path, self.to_json())
+
+    def raise_for_difference(self) -> None:
+        """Does nothing if all that was compared agrees.
+
+        :raises DifferentError: with the text of the report, if something differs.
+        """
+        if not self.identical:
+            raise DifferentError(self.text())
+
+    def _repr_html_(self) -> str:
+        return self._judged.fragment()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        model = self.document["model"]
+        differ = "" if not self.mismatch_count else f", {self.mismatch_count} of {self.elements} elements differ"
+        return f"<tcverify.Report: {self.verdict}{differ}, {model['architecture']} {model['instruction']}>"
+
+
+class _Document:
+    """Text for people and a document for programs."""
+
+    __slots__ = ("__dict__", "_json", "_text")
+
+    def __init__(self, text: str, document: str) -> None:
+        self._text = text
+        self._json = document
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._json)
+        return document
+
+    def text(self) -> str:
+        """As the command prints it, without colours."""
+        return self._text
+
+    def to_json(self) -> str:
+        """As the command writes it."""
+        return self._json
+
+    def __str__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._text)}</pre>"
+
+
+class Explanation(_Document):
+    """One element of D, step by step: ``tcverify.explanation/1``."""
+
+    #: Whether the D that was given has these bits; none without one.
+    same: bool | None
+
+    def __init__(self, text: str, document: str, same: bool | None) -> None:
+        super().__init__(text, document)
+        self.same = same
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model, perhaps under a schedule, that gives everything of D that it was tested on."""
+
+    architecture: str
+    instruction: str
+    evidence: str
+    #: Arguments for :func:`tcverify.check` beside the arrays.
+    arguments: Mapping[str, Any]
+    #: Elements of the sample that it was tested on, and whether it gives all of D.
+    tested: int
+    in_full: bool
+
+    @property
+    def schedule(self) -> str | None:
+        """The kernel's schedule; none for one chain over K."""
+        schedule: str | None = self.arguments.get("schedule")
+        return schedule
+
+
+class Identification(_Document):
+    """Which models give a D: ``tcverify.identification/2``."""
+
+    @cached_property
+    def fits(self) -> tuple[Fit, ...]:
+        """What gives D, the best known first; those of one line of the text have the same arithmetic."""
+        return tuple(self._fits())
+
+    def _fits(self) -> Iterator[Fit]:
+        for fit in self.document["fits"]:
+            arithmetic, schedule = fit["arithmetic"], fit.get("schedule")
+            arguments: dict[str, Any] = {"dtype": arithmetic["a"], "acc": arithmetic["accumulator"]}
+            if arithmetic["b"] != arithmetic["a"]:
+                arguments["dtype_b"] = arithmetic["b"]
+            if arithmetic.get("addend") is not None:
+                arguments["c_dtype"] = arithmetic["addend"]
+            scale = arithmetic.get("scale")
+            if scale is not None:
+                arguments.update(scale_dtype=scale["format"], scale_block=scale["block"])
+            if fit["rounded_to"] is not None:
+                arguments["d_dtype"] = fit["rounded_to"]
+            if schedule is not None:
+                arguments["schedule"] = schedule["name"]
+                arguments.update({k: v for k, v in schedule["overrides"].items() if v is not None})
+            for name in fit["names"]:
+                named = {"arch": name["architecture"], "instruction": name["instruction"]}
+                yield Fit(
+                    name["architecture"],
+                    name["instruction"],
+                    name["evidence"],
+                    {**named, **arguments},
+                    fit["tested"],
+                    fit["in_full"],
+                )
+
+
+class Commitment:
+    """A product fixed by digests: ``tcverify.commitment/1``."""
+
+    __slots__ = ("_json",)
+
+    def __init__(self, document: str) -> None:
+        self._json = document
+
+    @property
+    def document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._json)
+        return document
+
+    @property
+    def root(self) -> str:
+        """Of the Merkle tree over D."""
+        return str(self.document["d"]["root"])
+
+    def to_json(self) -> str:
+        """As ``tcverify commit`` writes it."""
+        return self._json
+
+    def save_json(self, path: str | os.PathLike[str]) -> None:
+        save(path, self._json)
+
+    def __repr__(self) -> str:
+        return f"<tcverify.Commitment: root {self.root}>"
+
+
+class Opening(NamedTuple):
+    """Some blocks of a committed D, and the proof that they are its."""
+
+    #: ``tcverify.proof/1``, as ``tcverify commit prove`` writes it.
+    proof: str
+    #: The rows of these blocks, one block after the other.
+    rows: Any
+
+
+class Proven(NamedTuple):
+    """A block that is proven to be the committed D's."""
+
+    block: int
+    rows: range
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a batch."""
+
+    name: str
+    verdict: CaseVerdict
+    #: Why there is no verdict.
+    error: str | None
+    #: None without a verdict.
+    report: Report | None
+
+
+class Batch:
+    """The report on many checks: ``tcverify.batch/2``."""
+
+    __slots__ = ("__dict__", "_result")
+
+    def __init__(self, result: _tcverify.BatchResult) -> None:
+        self._result = result
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._result.json())
+        return document
+
+    @property
+    def verdict(self) -> CaseVerdict:
+        """The worst of the cases."""
+        verdict: CaseVerdict = self.document["verdict"]
+        return verdict
+
+    @property
+    def identical(self) -> bool:
+        """Whether every case was judged, and all that was compared agrees."""
+        return self.verdict in ("identical", "identical_in_part")
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """``cases``, ``identical``, ``identical_in_part``, ``different``, ``unjudged``."""
+        totals: dict[str, int] = self.document["totals"]
+        return totals
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """In the order of the manifest."""
+
+        def case(entry: dict[str, Any]) -> Case:
+            report = entry["report"]
+            read = None if report is None else Report.from_json(json.dumps(report))
+            return Case(entry["name"], entry["verdict"], entry["error"], read)
+
+        return tuple(case(entry) for entry in self.document["cases"])
+
+    def text(self) -> str:
+        """As ``tcverify batch`` prints it, without colours."""
+        return self._result.text()
+
+    def to_json(self) -> str:
+        """As ``tcverify batch --json`` writes it."""
+        return self._result.json()
+
+    def to_markdown(self) -> str:
+        return self._result.markdown()
+
+    def to_junit(self) -> str:
+        return self._result.junit()
+
+    def save_json(self, path: str | os.PathLike[str]) -> None:
+        save(path, self.to_json())
+
+    def save_html(self, folder: str | os.PathLike[str]) -> None:
+        """Writes an index of all cases, ``index.html``, and a page for each of them beside it."""
+        from tcverify._pages import write
+
+        write(self, Path(folder))
+
+    def raise_for_difference(self) -> None:
+        """Does nothing if every case was judged, and all that was compared agrees.
+
+        :raises DifferentError: with the text of the report.
+        """
+        if not self.identical:
+            raise DifferentError(self.text())
+
+    def _repr_html_(self) -> str:
+        from tcverify._pages import table
+
+        return table(self, None)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<tcverify.Batch: {self.verdict}, {self.totals['cases']} cases>"

@@ -1,0 +1,183 @@
+"""The arguments of a check as the one object of flat fields that documents have."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, Union
+
+from tcverify import _arrays, _tcverify
+
+#: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
+FormatLike = Union[str, Any]
+#: Rows or columns: ``slice(128, 256)``, ``"128..256"`` or a number.
+SpanLike = Union[str, int, slice]
+
+
+class CheckFields(TypedDict, total=False):
+    """What a check may say beside its operands; docs/request.md has the meanings."""
+
+    model: str | os.PathLike[str] | None
+    instruction: str | None
+    dtype: FormatLike | None
+    dtype_b: FormatLike | None
+    acc: FormatLike | None
+    c_dtype: FormatLike | None
+    scale_dtype: FormatLike | None
+    scale_block: int | None
+    schedule: str | None
+    schedule_file: str | os.PathLike[str] | None
+    tile_k: int | None
+    residue: Literal["first", "first-aligned", "last"] | None
+    instruction_k: int | None
+    split: Literal["serial", "workspace", "interleaved"] | None
+    split_k: int | None
+    grain: int | None
+    partials: Literal["f32", "result"] | None
+    sum_order: Literal["serial", "reverse", "pairwise", "adjacent"] | None
+    workers: int | None
+    promote: int | Literal["never"] | None
+    alpha: float | str | None
+    beta: float | str | None
+    scale_result: float | str | None
+    bias: _arrays.ArrayLike | None
+    bias_dtype: FormatLike | None
+    d_dtype: FormatLike | None
+    d_digest: str | None
+    nan: Literal["exact", "any"] | None
+    zero: Literal["exact", "any"] | None
+    against: str | os.PathLike[str] | None
+    sample: int | None
+    seed: int | None
+    rows: SpanLike | None
+    cols: SpanLike | None
+    region: str | tuple[SpanLike, SpanLike] | None
+    max_mismatches: int | None
+    tree: bool | None
+    block_rows: int | None
+    no_causes: bool | None
+    engine: Literal["fast", "exact"] | None
+    c: _arrays.ArrayLike | None
+    scale_a: _arrays.ArrayLike | None
+    scale_b: _arrays.ArrayLike | None
+    transpose_a: bool | None
+    transpose_b: bool | None
+    tf32_input: Literal["truncate", "exact", "nearest"] | None
+
+
+#: Fields that are arrays.
+ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "d")
+_FORMATS = ("dtype", "dtype_b", "acc", "c_dtype", "scale_dtype", "bias_dtype", "d_dtype")
+
+
+def _span(value: SpanLike) -> str:
+    if isinstance(value, slice):
+        if value.step not in (None, 1):
+            raise ValueError(f"{value}: a part of D has no steps")
+        start = 0 if value.start is None else value.start
+        return f"{start}.." + ("" if value.stop is None else str(value.stop))
+    return str(value)
+
+
+def _format(value: FormatLike) -> str:
+    """The name of a format; of a dtype its own."""
+    if isinstance(value, str):
+        return value
+    text = str(value)
+    if text.startswith("torch."):
+        return text[len("torch.") :]
+    import numpy as np
+
+    return str(np.dtype(value).name)
+
+
+def plain(name: str, value: Any) -> Any:
+    """A field's value as JSON has it."""
+    if name in _FORMATS:
+        return _format(value)
+    if name in ("rows", "cols"):
+        return _span(value)
+    if name == "region" and isinstance(value, tuple):
+        return ",".join(_span(span) for span in value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (bool, str)):
+        return value
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def divided(values: Mapping[str, Any]) -> tuple[str, dict[str, _arrays.Held]]:
+    """Fields as JSON, and the arrays that are in memory."""
+    fields: dict[str, Any] = {}
+    arrays: dict[str, _arrays.Held] = {}
+    for name, value in values.items():
+        if value is None or value is False:
+            continue
+        if name in ARRAYS and not _arrays.is_named(value):
+            arrays[name] = _arrays.held(name, value)
+        else:
+            fields[name] = plain(name, value)
+    if "a" in arrays and "b" in arrays:
+        arrays["a"], arrays["b"] = _arrays.broadcast(arrays["a"], arrays["b"])
+    for scale in ("scale_a", "scale_b"):
+        # UE4M3 is E4M3 without its sign, and what libraries have for it is E4M3.
+        if scale in arrays and fields.get("scale_dtype") == "ue4m3" and arrays[scale][1] == "float8_e4m3fn":
+            arrays[scale] = arrays[scale][0].view("u1"), "|u1"
+    return json.dumps(fields), arrays
+
+
+class Check:
+    """A check as a value: what ``tcverify check`` would be asked, and what its reports hold as ``request``.
+
+    >>> Check(arch="h100", dtype="bf16", a="a.npy", b="b.npy", d="d.npy").to_json()
+    '{"arch":"h100","dtype":"bf16","a":"a.npy","b":"b.npy","d":"d.npy"}'
+    """
+
+    __slots__ = ("_json",)
+
+    def __init__(self, **fields: Any) -> None:
+        values = {name: plain(name, value) for name, value in fields.items() if value not in (None, False)}
+        self._json = _tcverify.normalised(json.dumps(values))
+
+    @classmethod
+    def from_json(cls, text: str) -> Check:
+        """From a document's object of fields."""
+        return cls(**json.loads(text))
+
+    def to_json(self) -> str:
+        """As documents have it."""
+        return self._json
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that say something."""
+        fields: dict[str, Any] = json.loads(self._json)
+        return fields
+
+    @property
+    def architecture(self) -> str | None:
+        """The catalogue's name of ``arch``: ``hopper`` of ``h100``; none of a model in a file, or an unknown name."""
+        arch = self.fields.get("arch")
+        return None if arch is None else _tcverify.architecture(arch)
+
+    def run(self, progress: Any = None) -> Any:
+        """The report on it; its arrays are files."""
+        from tcverify._functions import listener
+        from tcverify._report import Report
+
+        return Report(_tcverify.check(self._json, {}, listener(progress)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Check) and self._json == other._json
+
+    def __hash__(self) -> int:
+        return hash(self._json)
+
+    def __repr__(self) -> str:
+        return f"Check({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"

@@ -1,0 +1,6 @@
+"""A model's matrix products: recorded (:func:`capture`), or computed as a GPU would (:class:`simulate`)."""
+
+from tcverify.torch._capture import Captured, capture
+from tcverify.torch._simulate import simulate
+
+__all__ = ["Captured", "capture", "simulate"]
