@@ -86,7 +86,7 @@ pub fn measure(
     let mut random = SplitMix64(seed);
     let measured = units.into_iter().map(|(unit, products)| {
         let arithmetic = &products[0].prepared.model().arithmetic;
-        let all = hypotheses(arithmetic);
+        let all = hypotheses(arithmetic, false);
         let places = Place::ALL.iter().map(|(place, _, _)| *place);
         let places = places.filter(|&place| !bits(arithmetic, place).is_empty());
         let found = places.map(|place| {

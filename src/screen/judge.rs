@@ -9,7 +9,7 @@ use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
 use super::simulate::differing;
-use super::stuck::{Acts, Seen, fitting};
+use super::stuck::{self, Broken, Seen};
 use super::suite::{Placement, Product, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
@@ -202,7 +202,7 @@ impl Bench<'_> {
         if let Some(names) = self.explained(results) {
             let products = results.failures.len();
             let said = format!(
-                "{products} products differ, and each D is, all of it, what another kernel computes ({names}): no fault"
+                "{products} products differ, and each D is, all of it, what another kernel or model computes ({names}): no fault"
             );
             return (Condition::AnotherKernel, said);
         }
@@ -221,48 +221,29 @@ impl Bench<'_> {
                 .to_owned();
             return (Condition::Alike, said);
         }
-        // One unit has one arithmetic: its bits are looked for in products of the commonest.
-        let mut fits = Vec::new();
-        let mut acts = Acts::Always;
         let one_place = wrong.lanes.len() == 1 && wrong.sms.len() <= 1;
-        if one_place {
-            for how in [Acts::Always, Acts::NowAndThen] {
-                fits = self.broken(&evidence, how);
-                acts = how;
-                if !fits.is_empty() {
-                    break;
-                }
-            }
-        }
-        let place = |fault: &mut super::fault::Fault| {
+        let mut broken = match one_place {
+            true => self.broken(&evidence),
+            false => Broken::default(),
+        };
+        for fault in &mut broken.fits {
             fault.lane = wrong.lanes.first().map_or(0, |(lane, _)| *lane);
             fault.sm = wrong.sms.first().map_or(0, |(sm, _)| *sm);
-        };
-        fits.iter_mut().for_each(place);
-        wrong.fits = fits.iter().take(8).map(ToString::to_string).collect();
-        pattern::fault(results, wrong, &fits, acts)
+        }
+        wrong.fits = broken.fits.iter().take(8).map(ToString::to_string).collect();
+        pattern::fault(results, wrong, &broken)
     }
 
-    /// Broken bits that fit the wrong elements of all products of the unit that has most of them, and those
-    /// that also fit the others, if any do.
-    fn broken(&self, evidence: &[(String, Vec<Seen>)], acts: Acts) -> Vec<super::fault::Fault> {
-        let mut by_unit: BTreeMap<&str, Vec<(&Prepared, Vec<Seen>)>> = BTreeMap::new();
+    /// The broken bits that fit the wrong elements.
+    fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
+        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
-            let of_unit = by_unit.entry(&product.model_sha256).or_default();
+            let unit = (&*product.model_sha256, product.check.instruction.as_deref());
+            let of_unit = units.entry(unit).or_default();
             of_unit.push((&self.ready[name].prepared, seen.clone()));
         }
-        let mut common: Option<Vec<super::fault::Fault>> = None;
-        let mut units: Vec<_> = by_unit.into_values().collect();
-        units.sort_by_key(|products| std::cmp::Reverse(products.len()));
-        for products in units {
-            let fits = fitting(&products, acts);
-            common = Some(match common {
-                None => fits,
-                Some(known) => known.into_iter().filter(|fault| fits.contains(fault)).collect(),
-            });
-        }
-        common.unwrap_or_default()
+        stuck::broken(&units.into_values().collect::<Vec<_>>())
     }
 
     fn right(&self, results: &Results) -> (Condition, String) {
@@ -329,7 +310,8 @@ impl Bench<'_> {
         let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
         let ran = |p: &&Product| results.runs.iter().any(|(n, runs)| *n == p.name && *runs > 0);
         let same = self.suite.products.iter().filter(|p| {
-            p.route == failed.route && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
+            let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
+            same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
         });
         same.into_iter().all(|product| {
             let computed = || {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::elements::lane;
-use super::fault::Fault;
 use super::fleet::{Condition, FirstWrong, Wrong};
 use super::results::{Failure, Results};
-use super::stuck::Acts;
+use super::stuck::{Acts, Broken};
 
 /// A wrong element of a GPU.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +71,8 @@ fn temperatures(failures: &[Failure]) -> Option<[u32; 2]> {
 }
 
 /// A condition, and the sentence that says it, of wrong elements that no other kernel explains.
-pub fn fault(results: &Results, wrong: &Wrong, fits: &[Fault], acts: Acts) -> (Condition, String) {
+pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, String) {
+    let fits = &broken.fits;
     let list = |numbers: &[u32]| {
         let shown: Vec<_> = numbers.iter().take(6).map(u32::to_string).collect();
         let more = if numbers.len() > 6 { " and others" } else { "" };
@@ -87,8 +87,8 @@ pub fn fault(results: &Results, wrong: &Wrong, fits: &[Fault], acts: Acts) -> (C
     };
     let of = match lanes.len() {
         0 => String::new(),
-        1 => format!(" of lane {}", lanes[0]),
-        n => format!(" of {n} lanes ({})", list(&lanes)),
+        1 => format!(" in lane {}", lanes[0]),
+        n => format!(" in {n} lanes ({})", list(&lanes)),
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
@@ -102,16 +102,20 @@ pub fn fault(results: &Results, wrong: &Wrong, fits: &[Fault], acts: Acts) -> (C
             n => format!(" ({} other broken bits would give the same)", n - 1),
         };
         let fault = first.describe();
-        let elements = wrong.elements;
-        // Hot is not always: what does not act in cold is no line that is stuck.
-        return match acts {
-            Acts::Always if heat.is_empty() => (
+        let (all, given) = (wrong.elements, broken.explained as u64);
+        let elements = match given == all {
+            true => format!("all {all}"),
+            false => format!("{given} of {all}"),
+        };
+        // What does not act in the cold is no line that is stuck.
+        return match broken.acts {
+            Some(Acts::Always) if heat.is_empty() && given == all => (
                 Condition::Stuck,
-                format!("always{of} {on}: {fault} gives all {elements} wrong elements and leaves the others of their tiles right{others}"),
+                format!("always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"),
             ),
             _ => (
                 Condition::Intermittent,
-                format!("now and then{of} {on}{heat}: {fault}, when it acts, gives all {elements} wrong elements{others}"),
+                format!("now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}"),
             ),
         };
     }

@@ -13,6 +13,7 @@ use super::make::payload;
 use super::results::{
     Device, Failure, MOST_FAILURES, MOST_TILES, Readings, Results, WrongTile,
 };
+use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
@@ -233,7 +234,9 @@ impl Run<'_> {
         let Some(mut chain) = Chain::of(prepared) else {
             return;
         };
-        if self.temperature < fault.above {
+        // A unit without this bit has not this fault.
+        let bits = bits(&prepared.model().arithmetic, fault.place);
+        if self.temperature < fault.above || !bits.contains(&fault.bit) {
             return;
         }
         let width = self.product.d.bytes();
