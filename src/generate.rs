@@ -24,6 +24,14 @@ pub enum Class {
     Special,
     /// Pairs of products that cancel, one in sixteen but for the last bit.
     Cancel,
+    /// One bit of the fraction, or all but one: every bit takes its turn.
+    Toggle,
+    /// Fractions of ones in two binades, three in four positive: long carries.
+    Carry,
+    /// Up to 32 binades below 2: terms lie every distance apart.
+    Align,
+    /// Fractions of alternating bits, either way, in the two binades whose fields differ most.
+    Alternate,
 }
 
 /// Which operand: its numbers do not depend on those of the others.
@@ -48,12 +56,16 @@ pub struct Spec {
 const MAX_ELEMENTS: usize = 1 << 32;
 
 impl Class {
-    pub const ALL: [Class; 5] = [
+    pub const ALL: [Class; 9] = [
         Class::Normal,
         Class::Wide,
         Class::Subnormal,
         Class::Special,
         Class::Cancel,
+        Class::Toggle,
+        Class::Carry,
+        Class::Align,
+        Class::Alternate,
     ];
 
     pub fn name(self) -> &'static str {
@@ -63,6 +75,10 @@ impl Class {
             Class::Subnormal => "subnormal",
             Class::Special => "special",
             Class::Cancel => "cancel",
+            Class::Toggle => "toggle",
+            Class::Carry => "carry",
+            Class::Align => "align",
+            Class::Alternate => "alternate",
         }
     }
 }
@@ -191,7 +207,7 @@ impl Spec {
 /// from bits 32 to 47, its fraction from the lowest.
 fn number(format: Format, class: Class, word: u64) -> u64 {
     if format.is_integer() {
-        return word & format.max_code();
+        return integer(format, class, word);
     }
     let bits = format.fraction_bits();
     let (fields, random) = (1u64 << format.exponent_bits(), word >> 32 & 0xffff);
@@ -200,15 +216,21 @@ fn number(format: Format, class: Class, word: u64) -> u64 {
         let field = (bias + random % 8).saturating_sub(4).min(fields - 2);
         return field << bits | word & ((1 << bits) - 1);
     }
-    let sign = format.sign(word >> 63 == 1);
-    let fraction = word & ((1 << bits) - 1);
+    let sign = match class {
+        Class::Carry => format.sign(word >> 62 == 3),
+        _ => format.sign(word >> 63 == 1),
+    };
+    let fraction = fraction(class, word, bits);
     // The largest field of IEEE formats is that of infinities.
     let largest = fields - 1 - u64::from(format.infinity(false).is_some());
     let special = |magnitude: u64| sign | magnitude << format.ignored_bits();
     let field = match class {
         Class::Subnormal => 0,
+        Class::Carry => bias - random % 2,
+        Class::Align => bias - random % (bias + 1).min(32),
+        Class::Alternate => bias + random % 2,
         // Short formats have no eight binades below 2.
-        Class::Normal if format.exponent_bits() > 3 => bias.saturating_sub(random % 8),
+        Class::Normal | Class::Toggle if format.exponent_bits() > 3 => bias.saturating_sub(random % 8),
         Class::Special if random % 16 == 0 => return format.zero(word >> 63 == 1),
         Class::Special if random % 16 == 1 => {
             let infinity = format.infinity(word >> 63 == 1);
@@ -221,6 +243,46 @@ fn number(format: Format, class: Class, word: u64) -> u64 {
         _ => random % (largest + 1),
     };
     finite(format, special(field << bits | fraction))
+}
+
+/// `0101…`, or `1010…` if the word's bit 62 is set.
+fn alternating(word: u64) -> u64 {
+    0x5555_5555_5555_5555 << (word >> 62 & 1)
+}
+
+/// The lowest `bits` bits of a float.
+fn fraction(class: Class, word: u64, bits: u32) -> u64 {
+    let ones = (1u64 << bits) - 1;
+    let which = word >> 48 & 0xff;
+    match class {
+        Class::Toggle => {
+            // The last of the turns is none at all.
+            let one = 1u64 << (which % (u64::from(bits) + 1)) & ones;
+            one ^ if word >> 62 & 1 == 1 { ones } else { 0 }
+        }
+        Class::Carry => ones ^ u64::from(which % 4 == 0),
+        Class::Alternate => alternating(word) & ones,
+        _ => word & ones,
+    }
+}
+
+fn integer(format: Format, class: Class, word: u64) -> u64 {
+    let ones = format.max_code();
+    let which = word >> 48 & 0xff;
+    match class {
+        Class::Toggle => {
+            let one = 1u64 << (which % u64::from(format.width()));
+            one ^ if word >> 62 & 1 == 1 { ones } else { 0 }
+        }
+        // The largest; of signed ones, a quarter the smallest.
+        Class::Carry => {
+            let smallest = format.sign_mask() != 0 && word >> 62 == 3;
+            let extreme = ones ^ format.sign_mask() ^ if smallest { ones } else { 0 };
+            extreme ^ u64::from(which % 4 == 0)
+        }
+        Class::Alternate => alternating(word) & ones,
+        _ => word & ones,
+    }
 }
 
 /// A code that is no NaN: where the largest numbers' neighbours are, the last bit is cleared.

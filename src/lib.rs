@@ -90,6 +90,7 @@ pub mod report;
 pub mod sample;
 #[cfg(feature = "schemars")]
 pub mod schemas;
+pub mod screen;
 pub mod shard;
 pub mod tensor;
 pub mod words;

@@ -3,7 +3,7 @@
 #pragma once
 #include "formats.h"
 
-enum Class { NORMAL, WIDE, SUBNORMAL, SPECIAL, CANCEL, CLASSES };
+enum Class { NORMAL, WIDE, SUBNORMAL, SPECIAL, CANCEL, TOGGLE, CARRY, ALIGN, ALTERNATE, CLASSES };
 enum Role { ROLE_A, ROLE_B, ROLE_C, ROLE_SCALE_A, ROLE_SCALE_B, ROLES };
 
 /// SplitMix64's output function (Steele, Lea, Flood 2014).
@@ -27,10 +27,25 @@ BOTH u64 finite(const Format& f, u64 code) {
     return code;
 }
 
+/// The lowest bits of a float; of an integer all of them.
+BOTH u64 fraction_of(const Format& f, Class kind, u64 word) {
+    u64 ones = (1ull << f.fraction_bits) - 1, which = word >> 48 & 0xff, inverted = word >> 62 & 1 ? ones : 0;
+    switch (kind) {
+        case TOGGLE: return (1ull << which % (f.fraction_bits + !f.integer()) & ones) ^ inverted;
+        case CARRY: {
+            u64 extreme = ones;
+            if (f.integer()) extreme ^= f.sign_mask() ^ (f.sign_mask() && word >> 62 == 3 ? ones : 0);
+            return extreme ^ (which % 4 == 0);
+        }
+        case ALTERNATE: return 0x5555555555555555ull << (word >> 62 & 1) & ones;
+        default: return word & ones;
+    }
+}
+
 /// A number of a class (not CANCEL) from a random word.
 BOTH u64 number(const Format& f, Class kind, u64 word) {
     u64 fraction = word & ((1ull << f.fraction_bits) - 1);
-    if (f.integer()) return fraction;
+    if (f.integer()) return fraction_of(f, kind, word);
     u64 fields = 1ull << f.exponent_bits;
     u64 random = word >> 32 & 0xffff;
     if (f.specials == SCALE) {
@@ -39,7 +54,8 @@ BOTH u64 number(const Format& f, Class kind, u64 word) {
         if (field > fields - 2) field = fields - 2;
         return field << f.fraction_bits | fraction;
     }
-    u64 sign = word >> 63 ? f.sign_mask() : 0;
+    u64 sign = (kind == CARRY ? word >> 62 == 3 : word >> 63) ? f.sign_mask() : 0;
+    fraction = fraction_of(f, kind, word);
     u64 ones = (1ull << (f.width() - 1)) - 1;
     u64 top = (fields - 1) << f.fraction_bits;
     if (kind == SPECIAL) switch (random % 16) {
@@ -54,7 +70,13 @@ BOTH u64 number(const Format& f, Class kind, u64 word) {
     u64 field;
     if (kind == SUBNORMAL) {
         field = 0;
-    } else if (kind == NORMAL && f.exponent_bits > 3) {
+    } else if (kind == CARRY) {
+        field = f.bias - random % 2;
+    } else if (kind == ALIGN) {
+        field = f.bias - random % (f.bias < 31 ? f.bias + 1 : 32);
+    } else if (kind == ALTERNATE) {
+        field = f.bias + random % 2;
+    } else if ((kind == NORMAL || kind == TOGGLE) && f.exponent_bits > 3) {
         u64 down = random % 8;
         field = down > (u64)f.bias ? 0 : f.bias - down;
     } else {

@@ -38,35 +38,56 @@ struct Operands {
 };
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-/// One block a tile. `left_out` becomes 1 where this target was compiled without the instruction.
+/// One tile of D by one block. `false` where this target was compiled without the instruction.
 template <class U>
-__global__ void product(Operands all, int* left_out) {
+__device__ bool tile_of(const Operands& operands, u64 row, u64 column) {
     typedef typename U::Layout L;
     typedef typename U::Register Register;
     const int bits = 8 * sizeof(Register) / L::D_PER;
-    u64 columns = (all.n + L::COLUMNS - 1) / L::COLUMNS, rows = (all.m + L::ROWS - 1) / L::ROWS;
-    u64 tile = blockIdx.x;
-    u64 column = tile % columns * L::COLUMNS, row = tile / columns % rows * L::ROWS;
-    Operands operands = all.product(tile / columns / rows);
     int lane = threadIdx.x;
-
     Register d[L::D_ELEMENTS / L::D_PER] = {};
     for (int e = 0; e < L::D_ELEMENTS; e++) {
         Place at = L::d(lane, e);
         Register code = (Register)operands.c_code(row + at.row, column + at.column);
         d[e / L::D_PER] |= code << e % L::D_PER * bits;
     }
-    for (u64 k = 0; k < all.k; k += L::K) {
-        if (!U::Step::run(operands, lane, row, column, k, d)) {
-            *left_out = 1;
-            return;
-        }
-    }
+    for (u64 k = 0; k < operands.k; k += L::K)
+        if (!U::Step::run(operands, lane, row, column, k, d)) return false;
     for (int e = 0; e < L::D_ELEMENTS; e++) {
         Place at = L::d(lane, e);
-        if (row + at.row >= all.m || column + at.column >= all.n) continue;
+        if (row + at.row >= operands.m || column + at.column >= operands.n) continue;
         u64 code = d[e / L::D_PER] >> e % L::D_PER * bits;
-        put(operands.d + ((row + at.row) * all.n + column + at.column) * all.d_bytes, code, all.d_bytes);
+        put(operands.d + ((row + at.row) * operands.n + column + at.column) * operands.d_bytes, code,
+            operands.d_bytes);
     }
+    return true;
+}
+
+/// One block a tile. `left_out` becomes 1 where this target was compiled without the instruction.
+template <class U>
+__global__ void product(Operands all, int* left_out) {
+    typedef typename U::Layout L;
+    u64 columns = (all.n + L::COLUMNS - 1) / L::COLUMNS, rows = (all.m + L::ROWS - 1) / L::ROWS;
+    u64 tile = blockIdx.x;
+    u64 column = tile % columns * L::COLUMNS, row = tile / columns % rows * L::ROWS;
+    if (!tile_of<U>(all.product(tile / columns / rows), row, column)) *left_out = 1;
+}
+
+/// The whole product by every block, each into a D of its own, with the number of the SM that ran it.
+template <class U>
+__global__ void everywhere(Operands one, u32* sms, int* left_out) {
+    typedef typename U::Layout L;
+    one.d += (u64)blockIdx.x * one.m * one.n * one.d_bytes;
+    if (threadIdx.x == 0) {
+        u32 sm;
+        asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+        sms[blockIdx.x] = sm;
+    }
+    for (u64 row = 0; row < one.m; row += L::ROWS)
+        for (u64 column = 0; column < one.n; column += L::COLUMNS)
+            if (!tile_of<U>(one, row, column)) {
+                *left_out = 1;
+                return;
+            }
 }
 #endif

@@ -12,6 +12,8 @@ struct Unit {
     Needs needs;
     std::string ptx;
     void (*launch)(const Operands&, int* left_out);
+    /// By each of so many blocks; null but for scripts/screen.
+    void (*everywhere)(const Operands&, u32* sms, unsigned blocks, int* left_out);
 
     bool on(int capability) const {
         // sm_121a has sm_120a's.
@@ -30,23 +32,34 @@ void launch(const Operands& operands, int* left_out) {
     product<U><<<unsigned(tiles), L::LANES>>>(operands, left_out);
 }
 
+#ifdef TCVERIFY_SCREEN
+template <class U>
+void launch_everywhere(const Operands& operands, u32* sms, unsigned blocks, int* left_out) {
+    everywhere<U><<<blocks, U::Layout::LANES>>>(operands, sms, left_out);
+}
+#define EVERYWHERE(NAME) launch_everywhere<NAME>
+#else
+#define EVERYWHERE(NAME) nullptr
+#endif
+
 inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int columns, int k, Needs needs,
-                    const std::string& ptx, void (*launch)(const Operands&, int*)) {
+                    const std::string& ptx, void (*launch)(const Operands&, int*),
+                    void (*everywhere)(const Operands&, u32*, unsigned, int*)) {
     std::string name = ptx.compare(0, 5, "wgmma") == 0 ? "wgmma" : "mma";
     if (ptx.find(".satfinite") != std::string::npos) name += "-satfinite";
     // The shape is the word that begins with m and a digit.
     size_t at = ptx.find(".m");
     while (at != std::string::npos && !(ptx[at + 2] >= '0' && ptx[at + 2] <= '9')) at = ptx.find(".m", at + 1);
     std::string shape = ptx.substr(at + 1, ptx.find('.', at + 1) - at - 1);
-    return {name, shape, a, b, acc, rows, columns, k, needs, ptx, launch};
+    return {name, shape, a, b, acc, rows, columns, k, needs, ptx, launch, everywhere};
 }
 
 #define MMA_ROW(NAME, A, B, ACC, LAYOUT_, REGISTER, REGISTERS, GUARD, PTX)                        \
     unit_of(A, B, ACC, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, \
-            PTX, launch<NAME>),
+            PTX, launch<NAME>, EVERYWHERE(NAME)),
 #define WGMMA_ROW(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                          \
     unit_of(A, B, ACC, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, \
-            PTX, launch<NAME>),
+            PTX, launch<NAME>, EVERYWHERE(NAME)),
 
 inline const std::vector<Unit>& units() {
     static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) WGMMA_UNITS(WGMMA_ROW)};

@@ -73,10 +73,29 @@ def finite(f: Format, code: np.ndarray) -> np.ndarray:
     return code
 
 
-def number(f: Format, kind: str, word: np.ndarray) -> np.ndarray:
+def fraction_of(f: Format, kind: str, word: np.ndarray, signed: bool) -> np.ndarray:
+    """The lowest bits of a float; of an integer all of them."""
+    integer = f.specials == "integer"
+    ones, one = np.uint64((1 << f.fraction_bits) - 1), np.uint64(1)
+    which = (word >> np.uint64(48)) & np.uint64(0xFF)
+    inverted = np.where((word >> np.uint64(62)) & one == one, ones, np.uint64(0))
+    if kind == "toggle":
+        return (one << which % np.uint64(f.fraction_bits + (not integer)) & ones) ^ inverted
+    if kind == "carry":
+        extreme = np.full_like(word, ones)
+        if integer and signed:
+            smallest = np.where(word >> np.uint64(62) == np.uint64(3), ones, np.uint64(0))
+            extreme = extreme ^ np.uint64(1 << (f.fraction_bits - 1)) ^ smallest
+        return extreme ^ (which % np.uint64(4) == 0).astype(np.uint64)
+    if kind == "alternate":
+        return np.uint64(0x5555555555555555) << ((word >> np.uint64(62)) & one) & ones
+    return word & ones
+
+
+def number(f: Format, kind: str, word: np.ndarray, signed: bool = True) -> np.ndarray:
     fraction = word & np.uint64((1 << f.fraction_bits) - 1)
     if f.specials == "integer":
-        return fraction
+        return fraction_of(f, kind, word, signed)
     fields = 1 << f.exponent_bits
     random = (word >> np.uint64(32)) & np.uint64(0xFFFF)
     if f.specials == "scale":
@@ -85,12 +104,22 @@ def number(f: Format, kind: str, word: np.ndarray) -> np.ndarray:
         return field << np.uint64(f.fraction_bits) | fraction
 
     width = 1 + f.exponent_bits + f.fraction_bits
-    sign = (word >> np.uint64(63)) << np.uint64(width - 1)
+    if kind == "carry":
+        sign = (word >> np.uint64(62) == np.uint64(3)).astype(np.uint64) << np.uint64(width - 1)
+    else:
+        sign = (word >> np.uint64(63)) << np.uint64(width - 1)
+    fraction = fraction_of(f, kind, word, signed)
     infinite = f.specials == "ieee"
     largest = fields - 1 - infinite
     if kind == "subnormal":
         field = np.zeros_like(random)
-    elif kind == "normal" and f.exponent_bits > 3:
+    elif kind == "carry":
+        field = np.uint64(f.bias) - random % np.uint64(2)
+    elif kind == "align":
+        field = np.uint64(f.bias) - random % np.uint64(min(f.bias + 1, 32))
+    elif kind == "alternate":
+        field = np.uint64(f.bias) + random % np.uint64(2)
+    elif kind in ("normal", "toggle") and f.exponent_bits > 3:
         low = random % np.uint64(8)
         field = np.where(low > np.uint64(f.bias), np.uint64(0), np.uint64(f.bias) - low)
     else:
@@ -124,7 +153,7 @@ def generate(seed: int, kind: str, shape: tuple, role: str, name: str) -> np.nda
     with np.errstate(over="ignore"):
         word = words(seed, stream, index)
         if kind != "cancel" or role not in ("a", "b"):
-            code = number(f, "normal" if kind == "cancel" else kind, word)
+            code = number(f, "normal" if kind == "cancel" else kind, word, name.startswith("int"))
         else:
             row, column = index // np.uint64(columns), index % np.uint64(columns)
             one = np.uint64(1)

@@ -29,6 +29,7 @@ mod reports;
 #[cfg(test)]
 mod round_trip;
 mod schedules;
+mod screen;
 mod shard;
 mod show;
 
@@ -73,6 +74,7 @@ enum Command {
     Check(Box<check::Check>),
     Batch(batch::BatchArgs),
     Shard(shard::Shard),
+    Screen(screen::Screen),
     Identify(identify::Identify),
     Explain(explain::Explain),
     Replay(replay::Replay),
@@ -135,6 +137,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Check(command) => command.run(),
         Command::Batch(command) => command.run(),
         Command::Shard(command) => command.run(),
+        Command::Screen(command) => command.run(),
         Command::Identify(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),

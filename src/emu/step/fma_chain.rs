@@ -25,12 +25,13 @@ impl StepKind for FmaChain {
         1
     }
 
-    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
         a.iter().zip(b).fold(c, |c, (a, b)| {
             let c = (formats.accumulator, formats.accumulator.unpack(c));
-            fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0)
+            let sum = fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0);
+            observer.rounded(formats.accumulator, sum)
         })
     }
 

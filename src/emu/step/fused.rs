@@ -112,7 +112,13 @@ impl StepKind for Fused {
 
         let grid = largest - self.fraction_bits as i32;
         let align = |term| align(term, grid, self.alignment);
-        let sum = terms().fold(align(c), |sum, t| sum + align(t));
+        let mut sum = observer.shifted(Source::Addend, align(c));
+        for (i, term) in terms().enumerate() {
+            let magnitude = observer.multiplied(i, term.magnitude);
+            let kept = align(Term { magnitude, ..term });
+            sum += observer.shifted(Source::Product(i), kept);
+        }
+        let sum = observer.added(sum);
         observer.aligned(largest, grid);
         for (i, term) in terms().enumerate() {
             observer.term(|| term.trace(Source::Product(i), grid, self.alignment));
@@ -124,11 +130,12 @@ impl StepKind for Fused {
         observer.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        if result == formats.accumulator.zero(true) {
+        let result = if result == formats.accumulator.zero(true) {
             formats.accumulator.zero(false)
         } else {
             result
-        }
+        };
+        observer.rounded(formats.accumulator, result)
     }
 
     fn summary(&self) -> String {

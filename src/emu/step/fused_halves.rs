@@ -73,6 +73,7 @@ impl StepKind for FusedHalves {
         let r2 = half("second half, from the first", false, r1);
         observer.stage("C added", Vec::new);
         let result = self.close(formats.accumulator, r2, c);
+        let result = observer.rounded(formats.accumulator, result);
         observer.result(formats.accumulator, result);
         result
     }

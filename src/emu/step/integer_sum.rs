@@ -38,17 +38,22 @@ impl StepKind for IntegerSum {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
-        let Products { a, b, .. } = products;
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+        let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
-        let products = a.iter().zip(b).map(|(a, b)| value(a) * value(b));
-        let sum = Format::Int32.integer(c) + products.sum::<i64>();
+        let mut sum = Format::Int32.integer(c);
+        for (k, (a, b)) in a.iter().zip(b).enumerate() {
+            let product = value(a) * value(b);
+            let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
+            sum += if product < 0 { -magnitude } else { magnitude };
+        }
+        let sum = observer.added(sum.into()) as i64;
         let kept = match self.overflow {
             IntegerOverflow::Wrap => sum as i32,
             IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
         };
-        u64::from(kept as u32)
+        observer.rounded(formats.accumulator, u64::from(kept as u32))
     }
 
     fn summary(&self) -> String {

@@ -1,0 +1,159 @@
+// Runs a suite of 'tcverify screen make' on one GPU: docs/screening.md.
+//   nvcc -std=c++17 -O2 -arch=native -o screen screen.cu      (Hopper: -arch=sm_90a, for wgmma)
+#define TCVERIFY_SCREEN
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "../capture/options.h"
+#include "../capture/rehearse.h"
+#include "nvml.h"
+#include "run.h"
+
+static const char* USAGE = R"(screen SUITE.json [--device N] [--seconds S] [--stop] [--host NAME] [--force] -o RESULTS.json
+    Runs the suite, once at the least and for S seconds (0), on GPU N (0), and compares digests. --stop ends at the
+    first difference. A, B, C and D of wrong products go to RESULTS.json.cases/.
+Exit codes: 0 every result is right, 1 one is wrong, 2 anything else.
+)";
+
+static void generate(FormatName name, const Spec& spec, Role role, DeviceBytes& out) {
+    u64 elements = spec.rows * spec.columns, blocks = (elements + 255) / 256;
+    fill<<<unsigned(blocks), 256>>>(format_of(name), spec.seed, spec.kind, role, elements, spec.columns, out.at());
+    checked(cudaGetLastError(), "Starting the generator failed");
+}
+
+/// The whole product by blocks on all SMs, as often as it takes to see each; the others once.
+static Answers compute(const Product& product, const Unit& unit, int multiprocessors) {
+    int a_bytes = format_of(unit.a).bytes, b_bytes = format_of(unit.b).bytes;
+    int d_bytes = format_of(unit.accumulator).bytes;
+    DeviceBytes a(product.m * product.k * a_bytes), b(product.k * product.n * b_bytes);
+    DeviceBytes c(product.of_c.there ? product.d_bytes() : 0);
+    generate(unit.a, product.of_a, ROLE_A, a);
+    generate(unit.b, product.of_b, ROLE_B, b);
+    if (product.of_c.there) generate(unit.accumulator, product.of_c, ROLE_C, c);
+    const unsigned slots = product.every_sm ? unsigned(2 * multiprocessors) : 1;
+    DeviceBytes d(slots * product.d_bytes()), sms(slots * 4);
+    Operands operands = {a.at(), b.at(), product.of_c.there ? c.at() : nullptr, d.at(), 1, product.m, product.n,
+                         product.k, a_bytes, b_bytes, d_bytes};
+    Answers answers;
+    if (!product.every_sm) {
+        run(unit, operands);
+        answers.all = d.bytes();
+        answers.sms.assign(1, -1);
+        return answers;
+    }
+    std::set<int> seen;
+    for (int round = 0; round < 4 && int(seen.size()) < multiprocessors; round++) {
+        DeviceBytes left_out(std::vector<u8>(4, 0));
+        // What an earlier round left must not pass for an answer.
+        checked(cudaMemset(d.at(), 0xa5, slots * product.d_bytes()), "Clearing D failed");
+        unit.everywhere(operands, reinterpret_cast<u32*>(sms.at()), slots, reinterpret_cast<int*>(left_out.at()));
+        checked(cudaGetLastError(), "Starting " + unit.ptx + " failed");
+        checked(cudaDeviceSynchronize(), "Running " + unit.ptx + " failed");
+        if (left_out.bytes()[0] != 0) throw std::runtime_error("This program was compiled without " + unit.ptx);
+        std::vector<u8> all = d.bytes(), ids = sms.bytes();
+        answers.all.insert(answers.all.end(), all.begin(), all.end());
+        for (unsigned slot = 0; slot < slots; slot++) {
+            u32 sm;
+            std::memcpy(&sm, &ids[4 * slot], 4);
+            answers.sms.push_back(int(sm));
+            seen.insert(int(sm));
+        }
+    }
+    return answers;
+}
+
+/// Multiplies nothing, to learn whether this program was compiled with the instruction.
+static bool compiled(const Unit& unit) {
+    DeviceBytes a(64 * 64 * 8), b(64 * 64 * 8), d(64 * 64 * 8);
+    try {
+        run(unit, {a.at(), b.at(), nullptr, d.at(), 1, 1, 1, 1, format_of(unit.a).bytes, format_of(unit.b).bytes,
+                   format_of(unit.accumulator).bytes});
+    } catch (const std::runtime_error& error) {
+        if (std::string(error.what()).find("compiled without") != std::string::npos) return false;
+        throw;
+    }
+    return true;
+}
+
+static std::string uuid_of(const cudaDeviceProp& properties) {
+    std::string text = "GPU-";
+    for (int i = 0; i < 16; i++) {
+        char byte[4];
+        std::snprintf(byte, sizeof byte, "%02x", (unsigned char)properties.uuid.bytes[i]);
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += byte;
+    }
+    return text;
+}
+
+int main(int count, char** words) try {
+    Options options(count, words, {"--device", "--seconds", "--host", "-o"}, {"--stop", "--force", "--help", "-h"});
+    if (options.has("--help") || options.has("-h")) return std::cout << USAGE, 0;
+    if (options.plain.size() != 1) throw std::runtime_error("One suite is expected; --help says more");
+    const std::string output = options.need("-o");
+    if (!options.has("--force") && std::ifstream(output).good())
+        throw std::runtime_error(output + ": is there already; --force replaces it");
+    double seconds = double(whole_number(options.get("--seconds", "0"), "number of seconds"));
+    Suite suite = read_suite(read_whole(options.plain[0]));
+
+    Machine machine;
+    cudaDeviceProp properties;
+    machine.index = unsigned(whole_number(options.get("--device", "0"), "GPU"));
+    int capability = use_gpu(int(machine.index), properties);
+    machine.architecture = "sm_" + std::to_string(capability);
+    if (!suite.suits(machine.architecture))
+        throw std::runtime_error("the suite is for " + suite.arch + "; this GPU is " + machine.architecture);
+    char host[256] = "", bus[32] = "";
+    gethostname(host, sizeof host - 1);
+    machine.host = options.get("--host", host);
+    machine.name = properties.name;
+    machine.uuid = uuid_of(properties);
+    machine.program = "screen.cu, CUDA " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
+                      std::to_string(__CUDACC_VER_MINOR__);
+    checked(cudaDeviceGetPCIBusId(bus, sizeof bus, int(machine.index)), "The GPU does not say where it is");
+    Nvml nvml(bus);
+    machine.driver = nvml.driver();
+    machine.sense = [&](int& degrees, int& clock) { degrees = nvml.temperature(), clock = nvml.clock(); };
+
+    // Every unit once: small integers, which no unit rounds, show that the program is right before it judges.
+    std::map<std::string, std::string> rehearsed;
+    auto unit = [&](const Product& p) -> const Unit& {
+        return choose(p.instruction, "", p.a, p.b, p.accumulator, capability);
+    };
+    machine.reason = [&](const Product& product) -> std::string {
+        if (product.library) return "a library computes it: tcverify_screen.py";
+        try {
+            const Unit& chosen = unit(product);
+            auto known = rehearsed.find(chosen.ptx);
+            if (known == rehearsed.end()) {
+                std::string reason;
+                if (!compiled(chosen)) reason = "this program was compiled without " + chosen.ptx;
+                else rehearse(chosen);
+                known = rehearsed.emplace(chosen.ptx, reason).first;
+            }
+            return known->second;
+        } catch (const std::runtime_error& error) {
+            // What there is no instruction for is left out; a rehearsal that fails ends the run.
+            std::string what = error.what();
+            if (what.find("this program has no such") != std::string::npos ||
+                what.find("this GPU (sm_") != std::string::npos)
+                return what;
+            throw;
+        }
+    };
+    machine.compute = [&](const Product& product) {
+        return compute(product, unit(product), properties.multiProcessorCount);
+    };
+
+    Screening screening(suite, machine, output, options.has("--stop"));
+    bool right = screening.run(seconds);
+    write_file(output, screening.results(), {});
+    std::cout << (right ? "RIGHT  " : "WRONG  ") << screening.wrong() << " of " << screening.compared()
+              << " results are wrong  " << output << "\n";
+    return right ? 0 : 1;
+} catch (const std::exception& error) {
+    std::cerr << "screen: " << error.what() << "\n";
+    return 2;
+}

@@ -1,0 +1,397 @@
+//! `tcverify screen`: find the GPU that computes wrong.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Subcommand};
+
+use super::args::word;
+use super::progress::Bar;
+use super::{Ending, show};
+use crate::check::Fields;
+use crate::io::{Outputs, escaped_path};
+use crate::screen::{
+    Coverage, Injection, Level, Library, Results, Simulated, Suite, judge, junit, make, measure,
+    page, prometheus, simulate, text,
+};
+use crate::words::Word;
+
+/// Find the GPU that computes wrong, without a second GPU
+///
+/// A suite holds products that a node makes from seeds, and the digests of the right results. Nodes run it
+/// (scripts/screen), 'judge' says of their results which GPU, SM, lane and bit is wrong. docs/screening.md has the whole
+/// way.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify screen make --arch h100 --suite quick -o suite.json
+  ./screen suite.json --device 0 -o results/node17-0.json          # on the node: scripts/screen
+  tcverify screen judge --suite suite.json results --html fleet.html
+
+Without a GPU, to see what a fault looks like:
+  tcverify screen run suite.json --device simulated --inject product:bit=13,k=3,lane=5,sm=7 -o results/s.json
+
+Exit codes: make and coverage: 0 done; run: 0 every result is right, 1 one is wrong; judge: 0 every GPU is clean,
+1 one is not; all: 2 anything else.")]
+pub struct Screen {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Subcommand)]
+enum Step {
+    Make(Make),
+    Run(Run),
+    Judge(Judge),
+    Coverage(Measure),
+}
+
+/// Make a suite for an architecture
+#[derive(Args)]
+struct Make {
+    /// Architecture, compute capability or GPU
+    #[arg(long, value_name = "NAME")]
+    arch: String,
+
+    /// How much it runs
+    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = word::<Level>())]
+    suite: Level,
+
+    /// How the fleet's library chains K in products of floats: a preset; by default one chain
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+
+    /// Slices that the library divides K into
+    #[arg(long, value_name = "N", requires = "schedule")]
+    split_k: Option<usize>,
+
+    /// k of a tile of the library's main loop
+    #[arg(long, value_name = "K", requires = "schedule")]
+    tile_k: Option<usize>,
+
+    /// Where to write it
+    #[arg(long, short, value_name = "SUITE.json")]
+    output: PathBuf,
+
+    /// Do not say what was written
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Run a suite on this machine's CPU, as a device that is simulated
+#[derive(Args)]
+struct Run {
+    /// Suite of 'tcverify screen make'
+    #[arg(value_name = "SUITE.json")]
+    suite: PathBuf,
+
+    /// What runs it; GPUs are for the programs in scripts/screen
+    #[arg(long, value_name = "DEVICE", value_parser = ["simulated"])]
+    device: String,
+
+    /// What is wrong with it: PLACE:bit=N[,stuck=0|1|flip][,k=N][,lane=N][,sm=N][,one-in=N][,above=CELSIUS] with PLACE
+    /// operand, product, aligner, adder or rounding; schedule:NAME[,split-k=N]; model:ARCH
+    #[arg(long, value_name = "FAULT")]
+    inject: Option<Injection>,
+
+    /// SMs of the device
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    sms: u32,
+
+    /// How often the suite is run, each time 15 degrees warmer, up to 95
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
+    /// Name of the host in the results
+    #[arg(long, value_name = "NAME", default_value = "simulated")]
+    host: String,
+
+    /// Number of the GPU in the results
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    gpu: u32,
+
+    /// Of faults that act at random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Where to write the results
+    #[arg(long, short, value_name = "RESULTS.json")]
+    output: PathBuf,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Say of the results of many GPUs which is wrong, where, and of what kind
+#[derive(Args)]
+struct Judge {
+    /// The suite that they ran
+    #[arg(long, value_name = "SUITE.json")]
+    suite: PathBuf,
+
+    /// Results, or folders of them (files that end in .json)
+    #[arg(value_name = "RESULTS", required = true)]
+    results: Vec<PathBuf>,
+
+    /// Write all of it as JSON (tcverify.screen-fleet/1); "-" is standard output, instead of the text
+    #[arg(long, value_name = "FLEET.json")]
+    json: Option<PathBuf>,
+
+    /// Write a page
+    #[arg(long, value_name = "FLEET.html")]
+    html: Option<PathBuf>,
+
+    /// Write metrics in Prometheus's text format
+    #[arg(long, value_name = "FLEET.prom")]
+    prometheus: Option<PathBuf>,
+
+    /// Write JUnit XML, a case a GPU
+    #[arg(long, value_name = "FLEET.xml")]
+    junit: Option<PathBuf>,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Inject faults into the exact engine, and count how many of them a suite finds
+#[derive(Args)]
+struct Measure {
+    /// Suite of 'tcverify screen make'
+    #[arg(value_name = "SUITE.json")]
+    suite: PathBuf,
+
+    /// How many faults of each place and unit; all there are, if fewer
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    faults: usize,
+
+    /// They act in one of so many steps, at random; 1 is always
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    one_in: u64,
+
+    /// How often the suite is run
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    rounds: u64,
+
+    /// Seed of the draw
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Only units whose name has this in it, such as "mma fp16"
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    unit: String,
+}
+
+impl Screen {
+    pub fn run(self) -> Result<Ending> {
+        match self.step {
+            Step::Make(command) => command.run(),
+            Step::Run(command) => command.run(),
+            Step::Judge(command) => command.run(),
+            Step::Coverage(command) => command.run(),
+        }
+    }
+}
+
+impl Make {
+    fn run(self) -> Result<Ending> {
+        let mut outputs = Outputs::new();
+        let output = outputs.open("the suite", &self.output)?;
+        let library = Library {
+            fields: Fields {
+                schedule: self.schedule,
+                split_k: self.split_k,
+                tile_k: self.tile_k,
+                ..Fields::default()
+            },
+        };
+        let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
+        let text = suite.text()?;
+        output.commit(|out| out.write_all(&text))?;
+        if self.quiet || self.output.as_os_str() == "-" {
+            return Ok(Ending::Done);
+        }
+        let bytes = text.len();
+        show::print(|out| {
+            writeln!(
+                out,
+                "{} {}: {} products, {bytes} bytes  {}",
+                suite.arch,
+                suite.level.word(),
+                suite.products.len(),
+                escaped_path(&self.output)
+            )?;
+            writeln!(out, "\n  suite  {}\n", suite.id())?;
+            for (name, exercises) in &suite.families {
+                let count = suite.products.iter().filter(|p| p.family == *name).count();
+                writeln!(out, "  {name:<10} {count:>4}  {exercises}")?;
+            }
+            Ok(())
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Run {
+    fn run(self) -> Result<Ending> {
+        let (suite, _) = Suite::read(&self.suite)?;
+        let mut outputs = Outputs::new();
+        outputs.protect("the suite", &self.suite);
+        let output = outputs.open("the results", &self.output)?;
+        let device = Simulated {
+            host: self.host,
+            index: self.gpu,
+            sms: self.sms,
+            rounds: self.rounds,
+            injection: self.inject,
+            seed: self.seed,
+            ..Simulated::default()
+        };
+        let results = simulate(&suite, &Bar::new())?.run(&device)?;
+        let written = results.text()?;
+        output.commit(|out| out.write_all(&written))?;
+        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
+        let wrong: u64 = results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures;
+        if !self.quiet && self.output.as_os_str() != "-" {
+            let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "{said}  {wrong} of {compared} results of a simulated device are wrong  {}",
+                    escaped_path(&self.output)
+                )
+            })?;
+        }
+        Ok(match wrong {
+            0 => Ending::Done,
+            _ => Ending::Different,
+        })
+    }
+}
+
+/// Files of results: those named, and those in folders that are named.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let unreadable = || format!("{}: cannot be read", escaped_path(path));
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).with_context(unreadable)? {
+            let file = entry.with_context(unreadable)?.path();
+            let name = file.file_name().map(|n| n.to_string_lossy().into_owned());
+            let visible = name.is_some_and(|name| !name.starts_with('.'));
+            if visible && file.extension().is_some_and(|e| e == "json") && !file.is_dir() {
+                inside.push(file);
+            }
+        }
+        if inside.is_empty() {
+            return Err(anyhow!("{}: has no results (*.json)", escaped_path(path)));
+        }
+        inside.sort();
+        all.extend(inside);
+    }
+    Ok(all)
+}
+
+impl Judge {
+    fn run(self) -> Result<Ending> {
+        let (suite, id) = Suite::read(&self.suite)?;
+        let files = files(&self.results)?;
+        let mut outputs = Outputs::new();
+        outputs.protect("the suite", &self.suite);
+        for file in &files {
+            outputs.protect("results", file);
+        }
+        let mut open = |role, path: &Option<PathBuf>| {
+            let path = path.as_deref();
+            path.map(|path| outputs.open(role, path)).transpose()
+        };
+        let json = open("the JSON", &self.json)?;
+        let html = open("the page", &self.html)?;
+        let metrics = open("the metrics", &self.prometheus)?;
+        let xml = open("the JUnit file", &self.junit)?;
+        let read = files.iter().map(|path| {
+            let results = Results::read(path, &suite, id)?;
+            Ok((escaped_path(path).to_string(), results))
+        });
+        let all = read.collect::<Result<Vec<_>>>()?;
+        let fleet = judge(&suite, id, all)?;
+        if let Some(output) = json {
+            output.commit(|out| out.write_all(fleet.json().as_bytes()))?;
+        }
+        if let Some(output) = html {
+            output.commit(|out| page(&fleet, out))?;
+        }
+        if let Some(output) = metrics {
+            output.commit(|out| prometheus(&fleet, out))?;
+        }
+        if let Some(output) = xml {
+            output.commit(|out| junit(&fleet, out))?;
+        }
+        let written = [&self.json, &self.html, &self.prometheus, &self.junit];
+        let to_stdout = written.iter().any(|path| path.as_deref() == Some(Path::new("-")));
+        if !self.quiet && !to_stdout {
+            show::print(|out| text(&fleet, out))?;
+        }
+        Ok(match fleet.gpus.iter().all(|gpu| gpu.condition.right()) {
+            true => Ending::Done,
+            false => Ending::Different,
+        })
+    }
+}
+
+impl Measure {
+    fn run(self) -> Result<Ending> {
+        let (mut suite, _) = Suite::read(&self.suite)?;
+        let before = suite.products.len();
+        suite.products.retain(|product| crate::screen::unit(product).contains(&self.unit));
+        if suite.products.is_empty() {
+            let unit = crate::io::printable(&self.unit);
+            return Err(anyhow!("no unit of the suite's {before} products has {unit} in its name"));
+        }
+        let (faults, one_in, rounds) = (self.faults, self.one_in, self.rounds);
+        let coverage = measure(&suite, faults, one_in, rounds, self.seed, &Bar::new())?;
+        show::print(|out| {
+            writeln!(
+                out,
+                "Faults found by {} {}, {}, {rounds} time(s)\n",
+                suite.arch,
+                suite.level.word(),
+                match one_in {
+                    1 => "always acting".to_owned(),
+                    n => format!("acting in one of {n} steps"),
+                }
+            )?;
+            coverage.iter().try_for_each(|coverage| unit(coverage, out))
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+fn unit(coverage: &Coverage, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    writeln!(out, "{}", coverage.unit)?;
+    for found in &coverage.found {
+        let percent = 100.0 * found.detected as f64 / found.injected.max(1) as f64;
+        let families: Vec<_> = found
+            .by_family
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        writeln!(
+            out,
+            "  {:<9} {:>5} of {:>5}  {percent:>5.1} %   {}",
+            found.place.word(),
+            found.detected,
+            found.injected,
+            families.join(", ")
+        )?;
+        if let Some(fault) = found.missed.first() {
+            writeln!(out, "            missed: {fault} ...")?;
+        }
+    }
+    Ok(())
+}

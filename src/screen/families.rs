@@ -1,0 +1,88 @@
+//! Which operands a suite is made of, and what each kind of them exercises.
+
+use crate::generate::Class;
+use crate::words::words;
+
+words! {
+    /// How much a suite runs.
+    pub enum Level {
+        /// Every family once an instruction, short chains
+        Quick = "quick",
+        /// Longer chains, and products that fill the GPU
+        Standard = "standard",
+        /// Long chains of two seeds, and large products
+        Thorough = "thorough",
+    }
+}
+
+/// A kind of operands.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    pub name: &'static str,
+    /// Of A and B, and of C, if it has one.
+    pub class: Class,
+    pub addend: Option<Class>,
+    pub exercises: &'static str,
+}
+
+/// Every family, the most telling first.
+pub const FAMILIES: [Family; 8] = [
+    Family {
+        name: "toggle",
+        class: Class::Toggle,
+        addend: Some(Class::Toggle),
+        exercises: "every significand bit of A, B and C alone and all but it: partial products and operand registers",
+    },
+    Family {
+        name: "carry",
+        class: Class::Carry,
+        addend: Some(Class::Carry),
+        exercises: "significands of ones: the longest carries of multipliers and adder",
+    },
+    Family {
+        name: "align",
+        class: Class::Align,
+        addend: Some(Class::Align),
+        exercises: "terms up to 62 binades apart: every distance of the aligner",
+    },
+    Family {
+        name: "alternate",
+        class: Class::Alternate,
+        addend: None,
+        exercises: "bits in turn, 0101 against 1010, in neighbouring products: the most wires switch",
+    },
+    Family {
+        name: "cancel",
+        class: Class::Cancel,
+        addend: Some(Class::Normal),
+        exercises: "products that cancel in pairs: borrows, and the normalising shift over every distance",
+    },
+    Family {
+        name: "wide",
+        class: Class::Wide,
+        addend: Some(Class::Wide),
+        exercises: "every exponent of the formats: exponent adders, overflow and underflow",
+    },
+    Family {
+        name: "special",
+        class: Class::Special,
+        addend: Some(Class::Special),
+        exercises: "zeros, subnormal numbers, infinities and NaNs: the logic beside the arithmetic",
+    },
+    Family {
+        name: "random",
+        class: Class::Normal,
+        addend: Some(Class::Normal),
+        exercises: "numbers as of activations and weights: the load that wears and heats",
+    },
+];
+
+/// What the two families have that are no kind of operands, but of sizes.
+pub const LOAD: [&str; 2] = [
+    "load",
+    "products of random numbers over all SMs at once: heat, supply voltage, shared memory and caches",
+];
+pub const LIBRARY: [&str; 2] = [
+    "library",
+    "products of a library in the order of its kernel: the kernels and paths of memory that work uses",
+];

@@ -1,0 +1,139 @@
+//! What the results of many GPUs say, as a document.
+
+use serde::{Deserialize, Serialize};
+
+use super::results::{Device, Readings};
+use crate::commit::Hash;
+use crate::words::words;
+
+/// Value of the `schema` field.
+pub const FLEET: &str = "tcverify.screen-fleet/1";
+
+words! {
+    /// What is to be thought of a GPU.
+    pub enum Condition {
+        /// Every D that was compared is right
+        Clean = "clean",
+        /// Every D that was compared is right, but not all of the suite was run
+        Incomplete = "incomplete",
+        /// D is what another kernel or schedule computes, the whole of it: no fault
+        AnotherKernel = "another_kernel",
+        /// The same wrong D on most GPUs: a wrong model or a wrong kernel, no fault
+        WrongModel = "wrong_model",
+        /// The same wrong D on all SMs of this GPU, and not on others: driver, kernel, or what all SMs share
+        Alike = "alike",
+        /// One bit of one unit, always
+        Stuck = "stuck",
+        /// One bit of one unit, now and then
+        Intermittent = "intermittent",
+        /// Bits or places that change
+        Marginal = "marginal",
+        /// Wrong, and nothing is known of where
+        Unplaced = "unplaced",
+    }
+}
+
+impl Condition {
+    /// Whether the GPU should leave the fleet.
+    pub fn faulty(self) -> bool {
+        use Condition::{Intermittent, Marginal, Stuck, Unplaced};
+        matches!(self, Stuck | Intermittent | Marginal | Unplaced)
+    }
+
+    /// Whether somebody has to look at it.
+    pub fn right(self) -> bool {
+        self == Condition::Clean
+    }
+}
+
+/// A fleet, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fleet {
+    pub schema: String,
+    /// SHA-256 of the suite's content, its architecture and level.
+    pub suite: Hash,
+    pub arch: String,
+    pub level: String,
+    pub products: usize,
+    /// In the order of hosts.
+    pub gpus: Vec<Gpu>,
+}
+
+/// A GPU, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Gpu {
+    /// Where the results were.
+    pub results: String,
+    pub device: Device,
+    pub condition: Condition,
+    /// One sentence.
+    pub said: String,
+    /// D that were compared, and those that were wrong.
+    pub compared: u64,
+    pub wrong_results: u64,
+    pub products_wrong: Vec<String>,
+    /// Where the elements are that are wrong, of the tiles that results hold.
+    pub wrong: Wrong,
+    pub readings: Option<Readings>,
+    pub seconds: f64,
+    /// Cases that `check` and `explain` judge.
+    pub cases: Vec<String>,
+    /// What was not run, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Elements that are wrong, counted by place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Wrong {
+    /// Elements in the tiles that results hold.
+    pub elements: u64,
+    /// SMs that ran placed products, and those with a wrong D: number and how many.
+    pub sms_seen: usize,
+    pub sms: Vec<(u32, u64)>,
+    pub lanes: Vec<(usize, u64)>,
+    /// Bits of D that differ: number from the least significant on, ones that should be 0, zeros that should
+    /// be 1.
+    pub bits: Vec<(u32, u64, u64)>,
+    /// Least and largest temperature at which a D was wrong.
+    pub temperature_c: Option<[u32; 2]>,
+    /// The first: product, row and column, right and given code.
+    pub first: Option<FirstWrong>,
+    /// Broken bits that give these elements, and no other, in words of `--inject`.
+    pub fits: Vec<String>,
+}
+
+/// A wrong element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FirstWrong {
+    pub product: String,
+    pub tile: usize,
+    pub row: usize,
+    pub column: usize,
+    /// Hexadecimal.
+    pub right: String,
+    pub given: String,
+}
+
+impl Fleet {
+    /// How many are in a condition.
+    pub fn count(&self, condition: Condition) -> usize {
+        self.gpus.iter().filter(|gpu| gpu.condition == condition).count()
+    }
+
+    pub fn faulty(&self) -> impl Iterator<Item = &Gpu> {
+        self.gpus.iter().filter(|gpu| gpu.condition.faulty())
+    }
+
+    /// Indented JSON.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+}

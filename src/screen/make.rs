@@ -1,0 +1,278 @@
+//! Suites, made of an architecture's rules.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::error::ScreenError;
+use super::families::{FAMILIES, LIBRARY, LOAD, Level};
+use super::suite::{Placement, Product, Route, Suite};
+use super::tiles::Tiles;
+use crate::check::{Check, EngineChoice, Fields, Prepared, Progress, Source};
+use crate::commit::Hash;
+use crate::emu::{Catalogue, Rule};
+use crate::generate::{Class, Spec};
+use crate::num::Format;
+
+/// How the libraries of the fleet compute: fields of a schedule, as `check` takes them.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    pub fields: Fields,
+}
+
+/// Multiply-adds up to which the exact engine computes a product a second time.
+const TWICE: u64 = 1 << 22;
+
+/// Formats that PyTorch multiplies through a library, what it returns, and who computes.
+const LIBRARY_FORMATS: [(Format, Format); 5] = [
+    (Format::Fp16, Format::Fp16),
+    (Format::Bf16, Format::Bf16),
+    (Format::Tf32, Format::Fp32),
+    (Format::E4m3, Format::Bf16),
+    (Format::Int8, Format::Int32),
+];
+
+/// What a level asks for.
+struct Amount {
+    /// Steps of a chain, and seeds of a family.
+    steps: usize,
+    seeds: u64,
+    /// Size of products under load, and of a library.
+    load: [usize; 3],
+    library: [usize; 3],
+}
+
+fn amount(level: Level) -> Amount {
+    let (steps, seeds, load, library) = match level {
+        Level::Quick => (4, 1, [128, 128, 256], [256, 256, 256]),
+        Level::Standard => (12, 1, [512, 512, 512], [512, 512, 512]),
+        Level::Thorough => (32, 2, [1024, 1024, 1024], [1024, 1024, 1024]),
+    };
+    Amount {
+        steps,
+        seeds,
+        load,
+        library,
+    }
+}
+
+/// Makes a suite for an architecture, a compute capability or a GPU.
+///
+/// # Errors
+/// If there is no such architecture, the schedule of the library does not fit, or this machine computes a
+/// product in two ways that differ.
+pub fn make(
+    arch: &str,
+    level: Level,
+    library: &Library,
+    progress: &dyn Progress,
+) -> Result<Suite, ScreenError> {
+    let found = Catalogue::builtin().find(arch);
+    let architecture = found.map_err(|unknown| unknown.to_string())?;
+    let amount = amount(level);
+    let mut wanted = Vec::new();
+    for instruction in &architecture.instructions {
+        for rule in &instruction.rules {
+            // Without scales, and D an addend of the next step: what programs on nodes can issue.
+            if rule.scale.is_some() || rule.addend.is_some() {
+                continue;
+            }
+            for &operands in &rule.operands {
+                units(&architecture.name, &instruction.name, rule, operands, &amount, &mut wanted);
+            }
+        }
+    }
+    libraries(&architecture.name, library, &amount, &mut wanted);
+    let mut prepared = Vec::new();
+    for (product, check) in wanted {
+        match check.prepare() {
+            Ok(ready) => prepared.push((product, ready)),
+            // An architecture without this format has no such product of a library.
+            Err(_) if product.route == Route::Library && library.fields == Fields::default() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    progress.begin(prepared.iter().map(|(_, p)| p.problem().work()).sum());
+    let mut products = Vec::new();
+    for (product, prepared) in prepared {
+        products.push(finished(product, &prepared, progress)?);
+    }
+    let used = |name: &str| products.iter().any(|p| p.family == name);
+    let families = FAMILIES.iter().map(|f| [f.name, f.exercises]);
+    let families = families.chain([LOAD, LIBRARY]).filter(|[name, _]| used(name));
+    let families: BTreeMap<_, _> = families
+        .map(|[name, exercises]| (name.to_owned(), exercises.to_owned()))
+        .collect();
+    Ok(Suite {
+        arch: architecture.name.clone(),
+        also: architecture.also.clone(),
+        level,
+        families,
+        products,
+    })
+}
+
+/// A product to be computed, its digests still empty.
+type Wanted = (Product, Check);
+
+/// The products of one instruction and its formats.
+fn units(
+    arch: &str,
+    instruction: &str,
+    rule: &Rule,
+    [a, b]: [Format; 2],
+    amount: &Amount,
+    into: &mut Vec<Wanted>,
+) {
+    let rows = if instruction.starts_with("wgmma") { 64 } else { 16 };
+    let short = rule.step.span() == 1;
+    let k = if short { 8 * amount.steps } else { amount.steps * rule.step.span() };
+    // Of a pair of two formats, the families that tell most.
+    let families = if a == b { FAMILIES.len() } else { 3 };
+    for family in &FAMILIES[..families] {
+        // Longer ones have a NaN in every element.
+        let k = if family.class == Class::Special { 4 } else { k };
+        for seed in 1..=amount.seeds {
+            let fields = fields(arch, [a, b], [family.class; 2], [rows, 8, k], seed);
+            let c = family.addend.map(|class| spec(seed, class, [rows, 8]));
+            let fields = Fields {
+                instruction: Some(instruction.into()),
+                acc: Some(rule.accumulator),
+                c,
+                ..fields
+            };
+            let name = format!("{instruction}.{a}.{b}.{}.{}.{seed}", rule.accumulator, family.name);
+            push(name, family.name, Route::Instruction, fields, [rows, 8, k], into);
+        }
+    }
+    if a == b && rule.accumulator != Format::Fp64 && rule.accumulator != Format::Fp16 {
+        let size = amount.load;
+        let fields = Fields {
+            instruction: Some(instruction.into()),
+            acc: Some(rule.accumulator),
+            ..fields(arch, [a, b], [Class::Normal; 2], size, 7)
+        };
+        let name = format!("{instruction}.{a}.{b}.{}.load", rule.accumulator);
+        push(name, LOAD[0], Route::Instruction, fields, size, into);
+    }
+}
+
+fn libraries(arch: &str, library: &Library, amount: &Amount, into: &mut Vec<Wanted>) {
+    for (format, d) in LIBRARY_FORMATS {
+        let size = amount.library;
+        let fields = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
+        let fields = Fields {
+            arch: fields.arch,
+            dtype: fields.dtype,
+            dtype_b: fields.dtype_b,
+            a: fields.a,
+            b: fields.b,
+            d_dtype: (d != Format::Int32 && d != Format::Fp32).then_some(d),
+            // Orders of sums are of floats.
+            ..if format.is_integer() { Fields::default() } else { library.fields.clone() }
+        };
+        push(format!("library.{format}"), LIBRARY[0], Route::Library, fields, size, into);
+    }
+}
+
+fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
+    Source::Generated(Spec {
+        seed,
+        class,
+        shape: vec![rows, columns],
+    })
+}
+
+fn fields(
+    arch: &str,
+    [a, b]: [Format; 2],
+    [of_a, of_b]: [Class; 2],
+    [m, n, k]: [usize; 3],
+    seed: u64,
+) -> Fields {
+    Fields {
+        arch: Some(arch.into()),
+        dtype: Some(a),
+        dtype_b: Some(b),
+        a: Some(spec(seed, of_a, [m, k])),
+        b: Some(spec(seed, of_b, [k, n])),
+        ..Fields::default()
+    }
+}
+
+fn push(
+    name: String,
+    family: &str,
+    route: Route,
+    check: Fields,
+    [m, n, k]: [usize; 3],
+    into: &mut Vec<Wanted>,
+) {
+    let request = Check::try_from(check.clone()).expect("fields that agree");
+    let placement = match family {
+        "load" | "library" => Placement::Spread,
+        _ => Placement::EverySm,
+    };
+    // Few leaves of large products.
+    let tile = match placement {
+        Placement::EverySm => [16, 8],
+        Placement::Spread => [m.div_ceil(8).max(16), n.div_ceil(8).max(8)],
+    };
+    let product = Product {
+        name,
+        family: family.into(),
+        route,
+        placement,
+        check,
+        model_sha256: String::new(),
+        d: Format::Fp32,
+        m,
+        n,
+        k,
+        sha256: Hash([0; 32]),
+        tile,
+        leaves: Vec::new(),
+    };
+    into.push((product, request));
+}
+
+/// Computes D, small ones by both engines: a machine that contradicts itself must not say what is right.
+fn finished(
+    product: Product,
+    prepared: &Prepared,
+    progress: &dyn Progress,
+) -> Result<Product, ScreenError> {
+    let d = payload(prepared, progress);
+    if prepared.problem().work() <= TWICE {
+        let exact = Check {
+            engine: EngineChoice::Exact,
+            ..prepared.check().clone()
+        };
+        if payload(&exact.prepare()?, &()) != d {
+            let name = &product.name;
+            return Err(format!(
+                "{name}: this machine computes it in two ways that differ; it cannot make a suite"
+            )
+            .into());
+        }
+    }
+    let format = prepared.replay().format();
+    let tiles = Tiles {
+        shape: product.shape(),
+        tile: product.tile,
+        format,
+    };
+    Ok(Product {
+        model_sha256: prepared.model().arithmetic.sha256(),
+        d: format,
+        sha256: Hash(Sha256::digest(&d).into()),
+        leaves: tiles.leaves(&d),
+        ..product
+    })
+}
+
+/// D's canonical payload.
+pub fn payload(prepared: &Prepared, progress: &dyn Progress) -> Vec<u8> {
+    let d = prepared.replay().collect(&|work| progress.advance(work));
+    d.as_payload().expect("made here").to_vec()
+}

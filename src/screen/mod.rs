@@ -1,0 +1,43 @@
+//! Screening: which GPU of a fleet computes wrong, without a second GPU to compare with.
+//!
+//! ```text
+//! families ──make──> Suite ──a node, or simulate──> Results ──judge──> Fleet ──> text, page, metrics
+//!                      │
+//!                      └──coverage: how many injected faults it finds
+//! ```
+//!
+//! A [`Suite`] names products by seeds and their right D by digests, so that a node needs no model. A
+//! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
+//! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
+
+mod coverage;
+mod elements;
+mod error;
+mod families;
+mod fault;
+mod faulty;
+mod fleet;
+mod judge;
+mod kernel_of;
+mod make;
+mod page;
+mod pattern;
+mod results;
+mod show;
+mod simulate;
+mod stuck;
+mod suite;
+mod tiles;
+
+pub use coverage::{Coverage, Found, measure, unit};
+pub use error::ScreenError;
+pub use families::{FAMILIES, Family, Level};
+pub use fault::{Fault, Place, Stuck};
+pub use fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
+pub use judge::judge;
+pub use make::{Library, make};
+pub use page::page;
+pub use results::{Device, Failure, RESULTS, Readings, Results, WrongTile};
+pub use show::{junit, prometheus, text};
+pub use simulate::{Injection, Simulated, simulate};
+pub use suite::{Placement, Product, Route, SUITE, Suite};

@@ -1,0 +1,146 @@
+//! The pattern of wrong elements, in words.
+
+use std::collections::BTreeMap;
+
+use super::elements::lane;
+use super::fleet::{Condition, FirstWrong, Wrong};
+use super::results::{Failure, Results};
+use super::stuck::{Acts, Broken};
+
+/// A wrong element of a GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    pub at: [usize; 2],
+    pub right: u64,
+    pub given: u64,
+}
+
+/// Counts wrong elements by place.
+#[derive(Default)]
+pub struct Counter {
+    lanes: BTreeMap<usize, u64>,
+    bits: BTreeMap<u32, [u64; 2]>,
+    elements: u64,
+    first: Option<FirstWrong>,
+}
+
+impl Counter {
+    pub fn see(&mut self, product: &str, tile: usize, width: usize, element: Element) {
+        let Element { at, right, given } = element;
+        self.elements += 1;
+        *self.lanes.entry(lane(at[0], at[1])).or_default() += 1;
+        for bit in (0..64).filter(|bit| (right ^ given) >> bit & 1 == 1) {
+            let counts = self.bits.entry(bit).or_default();
+            counts[usize::from(right >> bit & 1 == 1)] += 1;
+        }
+        self.first.get_or_insert_with(|| FirstWrong {
+            product: product.into(),
+            tile,
+            row: at[0],
+            column: at[1],
+            right: format!("{right:0w$x}", w = 2 * width),
+            given: format!("{given:0w$x}", w = 2 * width),
+        });
+    }
+
+    /// All of it, with what failures say of SMs and temperatures.
+    pub fn wrong(self, results: &Results) -> Wrong {
+        let mut sms: BTreeMap<u32, u64> = BTreeMap::new();
+        for failure in &results.failures {
+            for &sm in &failure.sms {
+                // How often each of several SMs returned it, nobody counts.
+                *sms.entry(sm).or_default() += (failure.times / failure.sms.len() as u64).max(1);
+            }
+        }
+        Wrong {
+            elements: self.elements,
+            sms_seen: results.sms.len(),
+            sms: sms.into_iter().collect(),
+            lanes: self.lanes.into_iter().collect(),
+            bits: self.bits.into_iter().map(|(bit, [ones, zeros])| (bit, ones, zeros)).collect(),
+            temperature_c: temperatures(&results.failures),
+            first: self.first,
+            fits: Vec::new(),
+        }
+    }
+}
+
+fn temperatures(failures: &[Failure]) -> Option<[u32; 2]> {
+    let all = failures.iter().filter_map(|failure| failure.temperature_c);
+    all.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
+}
+
+/// A condition, and the sentence that says it, of wrong elements that no other kernel explains.
+pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, String) {
+    let fits = &broken.fits;
+    let list = |numbers: &[u32]| {
+        let shown: Vec<_> = numbers.iter().take(6).map(u32::to_string).collect();
+        let more = if numbers.len() > 6 { " and others" } else { "" };
+        format!("{}{more}", shown.join(", "))
+    };
+    let sms: Vec<u32> = wrong.sms.iter().map(|(sm, _)| *sm).collect();
+    let lanes: Vec<u32> = wrong.lanes.iter().map(|(lane, _)| *lane as u32).collect();
+    let on = match sms.len() {
+        0 => "on an SM that is not known".to_owned(),
+        1 => format!("on SM {}", sms[0]),
+        n => format!("on {n} of {} SMs ({})", wrong.sms_seen, list(&sms)),
+    };
+    let of = match lanes.len() {
+        0 => String::new(),
+        1 => format!(" in lane {}", lanes[0]),
+        n => format!(" in {n} lanes ({})", list(&lanes)),
+    };
+    let heat = heat(results, wrong);
+    if wrong.elements == 0 {
+        let said = format!("wrong results {on}{heat}; no tile was kept, so nothing says which element");
+        return (Condition::Unplaced, said);
+    }
+    let one_place = sms.len() <= 1 && lanes.len() == 1;
+    if one_place && let Some(first) = fits.first() {
+        let others = match fits.len() {
+            1 => String::new(),
+            n => format!(" ({} other broken bits would give the same)", n - 1),
+        };
+        let fault = first.describe();
+        let (all, given) = (wrong.elements, broken.explained as u64);
+        let elements = match given == all {
+            true => format!("all {all}"),
+            false => format!("{given} of {all}"),
+        };
+        // What does not act in the cold is no line that is stuck.
+        return match broken.acts {
+            Some(Acts::Always) if heat.is_empty() && given == all => (
+                Condition::Stuck,
+                format!("always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"),
+            ),
+            _ => (
+                Condition::Intermittent,
+                format!("now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}"),
+            ),
+        };
+    }
+    let first = wrong.bits.first().map_or(0, |(bit, _, _)| *bit);
+    if one_place && wrong.bits.len() == 1 {
+        let said = format!("always bit {first} of D{of} {on}{heat}: a line");
+        return (Condition::Intermittent, said);
+    }
+    let bits = match wrong.bits.len() {
+        1 => format!("bit {first}"),
+        n => format!("any of {n} bits"),
+    };
+    let said = format!("{bits} of D{of} {on}{heat}: no single broken bit explains it; a marginal part");
+    (Condition::Marginal, said)
+}
+
+/// From which temperature on, if cooler runs of the same were right.
+fn heat(results: &Results, wrong: &Wrong) -> String {
+    match (&results.readings, wrong.temperature_c) {
+        (Some(readings), Some([coolest, _])) if readings.temperature_c[0] + 5 <= coolest => {
+            format!(
+                ", only at {coolest} °C and above (right from {} °C on)",
+                readings.temperature_c[0]
+            )
+        }
+        _ => String::new(),
+    }
+}

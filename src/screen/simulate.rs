@@ -1,0 +1,340 @@
+//! A device without a GPU: the vector kernels of this machine, and perhaps a fault.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use super::elements::lane;
+use super::error::ScreenError;
+use super::fault::{Fault, Injector};
+use super::faulty::Chain;
+use super::make::payload;
+use super::results::{
+    Device, Failure, MOST_FAILURES, MOST_TILES, Readings, Results, WrongTile,
+};
+use super::stuck::bits;
+use super::suite::{Placement, Product, Route, Suite};
+use super::tiles::{Tiles, codes};
+use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
+use crate::commit::Hash;
+use crate::emu::schedule::Overrides;
+
+/// What a simulated device does otherwise than it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injection {
+    Fault(Fault),
+    /// Its library splits K: a preset, and how many slices.
+    Schedule(String, usize),
+    /// It is of another architecture than it says.
+    Model(String),
+}
+
+impl FromStr for Injection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Injection, String> {
+        if let Some(name) = text.strip_prefix("model:") {
+            return Ok(Injection::Model(name.into()));
+        }
+        if let Some(rest) = text.strip_prefix("schedule:") {
+            let (name, slices) = rest.split_once(",split-k=").unwrap_or((rest, "2"));
+            let slices = slices.parse().ok().filter(|n| (1..=1024).contains(n));
+            let slices = slices.ok_or("split-k=N with N of 1 to 1024 is expected")?;
+            return Ok(Injection::Schedule(name.into(), slices));
+        }
+        text.parse().map(Injection::Fault)
+    }
+}
+
+impl fmt::Display for Injection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Injection::Fault(fault) => fault.fmt(f),
+            Injection::Schedule(name, slices) => write!(f, "schedule:{name},split-k={slices}"),
+            Injection::Model(name) => write!(f, "model:{name}"),
+        }
+    }
+}
+
+/// A device to simulate.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    pub host: String,
+    pub index: u32,
+    pub sms: u32,
+    /// How often the suite is run.
+    pub rounds: u32,
+    /// Degrees Celsius of the first round, and by how much each is warmer.
+    pub temperature: [u32; 2],
+    pub injection: Option<Injection>,
+    /// Of faults that act at random.
+    pub seed: u64,
+}
+
+impl Default for Simulated {
+    fn default() -> Simulated {
+        Simulated {
+            host: "simulated".into(),
+            index: 0,
+            sms: 8,
+            rounds: 1,
+            temperature: [45, 15],
+            injection: None,
+            seed: 1,
+        }
+    }
+}
+
+/// A suite that this machine has computed.
+pub struct Computed<'a> {
+    suite: &'a Suite,
+    id: Hash,
+    products: Vec<(Prepared, Vec<u8>)>,
+}
+
+/// Runs a suite on simulated devices: computes every product once.
+///
+/// # Errors
+/// If a product of the suite cannot be computed.
+pub fn simulate<'a>(
+    suite: &'a Suite,
+    progress: &dyn Progress,
+) -> Result<Computed<'a>, ScreenError> {
+    let mut prepared = Vec::new();
+    for product in &suite.products {
+        prepared.push(product.check()?.prepare()?);
+    }
+    progress.begin(prepared.iter().map(|p| p.problem().work()).sum());
+    let products = prepared.into_iter().zip(&suite.products).map(|(prepared, product)| {
+        let d = payload(&prepared, progress);
+        match prepared.problem().d_shape() == product.shape() {
+            true => Ok((prepared, d)),
+            false => Err(ScreenError::Said(format!(
+                "{}: its operands have not the sizes that it says",
+                crate::io::printable(&product.name)
+            ))),
+        }
+    });
+    Ok(Computed {
+        suite,
+        id: suite.id(),
+        products: products.collect::<Result<_, _>>()?,
+    })
+}
+
+impl Computed<'_> {
+    /// What a device of this kind finds.
+    ///
+    /// # Errors
+    /// If the injection does not fit: an SM that is not there, a schedule or architecture that is none.
+    pub fn run(&self, device: &Simulated) -> Result<Results, ScreenError> {
+        let mut log = Log::default();
+        if let Some(Injection::Fault(fault)) = &device.injection
+            && fault.sm >= device.sms
+        {
+            let (sm, sms) = (fault.sm, device.sms);
+            return Err(format!("a fault on SM {sm} of a device of {sms}").into());
+        }
+        let [start, warmer] = device.temperature;
+        let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
+        for round in 0..device.rounds {
+            for (product, (prepared, right)) in self.suite.products.iter().zip(&self.products) {
+                let run = Run {
+                    product,
+                    tiles: Tiles {
+                        shape: product.shape(),
+                        tile: product.tile,
+                        format: product.d,
+                    },
+                    temperature: heat(round),
+                    sms: device.sms,
+                };
+                let own = Hash(Sha256::digest(right).into()) == product.sha256;
+                if !own {
+                    // This machine itself computes wrong.
+                    log.wrong(&run, right, None);
+                    continue;
+                }
+                match &device.injection {
+                    None => {}
+                    Some(Injection::Fault(fault)) => {
+                        let seed = device.seed ^ u64::from(round) << 32;
+                        run.fault(prepared, right, (fault, seed), &mut log);
+                    }
+                    Some(Injection::Schedule(name, slices)) => {
+                        if product.route == Route::Library && !product.d.is_integer() {
+                            let overrides = Overrides {
+                                split_k: Some(*slices),
+                                ..Overrides::default()
+                            };
+                            run.other(
+                                Check {
+                                    schedule: ScheduleRequest::preset(name, &overrides),
+                                    ..prepared.check().clone()
+                                },
+                                &mut log,
+                            )?;
+                        }
+                    }
+                    Some(Injection::Model(name)) => {
+                        let mut check = prepared.check().clone();
+                        check.model.from = ModelSource::Catalogue(name.clone());
+                        run.other(check, &mut log)?;
+                    }
+                }
+            }
+        }
+        let times = |product: &Product| match product.placement {
+            Placement::EverySm => u64::from(device.sms),
+            Placement::Spread => 1,
+        };
+        let runs = self.suite.products.iter();
+        Ok(Results {
+            suite: self.id,
+            device: Device {
+                host: device.host.clone(),
+                index: device.index,
+                name: "simulated".into(),
+                architecture: self.suite.arch.clone(),
+                uuid: None,
+                driver: None,
+                program: concat!("tcverify ", env!("CARGO_PKG_VERSION"), " screen run").into(),
+                simulated: true,
+            },
+            runs: runs
+                .map(|p| (p.name.clone(), times(p) * u64::from(device.rounds)))
+                .collect(),
+            left_out: Vec::new(),
+            sms: (0..device.sms).collect(),
+            failures: log.failures,
+            more_failures: log.more,
+            readings: Some(Readings {
+                temperature_c: [heat(0), heat(device.rounds.max(1) - 1)],
+                sm_clock_mhz: None,
+            }),
+            // A run that is simulated takes no time of a GPU's.
+            seconds: 0.0,
+            stopped: false,
+        })
+    }
+}
+
+/// One product in one round.
+struct Run<'a> {
+    product: &'a Product,
+    tiles: Tiles,
+    temperature: u32,
+    sms: u32,
+}
+
+impl Run<'_> {
+    /// On the SM with the fault, the elements of its lane.
+    fn fault(&self, prepared: &Prepared, right: &[u8], (fault, seed): (&Fault, u64), log: &mut Log) {
+        let Some(mut chain) = Chain::of(prepared) else {
+            return;
+        };
+        // A unit without this bit has not this fault.
+        let bits = bits(&prepared.model().arithmetic, fault.place);
+        if self.temperature < fault.above || !bits.contains(&fault.bit) {
+            return;
+        }
+        let width = self.product.d.bytes();
+        let mut d = right.to_vec();
+        for tile in 0..self.tiles.count() {
+            // Of a product that is spread, every SM has its tiles.
+            if self.product.placement == Placement::Spread
+                && tile as u32 % self.sms != fault.sm
+            {
+                continue;
+            }
+            let [rows, columns] = self.tiles.place(tile);
+            for row in rows {
+                for column in columns.clone().filter(|&column| lane(row, column) == fault.lane) {
+                    let at = row * self.product.n + column;
+                    let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
+                    let code = chain.element([row, column], Injector::new(fault, seed));
+                    d[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
+                }
+            }
+        }
+        if d != right {
+            let sm = (self.product.placement == Placement::EverySm).then_some(fault.sm);
+            log.wrong(self, &d, sm);
+        }
+    }
+
+    /// Everywhere alike.
+    fn other(&self, check: Check, log: &mut Log) -> Result<(), ScreenError> {
+        // What the other has not cannot differ.
+        let Ok(prepared) = check.prepare() else {
+            check.schedule.resolve()?;
+            return Ok(());
+        };
+        let d = payload(&prepared, &());
+        if Hash(Sha256::digest(&d).into()) == self.product.sha256 {
+            return Ok(());
+        }
+        match self.product.placement {
+            Placement::EverySm => {
+                (0..self.sms).for_each(|sm| log.wrong(self, &d, Some(sm)));
+            }
+            Placement::Spread => log.wrong(self, &d, None),
+        }
+        Ok(())
+    }
+}
+
+/// What goes into the results.
+#[derive(Default)]
+struct Log {
+    failures: Vec<Failure>,
+    more: u64,
+}
+
+impl Log {
+    fn wrong(&mut self, run: &Run, d: &[u8], sm: Option<u32>) {
+        let d_sha256 = Hash(Sha256::digest(d).into());
+        let same = |f: &&mut Failure| f.product == run.product.name && f.d_sha256 == d_sha256;
+        if let Some(known) = self.failures.iter_mut().find(same) {
+            return known.again(sm, Some(run.temperature));
+        }
+        if self.failures.len() == MOST_FAILURES {
+            self.more += 1;
+            return;
+        }
+        let leaves = run.tiles.leaves(d);
+        let right = run.product.leaves.iter();
+        let wrong = leaves.iter().zip(right).enumerate();
+        let wrong: Vec<_> = wrong.filter(|(_, (d, right))| d != right).map(|(i, _)| i).collect();
+        let shown = wrong.iter().take(MOST_TILES);
+        let mut failure = Failure {
+            product: run.product.name.clone(),
+            d_sha256,
+            times: 0,
+            sms: Vec::new(),
+            temperature_c: None,
+            tiles_different: wrong.len() as u64,
+            tiles: shown.map(|&i| WrongTile::of(&run.tiles, d, i)).collect(),
+            case: None,
+        };
+        failure.again(sm, Some(run.temperature));
+        self.failures.push(failure);
+    }
+}
+
+/// Elements that differ in a tile: place in D, right and given code.
+pub fn differing(
+    tiles: &Tiles,
+    index: usize,
+    right: &[u8],
+    given: &[u8],
+) -> Vec<([usize; 2], u64, u64)> {
+    let [rows, columns] = tiles.place(index);
+    let places = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
+    let pairs = codes(tiles.format, right).zip(codes(tiles.format, given));
+    let all = places.zip(pairs);
+    all.filter(|(_, (right, given))| right != given)
+        .map(|(place, (right, given))| (place, right, given))
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! A suite: products by seed, and what must come out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ScreenError;
+use super::families::Level;
+use crate::check::{Check, Fields, Source};
+use crate::commit::Hash;
+use crate::envelope;
+use crate::io::{Fault, printable};
+use crate::num::Format;
+
+/// Value of the `schema` field.
+pub const SUITE: &str = "tcverify.screen-suite/1";
+
+/// The most bytes of a suite that is written or read.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// The most elements of a matrix of a suite.
+const MOST_ELEMENTS: usize = 1 << 26;
+
+/// What a node runs, and what must come out. Sealed by the SHA-256 of its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Architecture of the catalogue whose arithmetic the digests are of.
+    pub arch: String,
+    /// Compute capabilities and other names of it: `sm_90`.
+    pub also: Vec<String>,
+    pub level: Level,
+    /// What each family of operands exercises.
+    pub families: BTreeMap<String, String>,
+    pub products: Vec<Product>,
+}
+
+/// Who computes a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// A program that issues the instruction itself, one chain over K.
+    Instruction,
+    /// A library, in the order of its kernel.
+    Library,
+}
+
+/// Where a product is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Whole on every SM, by one block each.
+    EverySm,
+    /// Once, its tiles where the GPU puts them.
+    Spread,
+}
+
+/// One product and its D.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    pub name: String,
+    pub family: String,
+    pub route: Route,
+    pub placement: Placement,
+    /// The check that judges it; operands are generated ones.
+    pub check: Fields,
+    /// Of the model's arithmetic.
+    pub model_sha256: String,
+    /// Format of D.
+    pub d: Format,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    /// SHA-256 of the right D's canonical payload.
+    pub sha256: Hash,
+    /// Rows and columns of a tile; those at the edges may have fewer.
+    pub tile: [usize; 2],
+    /// Leaves of the Merkle tree over the tiles, row by row: `00` and a tile's payload, hashed.
+    pub leaves: Vec<Hash>,
+}
+
+impl Product {
+    /// Rows and columns of D.
+    pub fn shape(&self) -> [usize; 2] {
+        [self.m, self.n]
+    }
+
+    /// The check, without D.
+    ///
+    /// # Errors
+    /// What is wrong with the fields.
+    pub fn check(&self) -> Result<Check, ScreenError> {
+        Ok(Check::try_from(self.check.clone())?)
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let [rows, columns] = self.tile;
+        let most = 1usize << 16;
+        let axes = [self.m, self.n, self.k];
+        if axes.iter().any(|axis| !(1..=most).contains(axis)) || rows == 0 || columns == 0 {
+            return Err(format!("sizes must be 1 to {most}"));
+        }
+        let elements = [self.m * self.k, self.k * self.n, self.m * self.n];
+        if elements.iter().any(|&count| count > MOST_ELEMENTS) {
+            return Err(format!("matrices must have up to {MOST_ELEMENTS} elements"));
+        }
+        let check = Check::try_from(self.check.clone()).map_err(|error| error.to_string())?;
+        let generated = |source: &Source| matches!(source, Source::Generated(_));
+        if check.documents().next().is_some() || !check.sources().all(|(_, s)| generated(s)) {
+            return Err("a suite names no files; its operands are generated".into());
+        }
+        for (field, source) in check.sources() {
+            let wanted = match field {
+                "a" => vec![self.m, self.k],
+                "b" => vec![self.k, self.n],
+                _ => vec![self.m, self.n],
+            };
+            if let Source::Generated(spec) = source
+                && spec.shape != wanted
+            {
+                return Err(format!("`{field}` has not the size that the product says"));
+            }
+        }
+        let tiles = self.m.div_ceil(rows) * self.n.div_ceil(columns);
+        if tiles != self.leaves.len() {
+            let there = self.leaves.len();
+            return Err(format!("{there} leaves for {tiles} tiles"));
+        }
+        Ok(())
+    }
+}
+
+impl Suite {
+    /// As the file has it.
+    ///
+    /// # Errors
+    /// If it would be larger than a suite may be.
+    pub fn text(&self) -> Result<Vec<u8>, ScreenError> {
+        let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
+        match text.len() < MOST_BYTES {
+            true => Ok(text),
+            false => Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into()),
+        }
+    }
+
+    /// Reads a suite, and the SHA-256 of its content, which names it.
+    ///
+    /// # Errors
+    /// If it is none, was cut short, or edited by hand.
+    pub fn read(path: &Path) -> Result<(Suite, Hash), ScreenError> {
+        let fault = |reason: String| ScreenError::File(Fault::from(reason).of(path));
+        let (suite, _) = envelope::read::<Suite>(SUITE, path).map_err(fault)?;
+        if suite.products.is_empty() {
+            return Err(fault("has no products".into()));
+        }
+        for product in &suite.products {
+            let named = |reason| fault(format!("{}: {reason}", printable(&product.name)));
+            product.validate().map_err(named)?;
+        }
+        let id = suite.id();
+        Ok((suite, id))
+    }
+
+    /// SHA-256 of the content, by which results say which suite they are of.
+    pub fn id(&self) -> Hash {
+        let content = serde_json::to_vec(self).expect("plain data");
+        Hash::of([&content[..]])
+    }
+
+    /// Whether a device of this architecture runs it: the catalogue's name, or one of the others.
+    pub fn suits(&self, architecture: &str) -> bool {
+        let same = |name: &String| name.eq_ignore_ascii_case(architecture);
+        same(&self.arch) || self.also.iter().any(same)
+    }
+}
