@@ -84,6 +84,7 @@ pub mod io;
 pub mod kernel;
 pub mod memory;
 pub mod num;
+pub mod ops;
 pub mod probe;
 mod random;
 pub mod report;

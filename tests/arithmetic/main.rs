@@ -9,6 +9,7 @@ mod engines;
 mod formats;
 mod independent;
 mod kernels;
+mod ops;
 mod papers;
 mod probes;
 mod schedules;

@@ -1,0 +1,186 @@
+//! Operations on f32 codes as NVIDIA's cores between the tensor cores compute them: IEEE 754 to nearest even,
+//! and the special function unit (MUFU).
+//!
+//! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic and tables made of the
+//! specification, bit for bit the same. [`Flushing`] around either is `.ftz`. Every NaN that comes out has one code.
+
+mod exact;
+mod functions;
+mod mufu;
+mod native;
+mod trace;
+
+use std::fmt;
+
+pub use exact::Exactly;
+pub use functions::{
+    Divide, Exponential, divide, ex2_approx, exp2f, expf, expf_parts, exponential, rcp_approx,
+    rsqrt_approx, tanhf,
+};
+pub use mufu::{Function, mufu, tables};
+pub use native::{Natively, with_fma};
+pub use trace::{Event, Log, Tracing};
+
+use crate::num::Format;
+
+/// The code of every NaN that an operation returns (PTX ISA).
+pub const NAN: u32 = 0x7fff_ffff;
+/// 1.
+pub const ONE: u32 = 0x3f80_0000;
+/// Minus infinity.
+pub const MINUS_INFINITY: u32 = 0xff80_0000;
+const SIGN: u32 = 0x8000_0000;
+const INFINITY: u32 = 0x7f80_0000;
+
+/// Arithmetic on f32 codes.
+pub trait Arith: Copy {
+    /// `x + y`.
+    fn add(self, x: u32, y: u32) -> u32;
+    /// `x * y`.
+    fn mul(self, x: u32, y: u32) -> u32;
+    /// `x * y + z`, rounded once.
+    fn fma(self, x: u32, y: u32, z: u32) -> u32;
+    /// `x * y + z`, rounded once, toward minus infinity.
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32;
+    /// `x / y`.
+    fn div(self, x: u32, y: u32) -> u32;
+    /// The square root.
+    fn sqrt(self, x: u32) -> u32;
+    /// A function of the special function unit, bare.
+    fn mufu(self, function: Function, x: u32) -> u32;
+    /// `x` rounded once to a result's format.
+    fn round(self, x: u32, to: Format) -> u64;
+    /// A code of a result's format as f32.
+    fn widen(self, code: u64, from: Format) -> u32;
+    /// What the operations that follow are for, for whoever explains them.
+    #[inline(always)]
+    fn stage(self, _: fmt::Arguments) {}
+
+    /// `x - y`.
+    #[inline(always)]
+    fn sub(self, x: u32, y: u32) -> u32 {
+        self.add(x, negated(y))
+    }
+
+    /// `x` rounded to a 16-bit (or other) format and back: what a store and a load do to it.
+    #[inline(always)]
+    fn through(self, x: u32, format: Format) -> u32 {
+        match format {
+            Format::Fp32 => x,
+            _ => self.widen(self.round(x, format), format),
+        }
+    }
+}
+
+/// `-x`, of a NaN too: nobody sees its sign.
+#[inline(always)]
+pub fn negated(x: u32) -> u32 {
+    x ^ SIGN
+}
+
+#[inline(always)]
+pub fn is_nan(x: u32) -> bool {
+    x & !SIGN > INFINITY
+}
+
+/// The number of a code that orders as the number does; -0 below +0. Of NaNs nothing is said.
+#[inline(always)]
+pub fn ordered(x: u32) -> i32 {
+    let x = x as i32;
+    x ^ ((x >> 31) as u32 >> 1) as i32
+}
+
+/// The larger one; of a number and a NaN the number (`fmaxf`, `max.f32`).
+#[inline(always)]
+pub fn max(x: u32, y: u32) -> u32 {
+    match (is_nan(x), is_nan(y)) {
+        (true, true) => NAN,
+        (true, false) => y,
+        (false, true) => x,
+        (false, false) if ordered(x) >= ordered(y) => x,
+        (false, false) => y,
+    }
+}
+
+/// The smaller one; of a number and a NaN the number.
+#[inline(always)]
+pub fn min(x: u32, y: u32) -> u32 {
+    match (is_nan(x), is_nan(y)) {
+        (false, false) if ordered(x) >= ordered(y) => y,
+        (false, false) => x,
+        _ => max(x, y),
+    }
+}
+
+/// A subnormal as the zero of its sign.
+#[inline(always)]
+pub fn flushed(x: u32) -> u32 {
+    match x & INFINITY {
+        0 => x & SIGN,
+        _ => x,
+    }
+}
+
+/// An f32 as a code.
+pub fn code(x: f32) -> u32 {
+    x.to_bits()
+}
+
+/// With subnormal operands and results as zeros of their sign (`.ftz`). A result is flushed once it is rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushing<A>(pub A);
+
+impl<A: Arith> Arith for Flushing<A> {
+    #[inline(always)]
+    fn add(self, x: u32, y: u32) -> u32 {
+        flushed(self.0.add(flushed(x), flushed(y)))
+    }
+
+    #[inline(always)]
+    fn mul(self, x: u32, y: u32) -> u32 {
+        flushed(self.0.mul(flushed(x), flushed(y)))
+    }
+
+    #[inline(always)]
+    fn fma(self, x: u32, y: u32, z: u32) -> u32 {
+        flushed(self.0.fma(flushed(x), flushed(y), flushed(z)))
+    }
+
+    #[inline(always)]
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
+        flushed(self.0.fma_down(flushed(x), flushed(y), flushed(z)))
+    }
+
+    #[inline(always)]
+    fn div(self, x: u32, y: u32) -> u32 {
+        flushed(self.0.div(flushed(x), flushed(y)))
+    }
+
+    #[inline(always)]
+    fn sqrt(self, x: u32) -> u32 {
+        self.0.sqrt(flushed(x))
+    }
+
+    #[inline(always)]
+    fn mufu(self, function: Function, x: u32) -> u32 {
+        self.0.mufu(function, x)
+    }
+
+    #[inline(always)]
+    fn round(self, x: u32, to: Format) -> u64 {
+        self.0.round(x, to)
+    }
+
+    #[inline(always)]
+    fn widen(self, code: u64, from: Format) -> u32 {
+        self.0.widen(code, from)
+    }
+
+    #[inline(always)]
+    fn stage(self, what: fmt::Arguments) {
+        self.0.stage(what);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The operations by the processor, and the unit's functions from tables that the specification fills.
+
+use std::sync::OnceLock;
+
+use super::mufu::{self, Function};
+use super::{Arith, NAN};
+use crate::emu::schedule::{round_result, to_bf16, to_fp16};
+use crate::num::{Format, convert_exact};
+
+/// The processor's arithmetic, which IEEE 754 obliges to the same results.
+#[derive(Clone, Copy, Debug)]
+pub struct Natively {
+    /// Significands by argument, of each function.
+    tables: [&'static [u32]; 3],
+}
+
+impl Natively {
+    /// Fills the tables when it is first asked for.
+    pub fn new() -> Natively {
+        static TABLES: OnceLock<[Vec<u32>; 3]> = OnceLock::new();
+        let tables = TABLES.get_or_init(|| {
+            use rayon::prelude::*;
+            let filled = |function: Function, bits: u32| {
+                let one = |argument| mufu::table(function).value(argument);
+                (0..1u32 << bits).into_par_iter().map(one).collect()
+            };
+            [
+                filled(Function::Rcp, 23),
+                filled(Function::Rsq, 24),
+                filled(Function::Ex2, 23),
+            ]
+        });
+        let [rcp, rsq, ex2] = tables;
+        Natively {
+            tables: [rcp, rsq, ex2],
+        }
+    }
+
+    #[inline(always)]
+    fn code(self, x: f32) -> u32 {
+        if x.is_nan() { NAN } else { x.to_bits() }
+    }
+}
+
+impl Default for Natively {
+    fn default() -> Natively {
+        Natively::new()
+    }
+}
+
+impl Arith for Natively {
+    #[inline(always)]
+    fn add(self, x: u32, y: u32) -> u32 {
+        self.code(f32::from_bits(x) + f32::from_bits(y))
+    }
+
+    #[inline(always)]
+    fn mul(self, x: u32, y: u32) -> u32 {
+        self.code(f32::from_bits(x) * f32::from_bits(y))
+    }
+
+    #[inline(always)]
+    fn fma(self, x: u32, y: u32, z: u32) -> u32 {
+        self.code(f32::from_bits(x).mul_add(f32::from_bits(y), f32::from_bits(z)))
+    }
+
+    #[inline(always)]
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
+        super::Exactly.fma_down(x, y, z)
+    }
+
+    #[inline(always)]
+    fn div(self, x: u32, y: u32) -> u32 {
+        self.code(f32::from_bits(x) / f32::from_bits(y))
+    }
+
+    #[inline(always)]
+    fn sqrt(self, x: u32) -> u32 {
+        self.code(f32::from_bits(x).sqrt())
+    }
+
+    #[inline(always)]
+    fn mufu(self, function: Function, x: u32) -> u32 {
+        let table = self.tables[function as usize];
+        mufu::with(function, x, |argument| table[argument as usize])
+    }
+
+    #[inline(always)]
+    fn round(self, x: u32, to: Format) -> u64 {
+        match to {
+            Format::Bf16 => to_bf16(x).into(),
+            Format::Fp16 => to_fp16(x).into(),
+            _ => round_result(x, to),
+        }
+    }
+
+    #[inline(always)]
+    fn widen(self, code: u64, from: Format) -> u32 {
+        match from {
+            Format::Fp32 => code as u32,
+            Format::Bf16 => (code as u32) << 16,
+            _ => convert_exact(from, code, Format::Fp32).expect("f32 holds every smaller float")
+                as u32,
+        }
+    }
+}
+
+/// Runs `work` compiled for a processor with fused multiply-adds, where this is one: without them each is a call.
+#[inline]
+pub fn with_fma<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn compiled<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { compiled(work) };
+        }
+    }
+    work()
+}

@@ -1,0 +1,131 @@
+//! What happens, written down.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Arith, Function};
+use crate::num::{Format, decimal};
+
+/// One operation, or what the next ones are for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Event {
+    Stage {
+        text: String,
+    },
+    Operation {
+        /// `add`, `mul`, `fma`, `div`, `sqrt`, `MUFU.EX2`, `round to bf16`, ...
+        name: String,
+        /// Codes in hexadecimal.
+        operands: Vec<String>,
+        result: String,
+        /// In decimal.
+        value: String,
+    },
+}
+
+/// Events in their order, as many as there is room for.
+#[derive(Debug)]
+pub struct Log {
+    events: RefCell<Vec<Event>>,
+    room: usize,
+    /// Those that found no room.
+    lost: std::cell::Cell<u64>,
+}
+
+impl Log {
+    pub fn with_room(room: usize) -> Log {
+        Log {
+            events: RefCell::default(),
+            room,
+            lost: std::cell::Cell::new(0),
+        }
+    }
+
+    fn push(&self, event: impl FnOnce() -> Event) {
+        let mut events = self.events.borrow_mut();
+        match events.len() < self.room {
+            true => events.push(event()),
+            false => self.lost.set(self.lost.get() + 1),
+        }
+    }
+
+    /// The events, and how many found no room.
+    pub fn finish(self) -> (Vec<Event>, u64) {
+        (self.events.into_inner(), self.lost.get())
+    }
+}
+
+/// An arithmetic that is watched.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracing<'l, A> {
+    pub inner: A,
+    pub log: &'l Log,
+}
+
+impl<A> Tracing<'_, A> {
+    fn told(self, name: &str, operands: &[u32], (result, format): (u64, Format)) {
+        self.log.push(|| Event::Operation {
+            name: name.to_owned(),
+            operands: operands.iter().map(|x| format!("{x:08x}")).collect(),
+            result: format!("{result:0width$x}", width = 2 * format.bytes()),
+            value: decimal(format, result),
+        });
+    }
+
+    fn seen(self, name: &str, operands: &[u32], result: u32) -> u32 {
+        self.told(name, operands, (result.into(), Format::Fp32));
+        result
+    }
+}
+
+impl<A: Arith> Arith for Tracing<'_, A> {
+    fn add(self, x: u32, y: u32) -> u32 {
+        self.seen("add", &[x, y], self.inner.add(x, y))
+    }
+
+    fn mul(self, x: u32, y: u32) -> u32 {
+        self.seen("mul", &[x, y], self.inner.mul(x, y))
+    }
+
+    fn fma(self, x: u32, y: u32, z: u32) -> u32 {
+        self.seen("fma", &[x, y, z], self.inner.fma(x, y, z))
+    }
+
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
+        self.seen("fma.rm", &[x, y, z], self.inner.fma_down(x, y, z))
+    }
+
+    fn div(self, x: u32, y: u32) -> u32 {
+        self.seen("div", &[x, y], self.inner.div(x, y))
+    }
+
+    fn sqrt(self, x: u32) -> u32 {
+        self.seen("sqrt", &[x], self.inner.sqrt(x))
+    }
+
+    fn mufu(self, function: Function, x: u32) -> u32 {
+        self.seen(function.name(), &[x], self.inner.mufu(function, x))
+    }
+
+    fn round(self, x: u32, to: Format) -> u64 {
+        let result = self.inner.round(x, to);
+        if to != Format::Fp32 {
+            self.told(&format!("round to {to}"), &[x], (result, to));
+        }
+        result
+    }
+
+    fn widen(self, code: u64, from: Format) -> u32 {
+        self.inner.widen(code, from)
+    }
+
+    fn stage(self, what: fmt::Arguments) {
+        self.log.push(|| Event::Stage {
+            text: what.to_string(),
+        });
+    }
+}

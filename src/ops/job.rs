@@ -1,0 +1,298 @@
+//! One operation on given arrays: which results there are, and how rows of one are computed.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::float32::{Arith, Event, Exactly, Log, Natively, Tracing, with_fma};
+use super::rule::{Layout, Rule};
+use super::{attention, elementwise, norm, quantize, rope, softmax};
+use crate::emu::{Arithmetic, Band, Engine};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Numbers that an operation takes besides its arrays. What is absent is as the operation has it by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// Of norms, an f32 code.
+    pub eps: Option<u32>,
+    /// Of attention: the factor of scores, an f32 code.
+    pub softmax_scale: Option<u32>,
+    pub causal: bool,
+    pub layout: Option<Layout>,
+    /// Neighbours are rotated, not halves.
+    pub interleaved: bool,
+    /// Elements that share a scale.
+    pub group: Option<usize>,
+    /// Rows of Q and keys of a block, instead of the rule's.
+    pub tile: Option<[usize; 2]>,
+    /// GPU as it was asked for: it may choose the tile.
+    pub gpu: String,
+    /// Which of the results.
+    pub output: Option<String>,
+}
+
+/// What is wrong with arrays or parameters: the field, and a sentence that calls fields by their names in backticks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpError {
+    pub field: &'static str,
+    pub reason: String,
+}
+
+impl OpError {
+    pub fn new(field: &'static str, reason: impl Into<String>) -> OpError {
+        OpError {
+            field,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Arrays by name.
+pub type Inputs<'a> = BTreeMap<&'static str, &'a Tensor>;
+
+/// What a job computes with.
+#[derive(Clone, Copy, Debug)]
+pub struct Means<'a> {
+    /// The tensor core's arithmetic, of attention.
+    pub arithmetic: Option<&'a Arithmetic>,
+    pub engine: Engine,
+}
+
+/// Rows of a result, computed in any arithmetic.
+pub(super) trait RowKernel: Sync {
+    /// Some rows, counted on over all leading axes: codes of the result's format.
+    fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]);
+
+    /// Where the rows end that are computed together with this one.
+    fn end(&self, row: usize) -> usize {
+        row + 1
+    }
+}
+
+/// The same for whoever does not know which kernel it is.
+trait Work: Sync {
+    fn natively(&self, rows: Range<usize>, out: &mut [u32]);
+    fn exactly(&self, rows: Range<usize>, out: &mut [u32]);
+    fn tracing(&self, log: &Log, row: usize, out: &mut [u32]);
+    fn end(&self, row: usize) -> usize;
+}
+
+impl<K: RowKernel> Work for K {
+    fn natively(&self, rows: Range<usize>, out: &mut [u32]) {
+        with_fma(|| self.compute(Natively::new(), rows, out));
+    }
+
+    fn exactly(&self, rows: Range<usize>, out: &mut [u32]) {
+        self.compute(Exactly, rows, out);
+    }
+
+    fn tracing(&self, log: &Log, row: usize, out: &mut [u32]) {
+        let tracing = Tracing {
+            inner: Exactly,
+            log,
+        };
+        self.compute(tracing, row..row + 1, out);
+    }
+
+    fn end(&self, row: usize) -> usize {
+        RowKernel::end(self, row)
+    }
+}
+
+/// What is computed, and its shape.
+pub(super) struct Planned<'a, K> {
+    pub kernel: K,
+    pub output: &'static str,
+    pub format: Format,
+    pub shape: Vec<usize>,
+    /// One line about the rule and these shapes, for people.
+    pub about: String,
+    pub _arrays: std::marker::PhantomData<&'a ()>,
+}
+
+/// An operation ready to be computed.
+pub struct Job<'a> {
+    work: Box<dyn Work + 'a>,
+    engine: Engine,
+    /// Which result.
+    pub output: &'static str,
+    pub format: Format,
+    pub shape: Vec<usize>,
+    /// What the rule makes of these shapes, in one line.
+    pub about: String,
+}
+
+impl std::fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("output", &self.output).field("shape", &self.shape).finish()
+    }
+}
+
+/// Elements of a result that are in memory at a time, one unit at the least.
+const BAND: usize = 4 << 20;
+/// Elements that are worth a task.
+const TASK: usize = 1 << 13;
+
+impl<'a> Job<'a> {
+    /// Pairs a rule with arrays and parameters; nothing is computed.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn new(
+        rule: &'a Rule,
+        inputs: &Inputs<'a>,
+        parameters: &Parameters,
+        means: Means<'a>,
+    ) -> Result<Job<'a>, OpError> {
+        fn job<'a, K: RowKernel + 'a>(planned: Planned<'a, K>, engine: Engine) -> Job<'a> {
+            Job {
+                work: Box::new(planned.kernel),
+                engine,
+                output: planned.output,
+                format: planned.format,
+                shape: planned.shape,
+                about: planned.about,
+            }
+        }
+        let engine = means.engine;
+        let only_y = |names: &[&str]| match parameters.output.as_deref() {
+            Some(other) if !names.contains(&other) => {
+                let names: Vec<_> = names.iter().map(|n| format!("{n:?}")).collect();
+                let reason = format!(
+                    "`output` {other:?}: {} has {}",
+                    rule.operation(),
+                    names.join(" and ")
+                );
+                Err(OpError::new("output", reason))
+            }
+            _ => Ok(()),
+        };
+        match rule {
+            Rule::Attention(rule) => {
+                if parameters.output.as_deref() == Some("lse") {
+                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, of which \
+                                  no table is proven on any GPU since Tesla";
+                    return Err(OpError::new("output", reason));
+                }
+                only_y(&["y"])?;
+                Ok(job(attention::plan(rule, inputs, parameters, means)?, engine))
+            }
+            Rule::RmsNorm(rule) => {
+                let names: &[_] = if rule.residual { &["y", "residual"] } else { &["y"] };
+                only_y(names)?;
+                Ok(job(norm::rms(rule, inputs, parameters)?, engine))
+            }
+            Rule::LayerNorm(rule) => {
+                only_y(&["y"])?;
+                Ok(job(norm::layer(rule, inputs, parameters)?, engine))
+            }
+            Rule::Softmax(rule) => {
+                only_y(&["y"])?;
+                Ok(job(softmax::plan(rule, inputs)?, engine))
+            }
+            Rule::Rope(rule) => {
+                only_y(&["y"])?;
+                Ok(job(rope::plan(rule, inputs, parameters)?, engine))
+            }
+            Rule::QuantizeFp8(rule) => {
+                only_y(&["y", "scale"])?;
+                Ok(job(quantize::plan(rule, inputs, parameters)?, engine))
+            }
+            other => {
+                only_y(&["y"])?;
+                Ok(job(elementwise::plan(other, inputs)?, engine))
+            }
+        }
+    }
+
+    /// Elements of a row.
+    pub fn columns(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// Rows over all leading axes.
+    pub fn rows(&self) -> usize {
+        match self.columns() {
+            0 => 0,
+            columns => self.shape.iter().product::<usize>() / columns,
+        }
+    }
+
+    fn fill(&self, rows: Range<usize>, out: &mut [u32]) {
+        match self.engine {
+            Engine::Exact => self.work.exactly(rows, out),
+            Engine::Fast(_) => self.work.natively(rows, out),
+        }
+    }
+
+    /// Computes the result and hands it to `sink`, from the first row to the last; memory is bounded by a band.
+    /// `progress` is told of elements.
+    pub fn run(&self, progress: &(dyn Fn(u64) + Sync), mut sink: impl FnMut(Band)) {
+        let (rows, columns, width) = (self.rows(), self.columns(), self.format.bytes());
+        let mut start = 0;
+        while start < rows {
+            // Units brought together into tasks, tasks into a band.
+            let mut tasks = Vec::new();
+            let mut next = start;
+            while next < rows && (next == start || (next - start) * columns < BAND) {
+                let first = next;
+                while next < rows && (next == first || (next - first) * columns < TASK) {
+                    next = self.work.end(next).min(rows);
+                }
+                tasks.push(first..next);
+            }
+            let mut codes = vec![0u32; (next - start) * columns];
+            let mut rest = codes.as_mut_slice();
+            let mut pieces = Vec::with_capacity(tasks.len());
+            for task in tasks {
+                let (piece, others) = rest.split_at_mut(task.len() * columns);
+                rest = others;
+                pieces.push((task, piece));
+            }
+            pieces.into_par_iter().for_each(|(task, piece)| {
+                let elements = piece.len() as u64;
+                self.unit_by_unit(task, piece);
+                progress(elements);
+            });
+            let mut payload = vec![0u8; codes.len() * width];
+            for (bytes, code) in payload.chunks_exact_mut(width).zip(&codes) {
+                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+            sink(Band {
+                first_row: start,
+                payload: &payload,
+            });
+            start = next;
+        }
+    }
+
+    fn unit_by_unit(&self, task: Range<usize>, piece: &mut [u32]) {
+        let columns = self.columns();
+        let mut row = task.start;
+        while row < task.end {
+            let end = self.work.end(row).min(task.end);
+            let at = (row - task.start) * columns..(end - task.start) * columns;
+            self.fill(row..end, &mut piece[at]);
+            row = end;
+        }
+    }
+
+    /// Computes one row alone: codes of the result's format.
+    pub fn row(&self, row: usize) -> Vec<u32> {
+        let mut out = vec![0; self.columns()];
+        self.fill(row..row + 1, &mut out);
+        out
+    }
+
+    /// Computes one row by the specification and tells every operation: the events, how many had no room, and the
+    /// codes.
+    pub fn trace(&self, row: usize, room: usize) -> (Vec<Event>, u64, Vec<u32>) {
+        let log = Log::with_room(room);
+        let mut out = vec![0; self.columns()];
+        self.work.tracing(&log, row, &mut out);
+        let (events, lost) = log.finish();
+        (events, lost, out)
+    }
+}

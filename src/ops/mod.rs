@@ -1,0 +1,25 @@
+//! What stands between the products of a layer: norms, softmax, activations, attention.
+//!
+//! * [`float32`]: operations on f32 codes, in integers and fast; the special function unit; libdevice.
+//! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that decides a bit; [`Variant`]: a rule with
+//!   its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and why.
+//! * [`Job`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
+//!   `quantize`, `attention`: the kinds.
+
+mod arrays;
+mod attention;
+mod elementwise;
+pub mod float32;
+mod job;
+mod norm;
+mod quantize;
+mod rope;
+mod rule;
+mod softmax;
+mod sums;
+mod validate;
+mod variant;
+
+pub use job::{Inputs, Job, Means, OpError, Parameters};
+pub use rule::*;
+pub use variant::{Refused, SCHEMA, Variant, find, of, operations, refused, variants};

@@ -1,0 +1,195 @@
+//! Quantisation to E4M3: scales from the largest magnitude, then each element.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::arrays::{Rows, needed, only};
+use super::float32::{Arith, Exactly, ONE, code, is_nan, max, min, negated};
+use super::job::{Inputs, OpError, Parameters, Planned, RowKernel};
+use super::rule::{Apply, Granularity, Quantize, QuantizeScale};
+use crate::num::Format;
+
+/// 448, the largest number of E4M3.
+const LARGEST: u32 = 0x43e0_0000;
+/// 1e-10.
+const EPS: u32 = 0x2edb_e6ff;
+
+pub struct Kernel<'a> {
+    rule: &'a Quantize,
+    x: Rows<'a>,
+    /// Of all elements, where those share it.
+    scale: Option<u32>,
+    /// Elements that share a scale.
+    group: usize,
+    /// Scales are the result.
+    scales: bool,
+}
+
+pub fn plan<'a>(
+    rule: &'a Quantize,
+    inputs: &Inputs<'a>,
+    parameters: &Parameters,
+) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+    let given = rule.scale == QuantizeScale::Given;
+    only(inputs, if given { &["x", "scale"] } else { &["x"] })?;
+    let x = needed(inputs, "x")?;
+    let group = match rule.granularity {
+        Granularity::Tensor => x.rows * x.columns,
+        Granularity::Token => x.columns,
+        Granularity::Group => {
+            let group = parameters.group.unwrap_or(128);
+            if group == 0 || !x.columns.is_multiple_of(group) {
+                let reason = format!("`group` {group}: rows have {} elements, no whole groups", x.columns);
+                return Err(OpError::new("group", reason));
+            }
+            group
+        }
+    };
+    let scales = parameters.output.as_deref() == Some("scale");
+    let shape = match (scales, &rule.granularity) {
+        (false, _) => x.shape().to_vec(),
+        (true, Granularity::Tensor) => vec![1],
+        (true, granularity) => {
+            let mut shape = x.shape().to_vec();
+            if let Some(last) = shape.last_mut() {
+                *last = if *granularity == Granularity::Group { *last / group } else { 1 };
+            }
+            shape
+        }
+    };
+    if scales && given {
+        let reason = "`output` \"scale\": it is an input of this variant";
+        return Err(OpError::new("output", reason));
+    }
+    let mut kernel = Kernel {
+        rule,
+        x,
+        scale: None,
+        group,
+        scales,
+    };
+    if rule.granularity == Granularity::Tensor {
+        let scale = match given {
+            true => {
+                let scale = needed(inputs, "scale")?;
+                if scale.rows * scale.columns != 1 || scale.format != Format::Fp32 {
+                    return Err(OpError::new("scale", "it is one number in fp32"));
+                }
+                scale.row(Exactly, 0)[0]
+            }
+            false => kernel.scale_of(Exactly, kernel.largest()),
+        };
+        kernel.scale = Some(scale);
+    }
+    if rule.scale == QuantizeScale::Inverse {
+        kernel.defined()?;
+    }
+    Ok(Planned {
+        output: if scales { "scale" } else { "y" },
+        format: if scales { Format::Fp32 } else { Format::E4m3 },
+        shape,
+        about: match rule.granularity {
+            Granularity::Tensor => "one scale".to_owned(),
+            Granularity::Token => "a scale for every row".to_owned(),
+            Granularity::Group => format!("a scale for every {group} elements of a row"),
+        },
+        kernel,
+        _arrays: PhantomData,
+    })
+}
+
+impl Kernel<'_> {
+    /// The largest magnitude of all.
+    fn largest(&self) -> u32 {
+        use rayon::prelude::*;
+        let rows = (0..self.x.rows).into_par_iter();
+        let of_row = |row| amax(&self.x.row(super::float32::Natively::new(), row));
+        rows.map(of_row).reduce(|| 0, max)
+    }
+
+    /// An inverse scale of nothing but zeros, or of an infinity, is a matter of its own that is not published.
+    fn defined(&self) -> Result<(), OpError> {
+        let scale = self.scale.unwrap_or(ONE);
+        let value = f32::from_bits(scale);
+        match value.is_finite() && value > 0.0 {
+            true => Ok(()),
+            false => Err(OpError::new(
+                "x",
+                "its largest magnitude is zero or infinite; what the kernel then scales with is not modelled",
+            )),
+        }
+    }
+
+    fn scale_of<A: Arith>(&self, a: A, amax: u32) -> u32 {
+        match self.rule.scale {
+            QuantizeScale::Given => unreachable!("it is an input"),
+            QuantizeScale::AmaxWithFloor => {
+                let floor = a.div(ONE, a.mul(LARGEST, code(512.0)));
+                max(a.div(amax, LARGEST), floor)
+            }
+            QuantizeScale::Amax => a.div(amax, LARGEST),
+            QuantizeScale::AmaxFromEps => a.div(max(amax, EPS), LARGEST),
+            QuantizeScale::Inverse => a.div(LARGEST, amax),
+        }
+    }
+
+    /// As it is stored.
+    fn stored<A: Arith>(&self, a: A, scale: u32) -> u32 {
+        match self.rule.scale {
+            QuantizeScale::Inverse => a.div(ONE, scale),
+            _ => scale,
+        }
+    }
+}
+
+/// The largest magnitude; NaN is passed over.
+fn amax(x: &[u32]) -> u32 {
+    x.iter().fold(0, |most, &x| max(most, x & 0x7fff_ffff))
+}
+
+impl RowKernel for Kernel<'_> {
+    fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]) {
+        let columns = self.x.columns;
+        if let (true, Some(scale)) = (self.scales, self.scale) {
+            out.fill(self.stored(a, scale));
+            return;
+        }
+        let wide = match (self.scales, &self.rule.granularity) {
+            (false, _) => columns,
+            (true, Granularity::Group) => columns / self.group,
+            (true, _) => 1,
+        };
+        for (row, out) in rows.zip(out.chunks_mut(wide)) {
+            let x = self.x.row(a, row);
+            for (i, group) in x.chunks(self.group.min(columns)).enumerate() {
+                let scale = self.scale.unwrap_or_else(|| {
+                    a.stage(format_args!("the scale, from the largest magnitude"));
+                    self.scale_of(a, amax(group))
+                });
+                if self.scales {
+                    out[i] = self.stored(a, scale);
+                    continue;
+                }
+                a.stage(format_args!("scaled, clamped, rounded"));
+                let reciprocal = match self.rule.apply {
+                    Apply::ByReciprocal => a.div(ONE, scale),
+                    _ => ONE,
+                };
+                let first = i * self.group.min(columns);
+                for (out, &x) in out[first..].iter_mut().zip(group) {
+                    let scaled = match self.rule.apply {
+                        Apply::Divide => a.div(x, scale),
+                        Apply::ByReciprocal => a.mul(x, reciprocal),
+                        Apply::Multiply => a.mul(x, scale),
+                    };
+                    let clamped = match self.rule.clamp {
+                        true => max(negated(LARGEST), min(scaled, LARGEST)),
+                        false => scaled,
+                    };
+                    debug_assert!(!(self.rule.clamp && is_nan(clamped)));
+                    *out = a.round(clamped, Format::E4m3) as u32;
+                }
+            }
+        }
+    }
+}

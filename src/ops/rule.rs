@@ -1,0 +1,362 @@
+//! The vocabulary of a variant: everything that decides a bit of an operation. Kinds of arithmetic, no names of
+//! libraries.
+
+use serde::{Deserialize, Serialize};
+
+use super::float32::{Divide, Exponential};
+
+macro_rules! rule {
+    ($($(#[$doc:meta])* $name:ident($kind:ty),)*) => {
+        /// An operation and how it is computed.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[serde(tag = "operation", rename_all = "snake_case")]
+        pub enum Rule {
+            $($(#[$doc])* $name($kind),)*
+        }
+    };
+}
+
+rule! {
+    /// `rcp.approx`.
+    RcpApprox(Plain),
+    /// `rsqrt.approx`.
+    RsqrtApprox(Plain),
+    /// `ex2.approx`.
+    Ex2Approx(Plain),
+    /// libdevice's `expf`.
+    Expf(Plain),
+    /// libdevice's `exp2f`.
+    Exp2f(Plain),
+    /// libdevice's `tanhf`.
+    Tanhf(Plain),
+    /// A quotient, element by element.
+    Div(Division),
+    /// The correctly rounded square root.
+    Sqrt(Plain),
+    /// A sum, element by element, rounded once to the type.
+    Add(Plain),
+    /// A number for every column, added and rounded once.
+    Bias(Plain),
+    Silu(Silu),
+    SiluAndMul(SiluAndMul),
+    /// The form with tanh.
+    Gelu(Plain),
+    RmsNorm(RmsNorm),
+    LayerNorm(LayerNorm),
+    Softmax(Softmax),
+    Rope(Rope),
+    QuantizeFp8(Quantize),
+    Attention(Attention),
+}
+
+impl Rule {
+    /// The operation's name.
+    pub fn operation(&self) -> &'static str {
+        match self {
+            Rule::RcpApprox(_) => "rcp_approx",
+            Rule::RsqrtApprox(_) => "rsqrt_approx",
+            Rule::Ex2Approx(_) => "ex2_approx",
+            Rule::Expf(_) => "expf",
+            Rule::Exp2f(_) => "exp2f",
+            Rule::Tanhf(_) => "tanhf",
+            Rule::Div(_) => "div",
+            Rule::Sqrt(_) => "sqrt",
+            Rule::Add(_) => "add",
+            Rule::Bias(_) => "bias",
+            Rule::Silu(_) => "silu",
+            Rule::SiluAndMul(_) => "silu_and_mul",
+            Rule::Gelu(_) => "gelu",
+            Rule::RmsNorm(_) => "rms_norm",
+            Rule::LayerNorm(_) => "layer_norm",
+            Rule::Softmax(_) => "softmax",
+            Rule::Rope(_) => "rope",
+            Rule::QuantizeFp8(_) => "quantize_fp8",
+            Rule::Attention(_) => "attention",
+        }
+    }
+}
+
+macro_rules! vocabulary {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident { $($body:tt)* })*) => {
+        $(
+            $(#[doc = $doc])*
+            #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+            #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+            #[serde(deny_unknown_fields, rename_all = "snake_case")]
+            pub $kind $name { $($body)* }
+        )*
+    };
+}
+
+vocabulary! {
+    /// An operation with no choice but this one.
+    struct Plain {
+        /// Subnormal operands and results are zeros.
+        pub ftz: bool,
+    }
+
+    /// How to divide.
+    struct Division {
+        pub ftz: bool,
+        pub divide: Divide,
+    }
+
+    /// x / (1 + e^-x).
+    struct Silu {
+        pub ftz: bool,
+        pub exponential: Exponential,
+        /// 1 is added to the two factors of the exponential in one fused operation.
+        pub fused_one: bool,
+        pub form: Sigmoid,
+        pub divide: Divide,
+    }
+
+    /// How x and the sigmoid come together.
+    enum Sigmoid {
+        /// x / (1 + e^-x).
+        Quotient,
+        /// x * (1 / (1 + e^-x)).
+        Product,
+    }
+
+    /// silu(gate) * up.
+    struct SiluAndMul {
+        pub silu: Silu,
+        /// silu is rounded to the type before the product.
+        pub rounded_between: bool,
+    }
+
+    /// x / sqrt(mean(x^2) + eps) * weight.
+    struct RmsNorm {
+        pub ftz: bool,
+        /// A residual is added first, rounded to the type, and is a second result.
+        pub residual: bool,
+        pub sum: Sum,
+        pub square: Square,
+        pub mean: Mean,
+        /// eps is added in one fused operation with the mean's factor.
+        pub fused_eps: bool,
+        pub output: NormOutput,
+    }
+
+    /// How squares are added to a thread's sum.
+    enum Square {
+        /// Rounded, then added.
+        Rounded,
+        /// One fused operation.
+        Fused,
+        /// Neighbours in pairs: one square is rounded, the other fused to it; the pairs' sums are added to each other.
+        Pairs,
+    }
+
+    /// What the sum is divided by H with.
+    enum Mean {
+        /// The product with RN(1/H).
+        Factor,
+        /// An IEEE division.
+        Divide,
+        /// `div.full`.
+        DivideFull,
+    }
+
+    /// How a row is written.
+    enum NormOutput {
+        /// x * rs rounded to the type, times weight, rounded to the type.
+        RoundedTwice,
+        /// RN(RN(x * rs) * weight), one rounding to the type.
+        RoundedOnce,
+    }
+
+    /// Which thread adds what, and in which order threads come together.
+    struct Sum {
+        pub threads: Threads,
+        pub lanes: Lanes,
+        pub warps: Warps,
+    }
+
+    /// Elements of a row by thread.
+    enum Threads {
+        /// PyTorch's reduction: a power of two of threads by the row's length and the number of rows, groups of four, four
+        /// accumulators each; rows of `shortest` elements or more and fewer than `limit`.
+        Reduce { threads: usize, width: usize, shortest: usize, limit: usize },
+        /// So many threads; vectors of so many elements in turn. Rows are whole vectors.
+        Fixed { threads: usize, vector: usize },
+        /// One element each, as many threads as elements, up to `most` of them; with `few`, up to that many if there are
+        /// fewer than `below` rows.
+        Single { most: usize, few: Option<Few> },
+        /// Vectors of so many bytes, or of what divides a row; as many threads as vectors, up to `most`.
+        Vectors { bytes: usize, most: usize, few: Option<Few> },
+        /// Vectors of so many elements, rows being whole ones; as many threads as `per_element` says.
+        Wide { vector: usize, most: usize, few: Option<Few> },
+        /// As `vectors`, in whole warps.
+        WholeWarps { bytes: usize, most: usize },
+    }
+
+    /// Another limit of threads where there are few rows.
+    struct Few {
+        pub below: usize,
+        pub most: usize,
+    }
+
+    /// In which order lanes of a warp are added.
+    enum Lanes {
+        /// Shuffle down by 16, 8, 4, 2, 1.
+        Down,
+        /// Shuffle down by 1, 2, 4, 8, 16.
+        Up,
+        /// The same, only inside what is there.
+        UpInside,
+        /// Exchanged by 16, 8, 4, 2, 1.
+        Exchange,
+    }
+
+    /// In which order warps are added.
+    enum Warps {
+        /// Halves through shared memory, before lanes.
+        HalvedFirst,
+        /// One thread adds the second, the third, ...
+        Serial,
+        /// The first warp adds them as lanes.
+        AsLanes,
+        /// The upper half to the lower, until one is left.
+        Halves,
+    }
+
+    /// (x - mean) / sqrt(variance + eps) * weight + bias, by Welford's method.
+    struct LayerNorm {
+        pub threads: usize,
+        pub vector: usize,
+        /// Which product of the merged mean is fused to the other.
+        pub merged_mean: Fused,
+    }
+
+    /// Of a*b + c*d: which product is not rounded by itself.
+    enum Fused {
+        First,
+        Second,
+    }
+
+    /// e^(x - max) / sum.
+    struct Softmax {
+        pub exponential: Exponential,
+        pub divide: Divide,
+        /// Rows up to so long: a warp each.
+        pub longest_of_warp: usize,
+        /// Bytes of a vector, of longer rows.
+        pub vector_bytes: usize,
+        pub most_threads: usize,
+        /// Exponentials are added to a thread's sum by their two factors, of longer rows.
+        pub fused_sum: bool,
+        /// What becomes of the last elements, which do not fill a vector for every thread.
+        pub tail: Tail,
+    }
+
+    /// The end of a row.
+    enum Tail {
+        /// Vectors as before.
+        Vectors,
+        /// Elements in turn.
+        Elements,
+    }
+
+    /// x * cos + rotated(x) * sin.
+    struct Rope {
+        pub arithmetic: RopeArithmetic,
+        /// Where heads are in the shape, if it is not said.
+        pub layout: Layout,
+        pub interleaved: bool,
+    }
+
+    /// Roundings of a rotation.
+    enum RopeArithmetic {
+        /// Both products and their sum are rounded to the type.
+        RoundedThrice,
+        /// In float, one product of each sum fused; rounded once. `sum` is of the second half.
+        Fused { difference: Fused, sum: Fused },
+    }
+
+    /// Axes before the head's elements.
+    enum Layout {
+        /// Batch, heads, tokens.
+        Bhsd,
+        /// Batch, tokens, heads.
+        Bshd,
+    }
+
+    /// To E4M3.
+    struct Quantize {
+        pub granularity: Granularity,
+        pub scale: QuantizeScale,
+        pub apply: Apply,
+        /// NaN becomes a bound, as fminf and fmaxf do it; otherwise it stays one.
+        pub clamp: bool,
+    }
+
+    /// What shares a scale.
+    enum Granularity {
+        Tensor,
+        Token,
+        Group,
+    }
+
+    /// Where a scale comes from.
+    enum QuantizeScale {
+        /// It is an input.
+        Given,
+        /// RN(amax / 448), at least RN(1 / (448 * 512)).
+        AmaxWithFloor,
+        /// RN(amax / 448).
+        Amax,
+        /// RN(amax / 448), amax at least 1e-10.
+        AmaxFromEps,
+        /// RN(448 / amax), which x is multiplied with; stored is its reciprocal.
+        Inverse,
+    }
+
+    /// How x is scaled.
+    enum Apply {
+        /// x / scale.
+        Divide,
+        /// x * RN(1 / scale).
+        ByReciprocal,
+        /// x * scale, of an inverse scale.
+        Multiply,
+    }
+
+    /// softmax(Q K^T scale) V, key blocks from the last to the first, the result being the live accumulator.
+    struct Attention {
+        pub ftz: bool,
+        /// Of the arrays, if it is not said.
+        pub layout: Layout,
+        pub instruction: String,
+        /// p = 2^(s*scale - max*scale) in one fused operation; otherwise s*scale is rounded.
+        pub fused_exponent: bool,
+        /// The sum of a row is scaled in one fused operation with its first addition.
+        pub fused_sum: bool,
+        pub reciprocal: Divide,
+        /// What the sum's reciprocal is where that is zero or NaN.
+        pub without_sum: WithoutSum,
+        /// By head dimension, ascending: the first that fits and whose conditions hold.
+        pub tiles: Vec<TileRule>,
+        /// GPUs with less shared memory, by the first letters of their names.
+        pub small: Vec<String>,
+    }
+
+    /// A number.
+    enum WithoutSum {
+        One,
+        Zero,
+    }
+
+    /// Rows of Q and keys of a block.
+    struct TileRule {
+        /// Up to this head dimension, which operands are filled up to.
+        pub head_dim: usize,
+        pub tile: [usize; 2],
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub causal: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub small: Option<bool>,
+    }
+}

@@ -1,0 +1,121 @@
+//! Softmax over the last axis.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::arrays::{Rows, needed, only};
+use super::float32::{
+    Arith, Exponential, MINUS_INFINITY, divide, expf_parts, exponential, max,
+};
+use super::job::{Inputs, OpError, Planned, RowKernel};
+use super::rule::{Lanes, Softmax, Tail};
+use super::sums::lanes;
+
+pub struct Kernel<'a> {
+    rule: &'a Softmax,
+    x: Rows<'a>,
+}
+
+pub fn plan<'a>(rule: &'a Softmax, inputs: &Inputs<'a>) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+    only(inputs, &["x"])?;
+    let x = needed(inputs, "x")?;
+    let about = match x.columns <= rule.longest_of_warp {
+        true => format!("rows of {}, a warp each", x.columns),
+        false => format!("rows of {}, a block of {} threads each", x.columns, threads(rule, x.columns)),
+    };
+    if x.columns > rule.longest_of_warp {
+        let vector = rule.vector_bytes / x.format.bytes();
+        if rule.tail == Tail::Vectors && !x.columns.is_multiple_of(vector) {
+            let reason = format!(
+                "rows of {} elements are no multiple of {vector}; a variant with another tail computes those",
+                x.columns
+            );
+            return Err(OpError::new("x", reason));
+        }
+    }
+    Ok(Planned {
+        output: "y",
+        format: x.format,
+        shape: x.shape().to_vec(),
+        about,
+        kernel: Kernel { rule, x },
+        _arrays: PhantomData,
+    })
+}
+
+fn threads(rule: &Softmax, columns: usize) -> usize {
+    columns.min(rule.most_threads).next_multiple_of(32)
+}
+
+impl RowKernel for Kernel<'_> {
+    fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]) {
+        let columns = self.x.columns;
+        for (row, out) in rows.zip(out.chunks_mut(columns)) {
+            let x = self.x.row(a, row);
+            let largest = x.iter().fold(MINUS_INFINITY, |largest, &x| max(largest, x));
+            match columns <= self.rule.longest_of_warp {
+                true => self.by_warp(a, x, largest, out),
+                false => self.by_block(a, x, largest, out),
+            }
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Lane l has elements l, l + 32, ...; exponentials are kept, so they are rounded before they are added.
+    fn by_warp<A: Arith>(&self, a: A, x: Vec<u32>, largest: u32, out: &mut [u32]) {
+        let width = x.len().next_power_of_two().min(32);
+        a.stage(format_args!("e^(x - max)"));
+        let how = self.rule.exponential;
+        let powers = x.into_iter().map(|x| exponential(a, how, a.sub(x, largest), false));
+        let powers: Vec<u32> = powers.collect();
+        a.stage(format_args!("added by {width} lanes"));
+        let mut sums = vec![0; width];
+        for (i, &power) in powers.iter().enumerate() {
+            let sum = &mut sums[i % width];
+            *sum = a.add(*sum, power);
+        }
+        let sum = lanes(a, &Lanes::Exchange, &sums);
+        self.divided(a, powers, sum, out);
+    }
+
+    fn by_block<A: Arith>(&self, a: A, x: Vec<u32>, largest: u32, out: &mut [u32]) {
+        let threads = threads(self.rule, x.len());
+        let vector = self.rule.vector_bytes / self.x.format.bytes();
+        let how = self.rule.exponential;
+        a.stage(format_args!("e^(x - max), added by {threads} threads"));
+        let mut sums = vec![0; threads];
+        let whole = match self.rule.tail {
+            Tail::Vectors => x.len(),
+            Tail::Elements => x.len() - x.len() % (vector * threads),
+        };
+        for (i, &x) in x.iter().enumerate() {
+            let thread = match i < whole {
+                true => i / vector % threads,
+                false => (i - whole) % threads,
+            };
+            let (sum, shifted) = (&mut sums[thread], a.sub(x, largest));
+            *sum = match (self.rule.fused_sum, how) {
+                (true, Exponential::Expf) => {
+                    let [significand, power] = expf_parts(a, shifted);
+                    a.fma(significand, power, *sum)
+                }
+                _ => a.add(*sum, exponential(a, how, shifted, false)),
+            };
+        }
+        a.stage(format_args!("lanes, then warps"));
+        let mut warps: Vec<u32> = sums.chunks(32).map(|warp| lanes(a, &Lanes::Down, warp)).collect();
+        warps.resize(32, 0);
+        let sum = lanes(a, &Lanes::Down, &warps);
+        let powers = x.into_iter().map(|x| exponential(a, how, a.sub(x, largest), false));
+        self.divided(a, powers.collect(), sum, out);
+    }
+
+    fn divided<A: Arith>(&self, a: A, powers: Vec<u32>, sum: u32, out: &mut [u32]) {
+        a.stage(format_args!("divided by the sum"));
+        for (out, power) in out.iter_mut().zip(powers) {
+            let value = divide(a, self.rule.divide, power, sum, false);
+            *out = a.round(value, self.x.format) as u32;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What no machine has, and what would take too much.
+
+use super::rule::{Attention, Rule, Sum, Threads};
+
+/// More threads than a block has.
+const MOST_THREADS: usize = 1024;
+
+/// Refuses rules that cannot be computed.
+///
+/// # Errors
+/// A sentence naming the constant.
+pub fn validate(rule: &Rule) -> Result<(), String> {
+    match rule {
+        Rule::RmsNorm(norm) => sum(&norm.sum),
+        Rule::LayerNorm(norm) => {
+            threads("threads", norm.threads)?;
+            vector(norm.vector)?;
+            match norm.threads.is_multiple_of(32) && (norm.threads / 32).is_power_of_two() {
+                true => Ok(()),
+                false => Err("threads are warps of 32, a power of two of them".into()),
+            }
+        }
+        Rule::Softmax(softmax) => {
+            threads("most_threads", softmax.most_threads)?;
+            if !softmax.most_threads.is_multiple_of(32) {
+                return Err("most_threads are whole warps of 32".into());
+            }
+            if !softmax.vector_bytes.is_power_of_two() || !(4..=64).contains(&softmax.vector_bytes) {
+                return Err("vector_bytes is a power of two from 4 to 64".into());
+            }
+            match softmax.longest_of_warp {
+                0..=4096 => Ok(()),
+                _ => Err("longest_of_warp is at most 4096".into()),
+            }
+        }
+        Rule::Attention(rule) => attention(rule),
+        _ => Ok(()),
+    }
+}
+
+fn threads(name: &str, n: usize) -> Result<(), String> {
+    match n {
+        1..=MOST_THREADS => Ok(()),
+        _ => Err(format!("{name} is {n}; a block has 1 to {MOST_THREADS}")),
+    }
+}
+
+fn vector(n: usize) -> Result<(), String> {
+    match n {
+        1..=16 => Ok(()),
+        _ => Err(format!("vector is {n}; it is 1 to 16 elements")),
+    }
+}
+
+fn sum(sum: &Sum) -> Result<(), String> {
+    let few = match &sum.threads {
+        Threads::Reduce { threads: n, width, .. } => {
+            threads("threads", *n)?;
+            let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
+            return match fits {
+                true => Ok(()),
+                false => Err("threads and width are powers of two, width the smaller one".into()),
+            };
+        }
+        Threads::Fixed { threads: n, vector: v } => {
+            threads("threads", *n)?;
+            return vector(*v);
+        }
+        Threads::Wide { vector: v, most, few } => {
+            vector(*v)?;
+            threads("most", *most)?;
+            few
+        }
+        Threads::Single { most, few } => {
+            threads("most", *most)?;
+            few
+        }
+        Threads::Vectors { bytes, most, few } => {
+            vector(*bytes)?;
+            threads("most", *most)?;
+            few
+        }
+        Threads::WholeWarps { bytes, most } => {
+            vector(*bytes)?;
+            return threads("most", *most);
+        }
+    };
+    few.as_ref().map_or(Ok(()), |few| threads("few.most", few.most))
+}
+
+fn attention(rule: &Attention) -> Result<(), String> {
+    let mut before = 0;
+    for tile in &rule.tiles {
+        let [m, n] = tile.tile;
+        let fits = (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16);
+        if !fits {
+            return Err(format!("tile {m}x{n}: rows are 1 to 512, keys whole sixteens up to 512"));
+        }
+        let dim = tile.head_dim;
+        if dim < before || !dim.is_multiple_of(16) || !(16..=512).contains(&dim) {
+            return Err(format!("head_dim {dim}: whole sixteens up to 512, ascending"));
+        }
+        before = dim;
+    }
+    match rule.tiles.is_empty() {
+        true => Err("there are no tiles".into()),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,256 @@
+//! A rule with its name and its sources: what comes with the tool, and files that users write.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::rule::Rule;
+use crate::emu::step::{Constant, constants_of};
+use crate::emu::{Evidence, KnownBy};
+use crate::io::{hex, printable_ends};
+
+/// Value of the `schema` field of a variant file.
+pub const SCHEMA: &str = "tcverify.operation/1";
+
+/// One library's way to compute an operation, and how it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub schema: String,
+    /// Unique among the variants of its operation.
+    pub name: String,
+    pub title: String,
+    pub library: String,
+    /// Of the library, that compute so.
+    pub versions: String,
+    /// How the variant as a whole is known.
+    pub evidence: Evidence,
+    /// Full citations by key.
+    pub sources: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// By constant of the rule, or by the group it is in; `*` stands for all others.
+    pub known_by: BTreeMap<String, KnownBy>,
+    pub rule: Rule,
+}
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(include_str!(concat!("variants/", $name, ".json"))),*]
+    };
+}
+
+const FILES: [&str; 55] = files![
+    "rcp-approx--ptx",
+    "rcp-approx--ptx-ftz",
+    "rsqrt-approx--ptx",
+    "rsqrt-approx--ptx-ftz",
+    "ex2-approx--ptx",
+    "ex2-approx--ptx-ftz",
+    "expf--libdevice",
+    "expf--libdevice-ftz",
+    "exp2f--libdevice",
+    "exp2f--libdevice-ftz",
+    "tanhf--libdevice",
+    "tanhf--libdevice-ftz",
+    "div--ieee",
+    "div--full",
+    "div--full-ftz",
+    "div--approx",
+    "div--approx-ftz",
+    "sqrt--ieee",
+    "add--rounded-once",
+    "bias--rounded-once",
+    "silu--pytorch",
+    "silu--pytorch-unfused",
+    "silu--te",
+    "silu--flashinfer",
+    "silu-and-mul--vllm",
+    "silu-and-mul--pytorch",
+    "silu-and-mul--flashinfer",
+    "silu-and-mul--te",
+    "gelu--pytorch-tanh",
+    "rms-norm--hf-eager",
+    "rms-norm--hf-eager-2.6",
+    "rms-norm--pytorch-fused",
+    "rms-norm--vllm-2024",
+    "rms-norm--vllm",
+    "rms-norm--vllm-fused-add",
+    "rms-norm--vllm-fused-add-scalar",
+    "rms-norm--flashinfer",
+    "rms-norm--flashinfer-fused-eps",
+    "layer-norm--pytorch",
+    "layer-norm--pytorch-other-fma",
+    "softmax--pytorch",
+    "softmax--pytorch-tail",
+    "softmax--pytorch-unfused",
+    "rope--hf",
+    "rope--vllm",
+    "rope--vllm-other-fma",
+    "quantize-fp8--vllm-token",
+    "quantize-fp8--vllm-token-2024",
+    "quantize-fp8--vllm-tensor",
+    "quantize-fp8--vllm-static",
+    "quantize-fp8--vllm-group",
+    "quantize-fp8--te-tensor",
+    "attention--flash-attention-2",
+    "attention--pytorch-flash",
+    "attention--flash-attention-3",
+];
+
+/// The variants that come with the tool; of each operation the default one first.
+///
+/// # Panics
+/// If a built-in file is malformed, which a test rules out.
+pub fn variants() -> &'static [Variant] {
+    static VARIANTS: OnceLock<Vec<Variant>> = OnceLock::new();
+    VARIANTS.get_or_init(|| {
+        let read = |text: &&str| Variant::from_json(text).expect("built-in variant");
+        FILES.iter().map(read).collect()
+    })
+}
+
+/// The operations that can be replayed, in the order of the list.
+pub fn operations() -> Vec<&'static str> {
+    let mut names: Vec<_> = variants().iter().map(|v| v.rule.operation()).collect();
+    names.dedup();
+    names
+}
+
+/// Something that computers do between products and that is not replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Refused {
+    pub name: String,
+    /// Other words that people ask with.
+    pub also: Vec<String>,
+    pub why: String,
+}
+
+/// What cannot be replayed, and why.
+///
+/// # Panics
+/// If the built-in file is malformed, which a test rules out.
+pub fn refused() -> &'static [Refused] {
+    static REFUSED: OnceLock<Vec<Refused>> = OnceLock::new();
+    REFUSED.get_or_init(|| {
+        serde_json::from_str(include_str!("refused.json")).expect("built-in list")
+    })
+}
+
+/// Variants of an operation.
+///
+/// # Errors
+/// A sentence: why it is not replayed, or the names there are.
+pub fn of(operation: &str) -> Result<Vec<&'static Variant>, String> {
+    let named = |v: &&Variant| v.rule.operation() == operation;
+    let found: Vec<_> = variants().iter().filter(named).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let asked = operation.to_lowercase().replace(['-', ' '], "_");
+    let known = |r: &&Refused| r.name == asked || r.also.contains(&asked);
+    Err(match refused().iter().find(known) {
+        Some(refused) => format!("{} cannot be replayed: {}", refused.name, refused.why),
+        None => format!(
+            "no operation is called {operation:?}; there are {} ('tcverify ops' describes them)",
+            operations().join(", ")
+        ),
+    })
+}
+
+/// The variant of this name of an operation; without a name, the first.
+///
+/// # Errors
+/// As of [`of`], or the names there are.
+pub fn find(operation: &str, name: Option<&str>) -> Result<&'static Variant, String> {
+    let all = of(operation)?;
+    let Some(name) = name else {
+        return Ok(all[0]);
+    };
+    let found = all.iter().find(|v| v.name == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|v| v.name.as_str()).collect();
+        format!(
+            "no variant of {operation} is called {name:?}; there are {}",
+            names.join(", ")
+        )
+    })
+}
+
+impl Variant {
+    /// Reads a variant file.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    pub fn from_json(text: &str) -> Result<Variant, String> {
+        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = read.and_then(|variant: Variant| variant.check().map(|()| variant));
+        // Both quote the file.
+        read.map_err(|reason| printable_ends(&reason))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!("schema is {:?}; this reads {SCHEMA:?}", self.schema));
+        }
+        if self.name.is_empty() {
+            return Err("it has no name".into());
+        }
+        let constants = self.constants();
+        for constant in &constants {
+            let Some(known) = self.known_by(&constant.name) else {
+                return Err(format!("no known_by entry for {}", constant.name));
+            };
+            if known.source.is_empty() {
+                return Err(format!("no source for {}", constant.name));
+            }
+        }
+        for (name, known) in &self.known_by {
+            let used = |c: &Constant| {
+                let rest = c.name.strip_prefix(name.as_str());
+                name == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            if !constants.iter().any(used) {
+                return Err(format!("known_by names {name}, which the rule lacks"));
+            }
+            let missing = known.source.iter().find(|key| !self.sources.contains_key(*key));
+            if let Some(key) = missing {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
+        }
+        super::validate::validate(&self.rule)
+    }
+
+    /// Everything that decides a bit, in the order of its JSON.
+    pub fn constants(&self) -> Vec<Constant> {
+        let rule = serde_json::to_value(&self.rule).expect("a rule is plain data");
+        let mut constants = constants_of(&rule);
+        constants.retain(|constant| constant.name != "operation");
+        constants
+    }
+
+    /// How a constant is known: by its own entry, by that of a group it is in, or by the one for all.
+    pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
+        let mut name = constant;
+        loop {
+            if let Some(known) = self.known_by.get(name) {
+                return Some(known);
+            }
+            match name.rsplit_once('.') {
+                Some((group, _)) => name = group,
+                None => return self.known_by.get("*"),
+            }
+        }
+    }
+
+    /// The digest of the rule as canonical JSON.
+    pub fn sha256(&self) -> String {
+        let rule = serde_json::to_value(&self.rule).expect("a rule is plain data");
+        hex(&Sha256::digest(rule.to_string().as_bytes()))
+    }
+}

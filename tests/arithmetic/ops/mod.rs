@@ -1,0 +1,3 @@
+//! What stands between the products: the special function unit and libdevice against published counts.
+
+mod mufu;
