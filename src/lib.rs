@@ -14,6 +14,7 @@
 //! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
+//! * [`audit`]: elements of a committed D, replayed from the rows and columns that a prover opens.
 //! * [`generate`]: operands that a seed determines.
 //! * [`candidates`]: what could have computed a D, by formats and K alone.
 //! * [`identify`]: which models of the catalogue, under which schedules, give a D.
@@ -64,6 +65,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod audit;
 pub mod batch;
 pub mod candidates;
 pub mod check;

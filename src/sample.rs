@@ -4,8 +4,51 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use sha2::{Digest, Sha256};
+
 use crate::emu::{Element, Problem};
 use crate::random::SplitMix64;
+
+/// A draw that nobody could know before a public value was there, of what was fixed before that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicDraw {
+    /// SHA-256 of the text that names commitment and beacon.
+    pub sha256: [u8; 32],
+    pub seed: u64,
+}
+
+impl PublicDraw {
+    /// Of a commitment's file, by its SHA-256 in lower-case hexadecimal, and a beacon's value. What is
+    /// hashed is the text
+    ///
+    /// ```text
+    /// tcverify.draw/1
+    /// commitment=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+    /// beacon=1b35a8b2...
+    /// ```
+    ///
+    /// with a newline after each of its lines; the seed is the first eight bytes of the hash, the first the
+    /// highest.
+    ///
+    /// # Errors
+    /// If the value is not 1 to 256 characters of ASCII that can be seen.
+    pub fn new(commitment_sha256: &str, beacon: &str) -> Result<PublicDraw, String> {
+        let visible = beacon.bytes().all(|byte| byte.is_ascii_graphic());
+        if !(1..=256).contains(&beacon.len()) || !visible {
+            return Err(
+                "a beacon's value is 1 to 256 characters of ASCII without spaces, such as hexadecimal digits"
+                    .into(),
+            );
+        }
+        let text = format!("tcverify.draw/1\ncommitment={commitment_sha256}\nbeacon={beacon}\n");
+        let sha256: [u8; 32] = Sha256::digest(text).into();
+        let (first, _) = sha256.split_first_chunk().expect("32 bytes");
+        Ok(PublicDraw {
+            seed: u64::from_be_bytes(*first),
+            sha256,
+        })
+    }
+}
 
 /// A part of D: some rows and columns of every matrix of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +78,7 @@ impl Region {
     }
 
     /// The element at a position, counted in index order.
-    fn element(&self, position: u64) -> Element {
+    pub fn element(&self, position: u64) -> Element {
         let (rows, columns) = (self.rows.len() as u64, self.columns.len() as u64);
         Element {
             batch: (position / (rows * columns)) as usize,

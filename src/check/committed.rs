@@ -6,7 +6,8 @@ use super::arrays::Array;
 use super::error::CheckError;
 use super::prepare::Prepared;
 use crate::commit::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule, Hash,
+    Along, COMMITMENT, COMMITMENT_1, CommitError, Commitment, CommittedD, CommittedInput,
+    CommittedInputs, CommittedSchedule, Hash, Lines, Rows, Tree,
 };
 use crate::io::{Fault, FileError, MappedFile, file_sha256, payload_sha256};
 use crate::report::Committed;
@@ -24,53 +25,173 @@ pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
     Ok((commitment, digest))
 }
 
+/// What fixes inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixing {
+    /// Payload digests: the first version.
+    Payloads,
+    /// Trees over lines.
+    Lines,
+}
+
+/// An input as it is committed to by lines.
+pub struct LinedInput<'a> {
+    /// In the document.
+    pub name: &'static str,
+    pub array: &'a Array,
+    pub lines: Lines,
+}
+
+/// About the bytes of a block of D's rows, unless it is said: of few rows, so that an element is shown
+/// with little else.
+const BLOCK: u64 = 4 << 10;
+
 impl Prepared {
     /// The commitment to this product and its D.
     ///
     /// # Errors
     /// If there is no D, or it cannot be cut so.
     pub fn commitment(&self, block_rows: Option<u64>) -> Result<Commitment, CheckError> {
-        let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-        let input = |array: &Array| CommittedInput {
-            format: array.tensor.format(),
-            shape: array.tensor.shape().to_vec(),
-            payload_sha256: hash(payload_sha256(&array.tensor)),
-        };
-        let Some(d) = self.d() else {
-            return Err(CheckError::request(
-                "d",
-                "`d` is missing: a commitment fixes a D",
-            ));
-        };
-        let factor = |code| format!("{code:08x}");
+        self.commitment_by(Fixing::Lines, block_rows)
+    }
+
+    /// The same in either version.
+    ///
+    /// # Errors
+    /// As of [`Prepared::commitment`].
+    pub fn commitment_by(
+        &self,
+        fixing: Fixing,
+        block_rows: Option<u64>,
+    ) -> Result<Commitment, CheckError> {
+        let (rows, d) = self.committed_rows(block_rows)?;
+        let inputs = self.lined_inputs()?;
+        let fixed = inputs.iter().map(|input| match fixing {
+            Fixing::Payloads => Hash::parse(&payload_sha256(&input.array.tensor)),
+            Fixing::Lines => Some(input.lines.tree(&input.array.tensor).root()),
+        });
+        let fixed: Vec<_> = fixed.map(|hash| hash.expect("a SHA-256")).collect();
+        let tree = rows.tree(d).root();
+        Ok(self.commitment_of(fixing, (&rows, tree), inputs.iter().zip(fixed)))
+    }
+
+    /// The commitment by lines, and the trees that it was made of: those of the inputs, and of D.
+    ///
+    /// # Errors
+    /// As of [`Prepared::commitment`].
+    pub fn commitment_and_trees(
+        &self,
+        block_rows: Option<u64>,
+    ) -> Result<(Commitment, Vec<Tree>, Tree), CheckError> {
+        let (rows, d) = self.committed_rows(block_rows)?;
+        let inputs = self.lined_inputs()?;
+        let trees = inputs
+            .iter()
+            .map(|input| input.lines.tree(&input.array.tensor));
+        let trees: Vec<_> = trees.collect();
+        let fixed = inputs.iter().zip(trees.iter().map(Tree::root));
+        let tree = rows.tree(d);
+        let commitment = self.commitment_of(Fixing::Lines, (&rows, tree.root()), fixed);
+        Ok((commitment, trees, tree))
+    }
+
+    fn committed_rows(
+        &self,
+        block_rows: Option<u64>,
+    ) -> Result<(Rows, &crate::tensor::Tensor), CheckError> {
+        let missing = || CheckError::request("d", "`d` is missing: a commitment fixes a D");
+        let d = self.d().ok_or_else(missing)?;
+        let about = || Rows::about(BLOCK, d.format(), d.shape());
+        let rows = self.blocks(Some(block_rows.unwrap_or_else(about)))?;
+        Ok((rows, d))
+    }
+
+    /// How every input is cut into lines.
+    ///
+    /// # Errors
+    /// If one cannot be.
+    pub fn lined_inputs(&self) -> Result<Vec<LinedInput<'_>>, CheckError> {
         let arrays = &self.arrays;
+        let operands = &self.check.operands;
+        let along = |turned: bool, otherwise, along| if turned { otherwise } else { along };
+        let of_a = along(operands.transpose_a, Along::Columns, Along::Rows);
+        let of_b = along(operands.transpose_b, Along::Rows, Along::Columns);
+        let [scales_of_a, scales_of_b] = match self.scheduling.takes_scales() {
+            true => [Along::Whole; 2],
+            false => [of_a, of_b],
+        };
         let scales = arrays.scales.as_ref();
-        let rows = self.blocks(block_rows)?;
-        Ok(Commitment {
-            schema: COMMITMENT.to_owned(),
+        let all = [
+            ("a", Some(&arrays.a), of_a),
+            ("b", Some(&arrays.b), of_b),
+            ("c", arrays.c.as_ref(), Along::Rows),
+            ("scale_a", scales.map(|[a, _]| a), scales_of_a),
+            ("scale_b", scales.map(|[_, b]| b), scales_of_b),
+            ("bias", arrays.bias.as_ref(), Along::Whole),
+        ];
+        let there = all
+            .into_iter()
+            .filter_map(|(name, array, along)| Some((name, array?, along)));
+        there
+            .map(|(name, array, along)| {
+                let lines = Lines::new(array.tensor.format(), array.tensor.shape().to_vec(), along);
+                let fail = |error: CommitError| CheckError::array(name, name, error.to_string());
+                let lines = lines.map_err(fail)?;
+                Ok(LinedInput { name, array, lines })
+            })
+            .collect()
+    }
+
+    fn commitment_of<'a>(
+        &self,
+        fixing: Fixing,
+        (rows, tree): (&Rows, Hash),
+        inputs: impl Iterator<Item = (&'a LinedInput<'a>, Hash)>,
+    ) -> Commitment {
+        let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
+        let mut fixed: Vec<_> = inputs
+            .map(|(LinedInput { name, lines, .. }, hash)| {
+                let by_lines = fixing == Fixing::Lines;
+                let input = CommittedInput {
+                    format: lines.format,
+                    shape: lines.shape.clone(),
+                    payload_sha256: (!by_lines).then_some(hash),
+                    lines: by_lines.then_some(lines.along),
+                    root: by_lines.then(|| lines.root(name, hash)),
+                };
+                (*name, input)
+            })
+            .collect();
+        let mut take = |name: &str| {
+            let at = fixed.iter().position(|(other, _)| *other == name)?;
+            Some(fixed.remove(at).1)
+        };
+        let schema = match fixing {
+            Fixing::Payloads => COMMITMENT_1,
+            Fixing::Lines => COMMITMENT,
+        };
+        Commitment {
+            schema: schema.to_owned(),
             model_sha256: hash(self.model.arithmetic.sha256()),
-            schedule: self.kernel().map(|kernel| CommittedSchedule {
-                sha256: hash(kernel.spec.sha256()),
-                alpha: factor(kernel.values.alpha),
-                beta: factor(kernel.values.beta),
-                scale_result: kernel.values.scale_result.map(factor),
-            }),
+            schedule: self
+                .kernel()
+                .map(|kernel| CommittedSchedule::of(kernel.spec, kernel.values)),
             product: self.product(),
             inputs: CommittedInputs {
-                a: input(&arrays.a),
-                b: input(&arrays.b),
-                c: arrays.c.as_ref().map(input),
-                scale_a: scales.map(|[a, _]| input(a)),
-                scale_b: scales.map(|[_, b]| input(b)),
-                bias: arrays.bias.as_ref().map(input),
+                a: take("a").expect("there is always an A"),
+                b: take("b").expect("there is always a B"),
+                c: take("c"),
+                scale_a: take("scale_a"),
+                scale_b: take("scale_b"),
+                bias: take("bias"),
             },
             d: CommittedD {
-                root: rows.root(rows.tree(d).root()),
+                root: rows.root(tree),
                 block_rows: rows.block_rows,
                 format: rows.format,
-                shape: rows.shape,
+                shape: rows.shape.clone(),
             },
-        })
+        }
     }
 
     /// What a report says of the commitment that the request names; nothing without one.
@@ -80,7 +201,11 @@ impl Prepared {
         };
         let read = read_commitment(path);
         let (commitment, file_sha256) = read.map_err(CheckError::file("against"))?;
-        let found = self.commitment(Some(commitment.d.block_rows))?;
+        let fixing = match commitment.is_first() {
+            true => Fixing::Payloads,
+            false => Fixing::Lines,
+        };
+        let found = self.commitment_by(fixing, Some(commitment.d.block_rows))?;
         self.confirm_unchanged()?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {

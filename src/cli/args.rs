@@ -254,7 +254,7 @@ pub struct ScheduleArgs {
 
     /// One number for every column of D, added in f32 before the result is rounded
     #[arg(long, value_name = "BIAS.npy")]
-    bias: Option<PathBuf>,
+    pub bias: Option<PathBuf>,
 
     /// Format of the bias, where its file cannot say it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float())]
@@ -346,24 +346,9 @@ impl ProductArgs {
     /// If one is not written as it must be.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         let ProductArgs {
-            operands,
-            model,
-            schedule,
-            kernel,
+            operands, kernel, ..
         } = self;
-        let promote = schedule.promote.as_deref();
         let mut fields = Fields {
-            arch: model.arch.clone(),
-            model: model.model.clone(),
-            dtype: model.dtype,
-            dtype_b: model.dtype_b,
-            instruction: model.instruction.clone(),
-            acc: model.acc,
-            c_dtype: model.c_dtype,
-            scale_dtype: model.scale_dtype,
-            scale_block: model.scale_block,
-            schedule: schedule.schedule.clone(),
-            schedule_file: schedule.schedule_file.clone(),
             kernel: kernel.kernel.clone(),
             kernel_log: kernel.kernel_log.clone(),
             kernel_table: kernel.kernel_table.clone(),
@@ -375,21 +360,6 @@ impl ProductArgs {
             multiprocessors: kernel.multiprocessors,
             rotation: kernel.rotation,
             whole_tail: Some(kernel.whole_tail),
-            tile_k: schedule.tile_k,
-            residue: schedule.residue,
-            instruction_k: schedule.instruction_k,
-            split_k: schedule.split_k,
-            split: schedule.split,
-            grain: schedule.grain,
-            partials: schedule.partials,
-            sum_order: schedule.sum_order,
-            workers: schedule.workers,
-            promote: parsed("promote", promote)?,
-            alpha: schedule.alpha,
-            beta: schedule.beta,
-            scale_result: schedule.scale_result,
-            bias: source("bias", schedule.bias.as_deref())?,
-            bias_dtype: schedule.bias_dtype,
             a: source("a", Some(&operands.a))?,
             b: source("b", Some(&operands.b))?,
             c: source("c", operands.c.as_deref())?,
@@ -399,11 +369,48 @@ impl ProductArgs {
             transpose_b: Some(operands.transpose_b),
             tf32_input: Some(operands.tf32_input),
             engine: Some(operands.engine),
-            ..Fields::default()
+            ..arithmetic(&self.model, &self.schedule)?
         };
         fields.formats_of_files()?;
         Ok(fields)
     }
+}
+
+/// The fields of a model and a schedule, without operands.
+///
+/// # Errors
+/// If one is not written as it must be.
+pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<Fields, CheckError> {
+    let promote = schedule.promote.as_deref();
+    Ok(Fields {
+        arch: model.arch.clone(),
+        model: model.model.clone(),
+        dtype: model.dtype,
+        dtype_b: model.dtype_b,
+        instruction: model.instruction.clone(),
+        acc: model.acc,
+        c_dtype: model.c_dtype,
+        scale_dtype: model.scale_dtype,
+        scale_block: model.scale_block,
+        schedule: schedule.schedule.clone(),
+        schedule_file: schedule.schedule_file.clone(),
+        tile_k: schedule.tile_k,
+        residue: schedule.residue,
+        instruction_k: schedule.instruction_k,
+        split_k: schedule.split_k,
+        split: schedule.split,
+        grain: schedule.grain,
+        partials: schedule.partials,
+        sum_order: schedule.sum_order,
+        workers: schedule.workers,
+        promote: parsed("promote", promote)?,
+        alpha: schedule.alpha,
+        beta: schedule.beta,
+        scale_result: schedule.scale_result,
+        bias: source("bias", schedule.bias.as_deref())?,
+        bias_dtype: schedule.bias_dtype,
+        ..Fields::default()
+    })
 }
 
 /// What a verdict depends on beside the product.

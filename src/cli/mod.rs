@@ -2,6 +2,7 @@
 
 mod archs;
 mod args;
+mod audit;
 mod batch;
 mod bench;
 mod bench_schedules;
@@ -82,6 +83,7 @@ enum Command {
     Digest(digest::Digest),
     Inspect(inspect::Inspect),
     Commit(commit::Commit),
+    Audit(Box<audit::Audit>),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
     Kernels(kernels::Kernels),
@@ -145,6 +147,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Digest(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Commit(command) => command.run(),
+        Command::Audit(command) => command.run(),
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
         Command::Kernels(command) => command.run(),

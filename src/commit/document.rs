@@ -1,14 +1,18 @@
-//! `tcverify.commitment/1` as data.
+//! `tcverify.commitment/2` as data, and `/1`, which is still read.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{CommitError, Hash, Rows};
+use super::{Along, CommitError, Hash, Lines, Rows};
+use crate::emu::schedule::{ScheduleSpec, Values};
 use crate::io::printable;
 use crate::num::Format;
 use crate::report::Product;
 
 /// Value of the `schema` field.
-pub const COMMITMENT: &str = "tcverify.commitment/1";
+pub const COMMITMENT: &str = "tcverify.commitment/2";
+
+/// The first version: of operands it has payload digests, so that nobody can check a part of them.
+pub const COMMITMENT_1: &str = "tcverify.commitment/1";
 
 /// A product, fixed by digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +51,19 @@ pub struct CommittedSchedule {
         deserialize_with = "present"
     )]
     pub scale_result: Option<String>,
+}
+
+impl CommittedSchedule {
+    /// Of a kernel's spec and numbers.
+    pub fn of(spec: &ScheduleSpec, values: &Values) -> CommittedSchedule {
+        let factor = |code| format!("{code:08x}");
+        CommittedSchedule {
+            sha256: Hash::parse(&spec.sha256()).expect("a SHA-256"),
+            alpha: factor(values.alpha),
+            beta: factor(values.beta),
+            scale_result: values.scale_result.map(factor),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +108,57 @@ pub struct CommittedInput {
     pub format: Format,
     /// As stored, before any transposition.
     pub shape: Vec<usize>,
-    pub payload_sha256: Hash,
+    /// Of the first version alone.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub payload_sha256: Option<Hash>,
+    /// How it is cut; of the second version.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub lines: Option<Along>,
+    /// Of the tree over its lines; of the second version.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub root: Option<Hash>,
+}
+
+impl CommittedInput {
+    /// How it is cut, and the root; nothing of the first version.
+    ///
+    /// # Errors
+    /// If nothing of that shape can be cut so.
+    pub fn lines(&self) -> Result<Option<(Lines, Hash)>, CommitError> {
+        let (Some(along), Some(root)) = (self.lines, self.root) else {
+            return Ok(None);
+        };
+        let lines = Lines::new(self.format, self.shape.clone(), along)?;
+        Ok(Some((lines, root)))
+    }
+}
+
+impl CommittedInputs {
+    /// All that there are, by their names in the document.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &CommittedInput)> {
+        let all = [
+            ("a", Some(&self.a)),
+            ("b", Some(&self.b)),
+            ("c", self.c.as_ref()),
+            ("scale_a", self.scale_a.as_ref()),
+            ("scale_b", self.scale_b.as_ref()),
+            ("bias", self.bias.as_ref()),
+        ];
+        all.into_iter()
+            .filter_map(|(name, input)| Some((name, input?)))
+    }
 }
 
 /// D, cut into blocks of rows.
@@ -124,7 +191,7 @@ impl Commitment {
         let not = |why| CommitError::NotACommitment(Box::new(why));
         let commitment: Commitment =
             serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-        if commitment.schema != COMMITMENT {
+        if ![COMMITMENT, COMMITMENT_1].contains(&commitment.schema.as_str()) {
             return Err(not(CommitError::Schema {
                 expected: COMMITMENT,
             }));
@@ -138,11 +205,102 @@ impl Commitment {
             }));
         }
         commitment.d.rows().map_err(not)?;
+        commitment.confirm_inputs().map_err(not)?;
         Ok(commitment)
+    }
+
+    /// Whether it is of the first version.
+    pub fn is_first(&self) -> bool {
+        self.schema == COMMITMENT_1
+    }
+
+    /// Makes sure that inputs are fixed as the version does, and are those of the product: they were
+    /// written by somebody else.
+    fn confirm_inputs(&self) -> Result<(), CommitError> {
+        for (operand, input) in self.inputs.named() {
+            let other = |found: &str, expected: &str| {
+                Err(CommitError::OtherOperand {
+                    operand,
+                    found: found.to_owned(),
+                    expected: expected.to_owned(),
+                })
+            };
+            let given = (input.payload_sha256.is_some(), input.lines, input.root);
+            let (along, whole) = match (self.is_first(), given) {
+                (true, (true, None, None)) => continue,
+                (true, _) => return other("fixed otherwise", "payload digests of all inputs"),
+                (false, (false, Some(along), Some(_))) => (along, along == Along::Whole),
+                (false, _) => return other("fixed otherwise", "lines and roots of all inputs"),
+            };
+            // Scales of a kernel and the bias are of shapes that the schedule knows.
+            let expected = match operand {
+                "bias" if !whole => return other("cut into lines", "one line of it"),
+                "scale_a" | "scale_b" if whole => None,
+                "bias" => None,
+                _ => Some(self.cut_of(operand)),
+            };
+            input.lines()?;
+            let Some((expected_along, batch, axes)) = expected else {
+                continue;
+            };
+            let text = |along: Along, shape: &[usize]| format!("{shape:?} in {along:?}");
+            let [first, second] = axes;
+            let fits = match input.shape.strip_prefix(batch) {
+                Some([rows, columns]) => {
+                    first.is_none_or(|first| first == *rows)
+                        && second.is_none_or(|second| second == *columns)
+                }
+                _ => false,
+            };
+            if !fits || along != expected_along {
+                let axis = |axis: Option<usize>| axis.map_or("any".to_owned(), |n| n.to_string());
+                let expected = format!(
+                    "{batch:?} of {}x{} in {expected_along:?}",
+                    axis(first),
+                    axis(second)
+                );
+                return other(&text(along, &input.shape), &expected);
+            }
+        }
+        Ok(())
+    }
+
+    /// How an operand of the product is cut, its batch, and rows and columns as it is stored.
+    fn cut_of(&self, operand: &str) -> (Along, &[usize], [Option<usize>; 2]) {
+        let Product {
+            batch,
+            m,
+            n,
+            k,
+            transpose_a,
+            transpose_b,
+        } = &self.product;
+        let [m, n, k] = [m, n, k].map(|&n| Some(n));
+        let turned = |along, axes: [Option<usize>; 2], turned: bool| match (turned, along) {
+            (false, _) => (along, axes),
+            (true, Along::Rows) => (Along::Columns, [axes[1], axes[0]]),
+            (true, _) => (Along::Rows, [axes[1], axes[0]]),
+        };
+        let (along, axes) = match operand {
+            "a" => turned(Along::Rows, [m, k], *transpose_a),
+            "b" => turned(Along::Columns, [k, n], *transpose_b),
+            // As many scales as the model says, which is not known here.
+            "scale_a" => turned(Along::Rows, [m, None], *transpose_a),
+            "scale_b" => turned(Along::Columns, [None, n], *transpose_b),
+            _ => (Along::Rows, [m, n]),
+        };
+        (along, batch, axes)
     }
 
     /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
     pub fn differences(&self, found: &Commitment) -> Vec<String> {
+        if self.schema != found.schema {
+            return vec![format!(
+                "the commitment is a {}, not a {}",
+                printable(&self.schema),
+                printable(&found.schema)
+            )];
+        }
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
             if here != committed {
@@ -183,11 +341,17 @@ impl Commitment {
             };
             let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);
             compare(name, layout(here), layout(committed));
+            let digest = |digest: Option<Hash>| digest.map_or("none".into(), |d| d.to_string());
             compare(
                 &format!("the payload's SHA-256 of {name}"),
-                here.payload_sha256.to_string(),
-                committed.payload_sha256.to_string(),
+                digest(here.payload_sha256),
+                digest(committed.payload_sha256),
             );
+            let root = |input: &CommittedInput| match input.lines {
+                Some(along) => format!("{} over its {along:?}", digest(input.root)),
+                None => digest(input.root),
+            };
+            compare(&format!("the root of {name}"), root(here), root(committed));
         }
         let layout =
             |d: &CommittedD| format!("{} {:?} in blocks of {}", d.format, d.shape, d.block_rows);

@@ -18,6 +18,14 @@ pub enum CommitError {
     Json(serde_json::Error),
     #[error("its schema is not {expected:?}")]
     Schema { expected: &'static str },
+    #[error("{operand} is {found}, of a product that makes {expected}")]
+    OtherOperand {
+        operand: &'static str,
+        found: String,
+        expected: String,
+    },
+    #[error("{shape:?} is the shape of nothing that has lines")]
+    NoLines { shape: Vec<usize> },
     #[error("its D is {d:?}, but its product is {product:?}")]
     OtherProduct { product: Vec<usize>, d: Vec<usize> },
     #[error("{shape:?} is no shape of a D")]

@@ -48,9 +48,14 @@ impl Rows {
 
     /// As many rows as make a block of about a mebibyte.
     pub fn about_a_mebibyte(format: Format, shape: &[usize]) -> u64 {
+        Rows::about(1 << 20, format, shape)
+    }
+
+    /// As many rows as make a block of about so many bytes.
+    pub fn about(bytes: u64, format: Format, shape: &[usize]) -> u64 {
         let columns = shape.last().copied().unwrap_or(1);
         let row = (columns as u64).saturating_mul(format.bytes() as u64);
-        ((1 << 20) / row.max(1)).max(1)
+        (bytes / row.max(1)).max(1)
     }
 
     /// Number of blocks.
@@ -81,8 +86,7 @@ impl Rows {
             axes.join(","),
             self.block_rows
         );
-        let header = Hash::of([&[2][..], header.as_bytes()]);
-        Hash::of([&[3][..], &header.0, &tree.0])
+        super::rooted(&header, tree)
     }
 
     /// The tree over a D.
@@ -93,6 +97,24 @@ impl Rows {
         assert!(d.format() == self.format && d.shape() == self.shape);
         let blocks = (0..self.blocks()).map(|block| self.of_block(block));
         Tree::new(leaves(d, &blocks.collect::<Vec<_>>()))
+    }
+
+    /// The payload of a block.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn payload(&self, d: &Tensor, block: u64) -> Vec<u8> {
+        let rows = self.of_block(block);
+        rows.flat_map(|row| row_payload(d, row)).collect()
+    }
+
+    /// Bytes of a block.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn bytes_of(&self, block: u64) -> u64 {
+        let rows = self.of_block(block);
+        (rows.end - rows.start) * self.columns() as u64 * self.format.bytes() as u64
     }
 
     /// The payloads of some blocks as one matrix.

@@ -88,3 +88,30 @@ pub fn root_of(leaf: Hash, mut at: u64, mut size: u64, path: &[Hash]) -> Option<
     }
     path.next().is_none().then_some(hash)
 }
+
+/// How many hashes lead from a leaf to the root of a tree of `size` leaves.
+pub fn path_length(mut at: u64, mut size: u64) -> usize {
+    let mut length = 0;
+    while size > 1 {
+        length += usize::from(at % 2 == 1 || at + 1 < size);
+        at /= 2;
+        size = size.div_ceil(2);
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_as_long_as_they_say() {
+        for size in 1..40u64 {
+            let leaves = (0..size).map(|i| leaf([&i.to_le_bytes()[..]]));
+            let tree = Tree::new(leaves.collect());
+            for at in 0..size {
+                assert_eq!(tree.path(at as usize).len(), path_length(at, size));
+            }
+        }
+    }
+}

@@ -227,6 +227,17 @@ impl<'a> Replay<'a> {
         assert!(self.problem.k <= longest, "D of one step is no C");
     }
 
+    /// One element of a larger D, of which this problem has the row of A and the column of B alone;
+    /// `kernel` is that of the larger product.
+    pub fn alone(&self, at: Element, kernel: Option<Kernel>) -> u64 {
+        let Element { batch, row, column } = at;
+        let kernel = kernel.map(|kernel| {
+            let rows = 0..kernel.place.size[0];
+            kernel.part(batch, &rows, &(column..column + 1))
+        });
+        self.gathered(self.problem, kernel, &[row])[0]
+    }
+
     /// Computes some elements alone: codes of D's format, in the order given.
     pub fn elements(&self, at: &[Element]) -> Vec<u64> {
         self.assert_suited();

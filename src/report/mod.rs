@@ -45,7 +45,7 @@ pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use text::Text;
-pub use words::grouped;
+pub use words::{evidence as evidence_in_words, grouped};
 
 /// A form a report can take.
 pub trait Exporter {

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::tiles::Tiles;
-use crate::candidates::{Conditions, candidates, guesses};
+use crate::candidates::{Asked, Conditions, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
@@ -54,7 +54,13 @@ pub fn other(
     let result = prepared.replay().format();
     let mut tries = Vec::new();
     let order = match arithmetic.accumulator {
-        Format::Fp32 => guesses(arithmetic, &problem, result, None),
+        Format::Fp32 => guesses(&Asked {
+            arithmetic,
+            problem: &problem,
+            result,
+            scales: None,
+            zeros: true,
+        }),
         _ => Vec::new(),
     };
     for guess in order.into_iter().take(MOST) {

@@ -1,0 +1,38 @@
+//! Audits between parties that do not trust each other: elements of a committed D that nobody could know
+//! before are replayed by whoever is shown the rows and columns that they are made of, and no more.
+//!
+//! * `challenge`: which elements, by a commitment and a public beacon; `pieces`: which lines that opens.
+//! * `opening`: those lines with their paths in the committed trees, as the prover writes them.
+//! * `open`: the lines, proven, and the elements that are replayed from them; `verdict`: what came out.
+//!
+//! `docs/audits.md` specifies the documents.
+
+mod challenge;
+mod model;
+mod open;
+mod opening;
+mod pieces;
+mod verdict;
+
+pub use challenge::{CHALLENGE, Challenge, MOST_ELEMENTS};
+pub use model::{AuditModel, OwnCopies};
+pub use open::Proven;
+pub use opening::{Head, OPENING, Opening};
+pub use pieces::{Piece, pieces};
+pub use verdict::{AUDIT, AuditReport, Wrong};
+
+/// Why there is no challenge, no opening, or no verdict on one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// It is no such document, or of another version.
+    #[error("{0}")]
+    Document(String),
+    /// What was handed over proves nothing: to be read after the file's name.
+    #[error("proves nothing: {0}")]
+    ProvesNothing(String),
+    #[error(transparent)]
+    Commit(#[from] crate::commit::CommitError),
+    #[error(transparent)]
+    Check(#[from] crate::check::CheckError),
+}

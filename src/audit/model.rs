@@ -1,0 +1,126 @@
+//! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
+
+use std::collections::BTreeMap;
+
+use super::AuditError;
+use crate::check::{Check, Model, Scheduling};
+use crate::commit::{Along, Commitment};
+use crate::emu::{Arithmetic, Engine, Platform};
+use crate::io::printable;
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Arrays that the auditor has all of, by the commitment's names.
+pub type OwnCopies = BTreeMap<&'static str, Tensor>;
+
+/// The model and schedule that replay what was opened.
+#[derive(Debug)]
+pub struct AuditModel {
+    pub model: Model,
+    pub scheduling: Scheduling,
+    pub(super) engine: Engine,
+}
+
+impl AuditModel {
+    /// Those that a request names; its operands are not looked at. They must be able to compute what the
+    /// commitment fixes.
+    ///
+    /// # Errors
+    /// If there are none such, or the commitment is to another product.
+    pub fn new(check: &Check, commitment: &Commitment) -> Result<AuditModel, AuditError> {
+        let inputs = &commitment.inputs;
+        let scheduling = check.schedule.resolve()?;
+        scheduling.check_bias(inputs.bias.is_some())?;
+        let model = check.model.select(inputs.scale_a.is_some(), &scheduling)?;
+        let sha256 = model.arithmetic.sha256();
+        if sha256 != commitment.model_sha256.to_string() {
+            return Err(AuditError::ProvesNothing(format!(
+                "the commitment is to the model of SHA-256 {}, which is not that of {} {} ({sha256})",
+                commitment.model_sha256,
+                printable(&model.choice().architecture.name),
+                printable(&model.choice().instruction.name),
+            )));
+        }
+        let engine = Platform::detect().map(Engine::Fast);
+        let found = AuditModel {
+            model,
+            scheduling,
+            engine: engine.unwrap_or(Engine::Exact),
+        };
+        found.confirm(commitment)?;
+        Ok(found)
+    }
+
+    /// The arithmetic.
+    pub fn arithmetic(&self) -> &Arithmetic {
+        &self.model.arithmetic
+    }
+
+    /// Makes sure that formats and lengths are those of the model: others wrote the commitment.
+    fn confirm(&self, commitment: &Commitment) -> Result<(), AuditError> {
+        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
+        let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
+        let (spec, product) = (self.scheduling.spec(), &commitment.product);
+        let late = self.scheduling.addend_is_late();
+        if inputs.scale_a.is_some() != inputs.scale_b.is_some() {
+            return nothing("the commitment has scales of one operand alone".into());
+        }
+        let kernels = self.scheduling.takes_scales();
+        let scale = arithmetic.scale.filter(|_| !kernels);
+        if !kernels && inputs.scale_a.is_some() != scale.is_some() {
+            return nothing("the commitment has not the scales that the model takes".into());
+        }
+        for (name, input) in inputs.named() {
+            let expected: &[Format] = match name {
+                "a" => &[arithmetic.a],
+                "b" => &[arithmetic.b],
+                "c" if !late => &[arithmetic.addend()],
+                "c" | "bias" => &[
+                    Format::Fp32,
+                    Format::Fp16,
+                    Format::Bf16,
+                    Format::E4m3,
+                    Format::E5m2,
+                ],
+                _ => match scale {
+                    Some(scale) => &[scale.format],
+                    None => &[Format::Fp32],
+                },
+            };
+            if !expected.contains(&input.format) {
+                return nothing(format!("{name} cannot be {} by this model", input.format));
+            }
+            if !name.starts_with("scale") {
+                continue;
+            }
+            let cut = input
+                .lines()?
+                .map(|(lines, _)| (lines.along, lines.length()));
+            let fits = match (cut, scale) {
+                (Some((Along::Whole, _)), None) => true,
+                (Some((Along::Rows | Along::Columns, length)), Some(scale)) => {
+                    length == product.k.div_ceil(scale.block)
+                }
+                _ => false,
+            };
+            if !fits {
+                return nothing(format!("{name} is not cut as the scales of this model"));
+            }
+        }
+        self.scheduling
+            .check_conversion(arithmetic.accumulator, commitment.d.format)
+            .map_err(AuditError::ProvesNothing)?;
+        if product.k == 0 && spec.without_products.is_none() {
+            return nothing("K is 0".into());
+        }
+        if let Some(most) = arithmetic.longest_k()
+            && product.k > most
+        {
+            return nothing(format!(
+                "K is {}, but one instruction takes {most}",
+                product.k
+            ));
+        }
+        Ok(())
+    }
+}

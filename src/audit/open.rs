@@ -1,0 +1,374 @@
+//! What was opened: lines that belong to a commitment, and the elements that are replayed from them.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::pieces::Cut;
+use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, pieces};
+use crate::check::Scheduling;
+use crate::commit::{Along, Commitment, CommittedSchedule, Hash, leaf};
+use crate::emu::schedule::{Kernel, Values};
+use crate::emu::{Element, Problem, Replay};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// Lines that were proven to belong to a commitment.
+#[derive(Debug)]
+pub struct Proven<'a> {
+    commitment: &'a Commitment,
+    elements: Vec<Element>,
+    pieces: Vec<(Piece, Lines<'a>)>,
+    /// Arrays of the auditor's, by name.
+    pub own: Vec<&'static str>,
+}
+
+/// Where the payloads of lines are.
+#[derive(Debug)]
+enum Lines<'a> {
+    Opened(BTreeMap<u64, &'a [u8]>),
+    Own(Tensor),
+}
+
+impl<'a> Proven<'a> {
+    /// Checks every line of an opening, and the auditor's own arrays, against the committed roots.
+    ///
+    /// # Errors
+    /// Why it proves nothing.
+    pub fn new(
+        commitment: &'a Commitment,
+        challenge: &Challenge,
+        bytes: &'a [u8],
+        own: &OwnCopies,
+    ) -> Result<Proven<'a>, AuditError> {
+        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
+        let (head, body) = Head::parse(bytes, challenge)?;
+        let elements: Vec<_> = challenge.drawn().collect();
+        let all = pieces(commitment, &elements)?;
+        let opened: Vec<_> = all
+            .iter()
+            .filter(|piece| head.arrays.iter().any(|name| name == piece.name))
+            .collect();
+        if opened.iter().map(|piece| piece.name).ne(&head.arrays) {
+            return nothing(
+                "its arrays are not those of the commitment, each once, in order".into(),
+            );
+        }
+        let bytes = opened.iter().map(|piece| piece.bytes());
+        let expected = bytes.fold(0, u64::saturating_add);
+        if expected != body.len() as u64 {
+            let what = match expected > body.len() as u64 {
+                true => "is cut off",
+                false => "goes on after its end",
+            };
+            return nothing(format!(
+                "it {what}: after its head there are {} bytes, not {expected}",
+                body.len()
+            ));
+        }
+        let mut rest = body;
+        let mut proven = Vec::new();
+        let mut copies = Vec::new();
+        for piece in all {
+            let name = piece.name;
+            if head.arrays.iter().any(|opened| opened == name) {
+                let (here, after) = rest.split_at(piece.bytes() as usize);
+                rest = after;
+                let lines = piece.prove(here)?;
+                proven.push((piece, Lines::Opened(lines)));
+            } else {
+                let Some(tensor) = own.get(name) else {
+                    return nothing(format!(
+                        "it leaves out {name}, of which there is no copy of your own (--{})",
+                        name.replace('_', "-")
+                    ));
+                };
+                proven.push((piece, Lines::Own(tensor.clone())));
+            }
+        }
+        for (name, tensor) in own {
+            let piece = proven.iter().find(|(piece, _)| piece.name == *name);
+            let Some((
+                Piece {
+                    cut: Cut::Lines(lines, root),
+                    ..
+                },
+                _,
+            )) = piece
+            else {
+                return nothing(format!(
+                    "the commitment has no {name}, of which you have a copy"
+                ));
+            };
+            let alike = (tensor.format(), tensor.shape()) == (lines.format, &lines.shape);
+            let same = |tensor: &Tensor| lines.root(name, lines.tree(tensor).root()) == *root;
+            if !alike {
+                return nothing(format!(
+                    "your {name} is {} {:?}, committed was {} {:?}",
+                    tensor.format(),
+                    tensor.shape(),
+                    lines.format,
+                    lines.shape
+                ));
+            }
+            if !same(tensor) {
+                return nothing(format!("your {name} is not what was committed"));
+            }
+            copies.push(*name);
+        }
+        Ok(Proven {
+            commitment,
+            elements,
+            pieces: proven,
+            own: copies,
+        })
+    }
+
+    /// The elements that were drawn, each with what the model computes and what was committed as D.
+    ///
+    /// # Errors
+    /// If the model cannot compute them, or a code is none of its format.
+    pub fn replay(&self, by: &AuditModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+        let commitment = self.commitment;
+        let (product, inputs) = (&commitment.product, &commitment.inputs);
+        // Without elements: what is asked of them is their batch, and whether they are there.
+        let hollow = |format| {
+            let shape = [&product.batch[..], &[0, 0]].concat();
+            Tensor::from_payload(format, shape, Vec::new())
+        };
+        let [a, b] = [inputs.a.format, inputs.b.format].map(hollow);
+        let c = inputs.c.as_ref().map(|c| hollow(c.format));
+        let full = Problem {
+            a: a.planes(),
+            b: b.planes(),
+            c: c.as_ref().map(Tensor::planes),
+            scales: None,
+            m: product.m,
+            n: product.n,
+            k: product.k,
+        };
+        let scheduling = &by.scheduling;
+        let values = self.values(scheduling, &full)?;
+        let format = commitment.d.format;
+        let arithmetic = by.arithmetic();
+        let scheduled = scheduling.validate(&values, arithmetic, &full, format)?;
+        let spec = scheduling.spec();
+        let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
+        if found != commitment.schedule {
+            return Err(AuditError::ProvesNothing(
+                "the commitment is to another schedule, or to other factors, than you name".into(),
+            ));
+        }
+        let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
+        let scale = match scheduling.takes_scales() {
+            true => None,
+            false => arithmetic.scale,
+        };
+        let line = |name, at: &Element| self.line(name, at);
+        let of = |name, format, at: &Element, shape: [usize; 2]| -> Result<Tensor, AuditError> {
+            let payload = line(name, at)?;
+            let tensor = Tensor::from_payload(format, shape.to_vec(), payload.into_owned());
+            match tensor.validate() {
+                Ok(()) => Ok(tensor),
+                Err(bad) => Err(AuditError::ProvesNothing(format!(
+                    "a line of {name} has the code 0x{:02x}, which is none of {format}",
+                    bad.raw
+                ))),
+            }
+        };
+        let k = product.k;
+        let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
+            let a = of("a", inputs.a.format, at, [1, k])?;
+            let b = of("b", inputs.b.format, at, [k, 1])?;
+            let c = inputs.c.as_ref();
+            let c = c.map(|c| {
+                self.code("c", c.format, product.n, at)
+                    .map(|code| Tensor::from_codes(c.format, vec![1, 1], &[code]))
+            });
+            let c = c.transpose()?;
+            if let Some(c) = &c
+                && c.validate().is_err()
+            {
+                let format = c.format();
+                return Err(AuditError::ProvesNothing(format!(
+                    "an element of c is no code of {format}"
+                )));
+            }
+            let scales = match (scale, &inputs.scale_a) {
+                (Some(scale), Some(_)) => {
+                    let blocks = k.div_ceil(scale.block);
+                    Some((
+                        of("scale_a", scale.format, at, [1, blocks])?,
+                        of("scale_b", scale.format, at, [blocks, 1])?,
+                        scale.block,
+                    ))
+                }
+                _ => None,
+            };
+            let shapes = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
+            let new = match spec.without_products.is_some() {
+                true => Problem::with_any_k,
+                false => Problem::new,
+            };
+            let problem = new(a.planes(), b.planes(), c.as_ref().map(Tensor::planes));
+            let mut problem = problem.map_err(shapes)?;
+            if let Some((a, b, block)) = &scales {
+                let scaled = problem.with_scales(a.planes(), b.planes(), *block);
+                problem = scaled.map_err(shapes)?;
+            }
+            let replay = Replay {
+                problem,
+                arithmetic,
+                convert_to: (format != arithmetic.accumulator).then_some(format),
+                engine: by.engine,
+                kernel: None,
+            };
+            let reproduced = replay.alone(*at, kernel);
+            let given = self.code("d", format, product.n, at)?;
+            if given > format.max_code() {
+                return Err(AuditError::ProvesNothing(format!(
+                    "an element of d is no code of {format}"
+                )));
+            }
+            Ok((*at, [reproduced, given]))
+        };
+        self.elements.par_iter().map(compute).collect()
+    }
+
+    /// Factors, bias, and the scales of a kernel.
+    fn values(&self, scheduling: &Scheduling, full: &Problem) -> Result<Values, AuditError> {
+        let inputs = &self.commitment.inputs;
+        let whole = |name: &'static str| -> Result<Option<Tensor>, AuditError> {
+            let input = inputs.named().find(|(other, _)| *other == name);
+            let Some((_, input)) = input else {
+                return Ok(None);
+            };
+            // Of any element: there is one line.
+            let payload = self.line(name, &self.elements[0])?.into_owned();
+            let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
+            match tensor.validate() {
+                Ok(()) => Ok(Some(tensor)),
+                Err(_) => Err(AuditError::ProvesNothing(format!(
+                    "{name} has a code that is none of {}",
+                    input.format
+                ))),
+            }
+        };
+        let nothing = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
+        let mut values = scheduling.factors();
+        if let Some(bias) = whole("bias")? {
+            values = values.with_bias(&bias, full).map_err(nothing)?;
+        }
+        if let Some(scaling) = &scheduling.spec().scales
+            && inputs.scale_a.is_some()
+        {
+            let (a, b) = (whole("scale_a")?, whole("scale_b")?);
+            let product = &self.commitment.product;
+            let turned = [product.transpose_a, product.transpose_b];
+            let planes = [&a, &b].into_iter().zip(turned).map(|(scales, turned)| {
+                let planes = scales.as_ref().map(Tensor::planes);
+                planes.map(|planes| if turned { planes.transposed() } else { planes })
+            });
+            let planes: Vec<_> = planes.flatten().collect();
+            if let [a, b] = planes[..] {
+                let scaled = values.with_scales(scaling.per, [a, b], full);
+                values = scaled.map_err(nothing)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The line of an array that an element is made of.
+    fn line(&self, name: &str, at: &Element) -> Result<std::borrow::Cow<'_, [u8]>, AuditError> {
+        let missing = || AuditError::ProvesNothing(format!("it lacks a line of {name}"));
+        let found = self.pieces.iter().find(|(piece, _)| piece.name == name);
+        let (piece, lines) = found.ok_or_else(missing)?;
+        let number = match &piece.cut {
+            Cut::Lines(cut, _) if cut.along == Along::Whole => 0,
+            Cut::Lines(cut, _) => match name {
+                "b" | "scale_b" => cut.number(at.batch, at.column),
+                _ => cut.number(at.batch, at.row),
+            },
+            Cut::Blocks(rows, _) => self.row(at) / rows.block_rows,
+        };
+        match (lines, &piece.cut) {
+            (Lines::Opened(lines), _) => {
+                let line = lines.get(&number).copied();
+                line.map(Into::into).ok_or_else(missing)
+            }
+            (Lines::Own(tensor), Cut::Lines(cut, _)) => Ok(cut.payload(tensor, number).into()),
+            (Lines::Own(_), Cut::Blocks(..)) => Err(missing()),
+        }
+    }
+
+    /// Counted through the batch.
+    fn row(&self, at: &Element) -> u64 {
+        at.batch as u64 * self.commitment.product.m as u64 + at.row as u64
+    }
+
+    /// The code of an element of C or D.
+    fn code(
+        &self,
+        name: &str,
+        format: Format,
+        columns: usize,
+        at: &Element,
+    ) -> Result<u64, AuditError> {
+        let line = self.line(name, at)?;
+        let row = match name {
+            "d" => self.row(at) % self.commitment.d.block_rows,
+            _ => 0,
+        };
+        let width = format.bytes();
+        let start = (row as usize * columns + at.column) * width;
+        let mut code = [0; 8];
+        let bytes = line.get(start..start + width);
+        let bytes = bytes
+            .ok_or_else(|| AuditError::ProvesNothing(format!("a line of {name} is too short")))?;
+        code[..width].copy_from_slice(bytes);
+        Ok(u64::from_le_bytes(code))
+    }
+}
+
+impl Piece {
+    /// The lines of an opening, if each leads to the committed root.
+    fn prove<'a>(&self, bytes: &'a [u8]) -> Result<BTreeMap<u64, &'a [u8]>, AuditError> {
+        let mut rest = bytes;
+        let mut take = |count: usize| {
+            let (here, after) = rest.split_at(count);
+            rest = after;
+            here
+        };
+        let parts = self.lines.iter().map(|&line| {
+            let (payload, path) = self.size(line);
+            (line, take(payload as usize), take(32 * path))
+        });
+        let parts: Vec<_> = parts.collect();
+        let proven = |&(line, payload, path): &(u64, &[u8], &[u8])| {
+            let hash = |bytes: &[u8]| Hash(bytes.try_into().expect("32 bytes"));
+            let path: Vec<_> = path.chunks_exact(32).map(hash).collect();
+            self.leads_to_root(leaf([payload]), line, &path)
+        };
+        let wrong = parts.par_iter().find_first(|part| !proven(part));
+        match wrong {
+            Some((line, ..)) => {
+                let what = match &self.cut {
+                    Cut::Lines(lines, _) => match lines.along {
+                        Along::Rows => format!("row {line}"),
+                        Along::Columns => format!("column {line}"),
+                        Along::Whole => "what it holds".to_owned(),
+                    },
+                    Cut::Blocks(..) => format!("block {line}"),
+                };
+                Err(AuditError::ProvesNothing(format!(
+                    "{what} of {} does not lead to the committed root",
+                    self.name
+                )))
+            }
+            None => Ok(parts
+                .into_iter()
+                .map(|(line, payload, _)| (line, payload))
+                .collect()),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `tcverify.opening/1`: a head of text, then lines and paths as bytes.
+
+use std::io::{self, Write};
+
+use super::pieces::Cut;
+use super::{AuditError, Challenge, Piece, pieces};
+use crate::check::Prepared;
+use crate::commit::{Commitment, Hash, Tree};
+use crate::io::printable;
+use crate::tensor::Tensor;
+
+/// The first line of an opening.
+pub const OPENING: &str = "tcverify.opening/1";
+
+/// Longest head: what comes first in a file that is none is not searched to its end.
+const LONGEST_HEAD: usize = 4096;
+
+/// What the head of an opening says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub commitment_sha256: Hash,
+    pub beacon: String,
+    pub elements: u64,
+    /// Arrays that follow, by name: those of the commitment but for what auditors have themselves.
+    pub arrays: Vec<String>,
+}
+
+impl Head {
+    fn of(challenge: &Challenge, arrays: Vec<String>) -> Head {
+        Head {
+            commitment_sha256: challenge.commitment_sha256,
+            beacon: challenge.beacon.clone(),
+            elements: challenge.elements.len() as u64,
+            arrays,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Head {
+            commitment_sha256,
+            beacon,
+            elements,
+            arrays,
+        } = self;
+        let arrays = arrays.join(",");
+        format!(
+            "{OPENING}\ncommitment={commitment_sha256}\nbeacon={beacon}\nelements={elements}\narrays={arrays}\n\n"
+        )
+    }
+
+    /// Reads the head that an opening of this challenge must have, and what follows it.
+    ///
+    /// # Errors
+    /// If it is no opening, or one of another challenge.
+    pub fn parse<'a>(
+        bytes: &'a [u8],
+        challenge: &Challenge,
+    ) -> Result<(Head, &'a [u8]), AuditError> {
+        let start = &bytes[..bytes.len().min(LONGEST_HEAD)];
+        let lines = start.split_inclusive(|&byte| byte == b'\n');
+        let lines: Vec<_> = lines.take(6).collect();
+        if lines.first() != Some(&format!("{OPENING}\n").as_bytes()) {
+            return Err(AuditError::Document(format!(
+                "is not an opening: it does not begin with {OPENING:?}"
+            )));
+        }
+        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
+        let names = lines.get(4).and_then(|line| {
+            let names = line.strip_prefix(b"arrays=")?.strip_suffix(b"\n")?;
+            std::str::from_utf8(names).ok()
+        });
+        let Some(names) = names else {
+            return nothing("its head is cut off, or damaged".into());
+        };
+        let head = Head::of(challenge, names.split(',').map(str::to_owned).collect());
+        let expected = head.text();
+        match bytes.strip_prefix(expected.as_bytes()) {
+            Some(rest) => Ok((head, rest)),
+            None => {
+                let expected = expected.lines().collect::<Vec<_>>();
+                let found = lines.iter().zip(&expected);
+                let mut other = found.filter(|(line, expected)| {
+                    line.strip_suffix(b"\n") != Some(expected.as_bytes())
+                });
+                let (found, expected) = other.next().map_or(("".into(), "an empty line"), |pair| {
+                    (String::from_utf8_lossy(pair.0), *pair.1)
+                });
+                nothing(format!(
+                    "it is no answer to this challenge: its head says {:?} where {expected:?} is expected",
+                    printable(found.trim_end())
+                ))
+            }
+        }
+    }
+}
+
+/// The lines that a challenge names, with their paths.
+pub struct Opening {
+    head: String,
+    arrays: Vec<(Piece, Tensor, Tree)>,
+}
+
+impl Opening {
+    /// Of a product that was committed to, but for arrays that the auditor has.
+    ///
+    /// # Errors
+    /// If an array is not what was committed to, or there is no such one to leave out.
+    pub fn new(
+        prepared: &Prepared,
+        commitment: &Commitment,
+        challenge: &Challenge,
+        without: &[String],
+    ) -> Result<Opening, AuditError> {
+        let elements: Vec<_> = challenge.drawn().collect();
+        let pieces = pieces(commitment, &elements)?;
+        let leaves_out = |piece: &Piece| without.iter().any(|name| name == piece.name);
+        for name in without {
+            if name == "d" || !pieces.iter().any(|piece| piece.name == name) {
+                let there: Vec<_> = pieces.iter().map(|piece| piece.name).collect();
+                let there = there[..there.len() - 1].join(", ");
+                let name = printable(name);
+                return Err(AuditError::Document(format!(
+                    "there is no {name:?} to leave out; there are {there}"
+                )));
+            }
+        }
+        let block_rows = Some(commitment.d.block_rows);
+        let (found, trees, tree) = prepared.commitment_and_trees(block_rows)?;
+        let differences = commitment.differences(&found);
+        if !differences.is_empty() {
+            return Err(AuditError::ProvesNothing(format!(
+                "these are not what was committed: {}",
+                differences.join("; ")
+            )));
+        }
+        let there = pieces.iter().filter(|piece| !leaves_out(piece));
+        let names = there.map(|piece| piece.name.to_owned()).collect();
+        let head = Head::of(challenge, names).text();
+        let inputs = prepared.lined_inputs()?;
+        let d = prepared.d().expect("a commitment has a D").clone();
+        let mut arrays = Vec::new();
+        for piece in pieces.into_iter().filter(|piece| !leaves_out(piece)) {
+            let input = inputs.iter().position(|input| input.name == piece.name);
+            arrays.push(match input {
+                Some(i) => (piece, inputs[i].array.tensor.clone(), trees[i].clone()),
+                None => (piece, d.clone(), tree.clone()),
+            });
+        }
+        Ok(Opening { head, arrays })
+    }
+
+    /// How long it is.
+    pub fn bytes(&self) -> u64 {
+        let pieces = self.arrays.iter().map(|(piece, ..)| piece.bytes());
+        pieces.fold(self.head.len() as u64, u64::saturating_add)
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.head.as_bytes())?;
+        for (piece, tensor, tree) in &self.arrays {
+            for &line in &piece.lines {
+                out.write_all(&match &piece.cut {
+                    Cut::Lines(lines, _) => lines.payload(tensor, line),
+                    Cut::Blocks(rows, _) => rows.payload(tensor, line),
+                })?;
+                for hash in tree.path(line as usize) {
+                    out.write_all(&hash.0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

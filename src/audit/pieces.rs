@@ -1,0 +1,100 @@
+//! Which lines of which arrays an opening holds.
+
+use std::collections::BTreeSet;
+
+use super::challenge::Opened;
+use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_length, root_of};
+use crate::emu::Element;
+
+/// One array of an opening.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// As the commitment calls it.
+    pub name: &'static str,
+    /// Ascending.
+    pub lines: Vec<u64>,
+    pub(super) cut: Cut,
+}
+
+/// How it is cut, and the committed root.
+#[derive(Clone, Debug)]
+pub(super) enum Cut {
+    Lines(Lines, Hash),
+    Blocks(Rows, Hash),
+}
+
+impl Piece {
+    /// How many lines the array has.
+    fn count(&self) -> u64 {
+        match &self.cut {
+            Cut::Lines(lines, _) => lines.count(),
+            Cut::Blocks(rows, _) => rows.blocks(),
+        }
+    }
+
+    /// Bytes of a line's payload, and hashes of its path.
+    pub(super) fn size(&self, line: u64) -> (u64, usize) {
+        let bytes = match &self.cut {
+            Cut::Lines(lines, _) => lines.bytes(),
+            Cut::Blocks(rows, _) => rows.bytes_of(line),
+        };
+        (bytes, path_length(line, self.count()))
+    }
+
+    /// Bytes of all its lines with their paths; more than any memory if that is too many to count.
+    pub(super) fn bytes(&self) -> u64 {
+        let sizes = self.lines.iter().map(|&line| self.size(line));
+        sizes.fold(0, |all: u64, (payload, path)| {
+            all.saturating_add(payload).saturating_add(32 * path as u64)
+        })
+    }
+
+    /// Whether a leaf and its path lead to the committed root.
+    pub(super) fn leads_to_root(&self, leaf: Hash, line: u64, path: &[Hash]) -> bool {
+        let tree = root_of(leaf, line, self.count(), path);
+        tree.is_some_and(|tree| match &self.cut {
+            Cut::Lines(lines, root) => lines.root(self.name, tree) == *root,
+            Cut::Blocks(rows, root) => rows.root(tree) == *root,
+        })
+    }
+
+    pub(super) fn opened(self) -> Opened {
+        Opened {
+            array: self.name.to_owned(),
+            lines: self.lines,
+        }
+    }
+}
+
+/// The lines that elements are made of, of all arrays in the order of the commitment, D last.
+///
+/// # Errors
+/// If the commitment cannot be one of a product.
+pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece>, CommitError> {
+    let mut all = Vec::new();
+    for (name, input) in commitment.inputs.named() {
+        let Some((cut, root)) = input.lines()? else {
+            continue;
+        };
+        let line = |e: &Element| match name {
+            _ if cut.along == Along::Whole => 0,
+            "b" | "scale_b" => cut.number(e.batch, e.column),
+            _ => cut.number(e.batch, e.row),
+        };
+        let lines: BTreeSet<u64> = elements.iter().map(line).collect();
+        all.push(Piece {
+            name,
+            lines: lines.into_iter().collect(),
+            cut: Cut::Lines(cut, root),
+        });
+    }
+    let (rows, m) = (commitment.d.rows()?, commitment.product.m as u64);
+    let block = |e: &Element| (e.batch as u64 * m + e.row as u64) / rows.block_rows;
+    let blocks: BTreeSet<u64> = elements.iter().map(block).collect();
+    all.push(Piece {
+        name: "d",
+        lines: blocks.into_iter().collect(),
+        cut: Cut::Blocks(rows, commitment.d.root),
+    });
+    Ok(all)
+}

@@ -1,0 +1,142 @@
+//! `tcverify.audit/1`: what an audit found, and what that proves.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AuditModel, Challenge, Proven};
+use crate::commit::{Commitment, Hash};
+use crate::emu::{Element, Evidence};
+use crate::report::{Missed, Model, Product, Tool, Verdict};
+use crate::sample::{miss_probability, smallest_caught};
+
+/// Value of the `schema` field.
+pub const AUDIT: &str = "tcverify.audit/1";
+
+/// What the odds rest on.
+const ASSUMES: &str = "the commitment was published before anybody could know the beacon's value";
+
+/// How many wrong elements are listed.
+const LISTED: usize = 10;
+
+/// The verdict on the elements that were opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AuditReport {
+    pub schema: String,
+    pub tool: Tool,
+    /// Of all of D only if all of it was drawn.
+    pub verdict: Verdict,
+    pub commitment_sha256: Hash,
+    /// Of D.
+    pub root: Hash,
+    pub product: Product,
+    pub architecture: String,
+    pub instruction: String,
+    /// How the model is known; `claimed` if it is not the catalogue's.
+    pub evidence: Evidence,
+    /// In words.
+    pub evidence_says: String,
+    pub model_sha256: Hash,
+    /// Name and SHA-256 of the schedule; null of one chain over k.
+    pub schedule: Option<AuditedSchedule>,
+    pub beacon: String,
+    pub draw_sha256: Hash,
+    /// Elements of D.
+    pub population: u64,
+    /// Those that were drawn, opened and replayed.
+    pub elements: u64,
+    /// Arrays that the auditor has all of.
+    pub own: Vec<String>,
+    pub mismatches: u64,
+    /// The first of them.
+    pub wrong: Vec<Wrong>,
+    /// How likely so many wrong elements of D are missed.
+    pub missed: Vec<Missed>,
+    /// So many wrong elements, or more, are found with 99 % at least.
+    pub caught_99_percent: u64,
+    /// What these odds rest on.
+    pub assumes: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AuditedSchedule {
+    pub name: String,
+    pub sha256: Hash,
+}
+
+/// An element of which D has another code than the model computes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Wrong {
+    /// Batch, row and column.
+    pub index: [u64; 3],
+    pub reproduced: String,
+    pub given: String,
+}
+
+impl AuditReport {
+    /// Of elements with what the model computes, and what was committed.
+    pub fn new(
+        (commitment, sha256): (&Commitment, Hash),
+        challenge: &Challenge,
+        by: &AuditModel,
+        proven: &Proven,
+        found: &[(Element, [u64; 2])],
+    ) -> AuditReport {
+        let width = 2 * commitment.d.format.bytes();
+        let code = |code: u64| format!("{code:0width$x}");
+        let differ = found.iter().filter(|(_, [one, other])| one != other);
+        let wrong = differ.clone().take(LISTED);
+        let wrong = wrong.map(|(at, [reproduced, given])| Wrong {
+            index: [at.batch, at.row, at.column].map(|i| i as u64),
+            reproduced: code(*reproduced),
+            given: code(*given),
+        });
+        let (all, elements) = (challenge.population, found.len() as u64);
+        let sizes = std::iter::successors(Some(1), |&k: &u64| k.checked_mul(10));
+        let sizes = sizes.take(7).take_while(|&k| k <= all);
+        let missed = sizes.map(|tampered| Missed {
+            tampered,
+            probability: miss_probability(all, elements, tampered),
+        });
+        let model = Model::of(&by.model.choice(), by.model.file());
+        let mismatches = differ.count() as u64;
+        AuditReport {
+            schema: AUDIT.to_owned(),
+            tool: Tool::default(),
+            verdict: match (mismatches, elements == all) {
+                (0, true) => Verdict::Identical,
+                (0, false) => Verdict::IdenticalInPart,
+                _ => Verdict::Different,
+            },
+            commitment_sha256: sha256,
+            root: commitment.d.root,
+            product: commitment.product.clone(),
+            evidence: model.evidence,
+            evidence_says: crate::report::evidence_in_words(&model),
+            architecture: model.architecture,
+            instruction: model.instruction,
+            model_sha256: commitment.model_sha256,
+            schedule: commitment
+                .schedule
+                .as_ref()
+                .map(|schedule| AuditedSchedule {
+                    name: by.scheduling.schedule.name.clone(),
+                    sha256: schedule.sha256,
+                }),
+            beacon: challenge.beacon.clone(),
+            draw_sha256: challenge.draw_sha256,
+            population: all,
+            elements,
+            own: proven.own.iter().map(|name| (*name).to_owned()).collect(),
+            mismatches,
+            wrong: wrong.collect(),
+            missed: missed.collect(),
+            caught_99_percent: smallest_caught(all, elements, 0.01),
+            assumes: ASSUMES.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! `tcverify audit`: elements of a committed D, replayed from the rows and columns that a prover opens.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+
+use super::args::{
+    MemoryArgs, ModelArgs, ProductArgs, ScheduleArgs, arithmetic, result_format, said, source,
+};
+use super::documents::pretty;
+use super::{Ending, show};
+use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
+use crate::check::{Check, Fields, Source, read_commitment};
+use crate::commit::{Commitment, Hash};
+use crate::emu::Evidence;
+use crate::io::{Files, MappedFile, Outputs, escaped, escaped_path};
+use crate::num::Format;
+use crate::report::{Verdict, grouped};
+
+/// Audit a committed product by a few of its rows and columns
+///
+/// The prover has committed to operands, model and D ('tcverify commit'). A public value that nobody could know
+/// then, a beacon, draws elements of D. The prover opens the rows of A and the columns of B that they are made of,
+/// with proofs that they are the committed ones, and the auditor replays them: who has no operands needs none but
+/// these. docs/audits.md specifies the documents, and which beacons serve.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  The prover, first of all; c.json is published, with a date that others can vouch for:
+    tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
+
+  Anybody, when the beacon's next value is known (drand, NIST, a block of a chain):
+    tcverify audit challenge c.json --beacon 8430af44... --elements 1000 -o challenge.json
+
+  The prover; B are public weights, so they are left out:
+    tcverify audit open --arch h100 --dtype bf16 a.npy b.npy d.npy \\
+        --commitment c.json --challenge challenge.json --without b -o opening.bin
+
+  The auditor, with weights that were downloaded elsewhere:
+    tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --b weights.npy \\
+        challenge.json opening.bin
+
+Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all opened elements
+are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
+pub struct Audit {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Subcommand)]
+enum Step {
+    Challenge(MakeChallenge),
+    Open(Box<Open>),
+    Verify(Box<Verify>),
+}
+
+/// Draw elements of a committed D by a public beacon
+#[derive(Args)]
+struct MakeChallenge {
+    /// What 'tcverify commit' wrote
+    #[arg(value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// The beacon's value, as it was published: 1 to 256 visible characters of ASCII
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    beacon: String,
+
+    /// How many elements of D to draw
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    elements: u64,
+
+    /// Where to write the challenge; "-" is standard output
+    #[arg(long, short, value_name = "CHALLENGE.json", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Write the lines that a challenge names, with proofs that they are the committed ones
+#[derive(Args)]
+struct Open {
+    #[command(flatten)]
+    product: ProductArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// D: x.npy, x.npz#name or x.safetensors#name
+    #[arg(value_name = "D.npy", help_heading = None::<&str>)]
+    d: PathBuf,
+
+    /// Format of D, as for check
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
+    d_dtype: Option<Format>,
+
+    /// What 'tcverify commit' wrote
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// What 'tcverify audit challenge' wrote
+    #[arg(long, value_name = "CHALLENGE.json")]
+    challenge: PathBuf,
+
+    /// Arrays to leave out, because the auditor has them: a, b, c, scale_a, scale_b, bias
+    #[arg(long, value_name = "ARRAYS", value_delimiter = ',')]
+    without: Vec<String>,
+
+    /// Where to write the opening
+    #[arg(long, short, value_name = "OPENING")]
+    output: PathBuf,
+
+    /// Do not say how large it is
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Check the proofs of an opening, and replay its elements
+#[derive(Args)]
+struct Verify {
+    #[command(flatten)]
+    model: ModelArgs,
+
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// What 'tcverify audit challenge' wrote
+    #[arg(value_name = "CHALLENGE.json", help_heading = None::<&str>)]
+    challenge: PathBuf,
+
+    /// What 'tcverify audit open' wrote
+    #[arg(value_name = "OPENING", help_heading = None::<&str>)]
+    opening: PathBuf,
+
+    /// What 'tcverify commit' wrote
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Your own copy of A, stored as the committed one is; it must have the committed root
+    #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
+    a: Option<PathBuf>,
+
+    /// Your own copy of B, such as public weights
+    #[arg(long, value_name = "B.npy", help_heading = "Own copies")]
+    b: Option<PathBuf>,
+
+    /// Your own copy of C
+    #[arg(long, value_name = "C.npy", help_heading = "Own copies")]
+    c: Option<PathBuf>,
+
+    /// Your own copy of the scales of A
+    #[arg(long, value_name = "SA.npy", help_heading = "Own copies")]
+    scale_a: Option<PathBuf>,
+
+    /// Your own copy of the scales of B
+    #[arg(long, value_name = "SB.npy", help_heading = "Own copies")]
+    scale_b: Option<PathBuf>,
+
+    /// Write what was found as JSON; "-" is standard output, instead of the text
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    json: Option<PathBuf>,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short, help_heading = "Report")]
+    quiet: bool,
+}
+
+impl Audit {
+    pub fn run(self) -> Result<Ending> {
+        match self.step {
+            Step::Challenge(command) => command.run(),
+            Step::Open(command) => command.run(),
+            Step::Verify(command) => command.run(),
+        }
+    }
+}
+
+/// A commitment and the SHA-256 of its file.
+fn commitment(path: &Path) -> Result<(Commitment, Hash)> {
+    let (commitment, sha256) = read_commitment(path)?;
+    Ok((commitment, Hash::parse(&sha256).expect("a SHA-256")))
+}
+
+fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> {
+    let name = || escaped_path(path);
+    let file = MappedFile::open(path).with_context(name)?;
+    let challenge = Challenge::parse(file.bytes(), (&commitment.0, commitment.1));
+    let challenge = challenge.with_context(name)?;
+    file.confirm_unchanged()?;
+    Ok(challenge)
+}
+
+/// What proves nothing is an answer; anything else is an error.
+fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error @ AuditError::ProvesNothing(_)) => {
+            show::different(&format!("{}: {error}", escaped_path(path)));
+            Ok(None)
+        }
+        Err(AuditError::Check(error)) => said(Err(error)),
+        Err(error) => Err(error).with_context(|| escaped_path(path)),
+    }
+}
+
+impl MakeChallenge {
+    fn run(self) -> Result<Ending> {
+        let mut outputs = Outputs::new();
+        outputs.protect("the commitment", &self.commitment);
+        let output = outputs.open("the challenge", &self.output)?;
+        let (commitment, sha256) = commitment(&self.commitment)?;
+        let challenge = Challenge::new((&commitment, sha256), &self.beacon, self.elements);
+        let challenge = challenge.with_context(|| escaped_path(&self.commitment))?;
+        let text = pretty(&challenge)?;
+        output.commit(|out| out.write_all(&text))?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Open {
+    fn run(self) -> Result<Ending> {
+        let committed = commitment(&self.commitment)?;
+        let challenge = challenge(&self.challenge, &committed)?;
+        let fields = said(self.product.fields())?;
+        let check = said(Check::try_from(Fields {
+            d: said(source("d", Some(&self.d)))?,
+            d_dtype: self.d_dtype,
+            ..fields
+        }))?;
+        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        outputs
+            .protect("the commitment", &self.commitment)
+            .protect("the challenge", &self.challenge);
+        let output = outputs.open("the opening", &self.output)?;
+        let opening = Opening::new(&prepared, &committed.0, &challenge, &self.without);
+        let Some(opening) = answered(opening, &self.commitment)? else {
+            return Ok(Ending::Different);
+        };
+        output.commit(|out| {
+            opening.write(out)?;
+            let unchanged = prepared.confirm_unchanged();
+            unchanged.map_err(|error| std::io::Error::other(error.to_string()))
+        })?;
+        if !self.quiet && self.output.as_os_str() != "-" {
+            let elements = grouped(challenge.elements.len() as u64);
+            let bytes = grouped(opening.bytes());
+            show::print(|out| writeln!(out, "opened  {elements} elements of D in {bytes} bytes"))?;
+        }
+        Ok(Ending::Done)
+    }
+}
+
+impl Verify {
+    fn run(self) -> Result<Ending> {
+        let committed = commitment(&self.commitment)?;
+        let challenge = challenge(&self.challenge, &committed)?;
+        let check = said(self.check())?;
+        let mut outputs = Outputs::new();
+        let inputs = [&self.commitment, &self.challenge, &self.opening];
+        for path in inputs
+            .into_iter()
+            .chain(self.copies().map(|(_, path)| path))
+        {
+            outputs.protect("what is verified", path);
+        }
+        for (_, path) in check.documents() {
+            outputs.protect("the model or schedule", path);
+        }
+        let json = self.json.as_deref();
+        let json = json
+            .map(|path| outputs.open("the JSON report", path))
+            .transpose()?;
+        let (commitment, sha256) = &committed;
+        let model = AuditModel::new(&check, commitment);
+        let Some(model) = answered(model, &self.commitment)? else {
+            return Ok(Ending::Different);
+        };
+        let files = self.memory.files();
+        let (own, opened) = self.own(&files, commitment)?;
+        let name = || escaped_path(&self.opening);
+        let opening = files.file(&self.opening).with_context(name)?;
+        let proven = Proven::new(commitment, &challenge, opening.bytes(), &own);
+        let Some(proven) = answered(proven, &self.opening)? else {
+            return Ok(Ending::Different);
+        };
+        let Some(found) = answered(proven.replay(&model), &self.opening)? else {
+            return Ok(Ending::Different);
+        };
+        opening.confirm_unchanged()?;
+        for source in &opened {
+            source.file().confirm_unchanged()?;
+        }
+        let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
+        if let Some(json) = json {
+            let text = pretty(&report)?;
+            json.commit(|out| out.write_all(&text))?;
+        }
+        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
+        if !self.quiet && !to_stdout {
+            show::print(|out| text(&report, &self.commitment, out))?;
+        }
+        Ok(match report.verdict {
+            Verdict::Different => Ending::Different,
+            _ => Ending::Done,
+        })
+    }
+
+    /// The model and the schedule; operands are not looked at.
+    fn check(&self) -> Result<Check, crate::check::CheckError> {
+        let fields = Fields {
+            a: Some(Source::Memory),
+            b: Some(Source::Memory),
+            ..arithmetic(&self.model, &self.schedule)?
+        };
+        // Said of arrays that are in the commitment.
+        let fields = Fields {
+            c: fields.beta.map(|_| Source::Memory),
+            ..fields
+        };
+        Check::try_from(fields)
+    }
+
+    fn copies(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let all = [
+            ("a", &self.a),
+            ("b", &self.b),
+            ("c", &self.c),
+            ("scale_a", &self.scale_a),
+            ("scale_b", &self.scale_b),
+            ("bias", &self.schedule.bias),
+        ];
+        all.into_iter()
+            .filter_map(|(name, path)| Some((name, path.as_ref()?)))
+    }
+
+    /// The auditor's own arrays, in the committed formats, and the files that they are in.
+    fn own(
+        &self,
+        files: &Files,
+        commitment: &Commitment,
+    ) -> Result<(OwnCopies, Vec<crate::io::Source>)> {
+        let mut own = OwnCopies::new();
+        let mut opened = Vec::new();
+        for (name, path) in self.copies() {
+            let input = commitment.inputs.named().find(|(other, _)| *other == name);
+            let Some((_, input)) = input else {
+                anyhow::bail!(
+                    "{}: the commitment has no {name}, of which this is said to be a copy",
+                    escaped_path(path)
+                );
+            };
+            let source = files.source(path)?;
+            own.insert(name, source.tensor(input.format)?);
+            opened.push(source);
+        }
+        Ok((own, opened))
+    }
+}
+
+/// The verdict for people.
+fn text(
+    report: &AuditReport,
+    commitment: &Path,
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
+    let (elements, all) = (grouped(report.elements), grouped(report.population));
+    let percent = 100.0 * report.elements as f64 / report.population as f64;
+    match report.verdict {
+        Verdict::Different => writeln!(
+            out,
+            "DIFFERENT  {} of {elements} drawn elements differ, of {all} that D has",
+            grouped(report.mismatches)
+        )?,
+        Verdict::Identical => writeln!(
+            out,
+            "IDENTICAL  all {all} elements of D were drawn, and are reproduced, bit for bit"
+        )?,
+        Verdict::IdenticalInPart => writeln!(
+            out,
+            "IDENTICAL IN PART  all {elements} drawn elements, of {all} that D has ({percent:.6} %), are reproduced, bit for bit"
+        )?,
+    }
+    writeln!(out)?;
+    let mut row = |label: &str, text: &str| writeln!(out, "  {label:<9} {}", escaped(text));
+    row(
+        "model",
+        &format!("{} {}", report.architecture, report.instruction),
+    )?;
+    let caution = match report.evidence {
+        Evidence::Hardware => "",
+        _ => " (caution)",
+    };
+    row("evidence", &format!("{}{caution}", report.evidence_says))?;
+    if let Some(schedule) = &report.schedule {
+        row(
+            "schedule",
+            &format!("{}, {}", schedule.name, schedule.sha256),
+        )?;
+    }
+    let product = &report.product;
+    let (m, n, k) = (product.m, product.n, product.k);
+    row("product", &format!("{m}x{k} by {k}x{n}"))?;
+    let sha256 = report.commitment_sha256;
+    row("commit", &format!("{sha256}  {}", commitment.display()))?;
+    row("beacon", &report.beacon)?;
+    row("draw", &report.draw_sha256.to_string())?;
+    if !report.own.is_empty() {
+        row(
+            "own",
+            &format!(
+                "your copies have the committed roots: {}",
+                report.own.join(", ")
+            ),
+        )?;
+    }
+    if report.verdict == Verdict::IdenticalInPart {
+        let missed = report.missed.iter().take_while(|m| m.probability >= 0.01);
+        let missed =
+            missed.map(|m| format!("{} {:.4} %", grouped(m.tampered), 100.0 * m.probability));
+        row(
+            "odds",
+            &format!(
+                "misses wrong elements: {}",
+                missed.collect::<Vec<_>>().join(", ")
+            ),
+        )?;
+        let caught = grouped(report.caught_99_percent);
+        row(
+            "",
+            &format!("finds {caught} or more wrong elements of D with 99 % at least"),
+        )?;
+        row("if", &report.assumes)?;
+    }
+    for wrong in &report.wrong {
+        row(
+            "wrong",
+            &format!(
+                "{:?}  reproduced 0x{}, committed 0x{}",
+                wrong.index, wrong.reproduced, wrong.given
+            ),
+        )?;
+    }
+    Ok(())
+}
