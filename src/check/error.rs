@@ -44,6 +44,9 @@ pub enum CheckError {
          report it"
     )]
     Contradiction { reason: &'static str },
+    /// Whoever asked did not wait for it.
+    #[error("no verdict: stopped, as the time that it had was over")]
+    Stopped,
     /// Something is not what was committed to.
     #[error("not what {} commits to: {}", escaped_path(path), differences.join("; "))]
     NotCommitted {
@@ -84,6 +87,7 @@ impl CheckError {
             | CheckError::Array { field, .. } => Some(field),
             CheckError::Shapes { .. }
             | CheckError::Contradiction { .. }
+            | CheckError::Stopped
             | CheckError::NotCommitted { .. } => None,
         }
     }

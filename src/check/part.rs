@@ -56,12 +56,19 @@ impl Part {
     }
 
     /// Replays and compares it.
+    ///
+    /// # Errors
+    /// If it was stopped.
     pub fn compare(
         &self,
         replay: &Replay,
         differ: &mut Differ,
         progress: &dyn Progress,
-    ) -> Sampled {
+    ) -> Result<Sampled, CheckError> {
+        let go_on = || match progress.stopped() {
+            true => Err(CheckError::Stopped),
+            false => Ok(()),
+        };
         let mut hash = sha2::Sha256::new();
         let width = replay.format().bytes();
         let mut see = |elements: &[_], codes: &[u64]| {
@@ -74,6 +81,7 @@ impl Part {
             Some(Draw { elements, seed }) => {
                 let drawn = self.region.sample(elements, seed);
                 for drawn in drawn.chunks(AT_ONCE / 16) {
+                    go_on()?;
                     see(drawn, &replay.elements(drawn));
                     progress.advance((drawn.len() * replay.problem.k) as u64);
                 }
@@ -85,6 +93,7 @@ impl Part {
                     let rows = self.region.rows.clone();
                     let step = (AT_ONCE / self.region.columns.len()).max(1);
                     for start in rows.clone().step_by(step) {
+                        go_on()?;
                         let part = Region {
                             batches: 1,
                             rows: start..rows.end.min(start + step),
@@ -104,6 +113,7 @@ impl Part {
             }
         };
         let seed = self.draw.map(|draw| draw.seed);
-        Sampled::of(&self.region, count, seed, hex(&hash.finalize()))
+        let digest = hex(&hash.finalize());
+        Ok(Sampled::of(&self.region, count, seed, digest))
     }
 }

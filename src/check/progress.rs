@@ -7,6 +7,11 @@ pub trait Progress: Sync {
 
     /// So many more are done.
     fn advance(&self, _work: u64) {}
+
+    /// Whether it shall end without a verdict; asked now and then.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 impl Progress for () {}

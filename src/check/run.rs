@@ -66,7 +66,8 @@ impl Prepared {
         let (trace, inputs) = rayon::join(
             || match (&part, &mut differ) {
                 (Some(part), Some(differ)) => {
-                    Trace::Part(Box::new(part.compare(&replay, differ, progress)))
+                    let compared = part.compare(&replay, differ, progress);
+                    compared.map(|part| Trace::Part(Box::new(part)))
                 }
                 _ => self.replay_all(tree, &mut differ, progress),
             },
@@ -74,7 +75,7 @@ impl Prepared {
         );
         // A file that has changed explains what would else be a contradiction.
         self.confirm_unchanged()?;
-        let Judged { report, map } = self.report(inputs, trace, differ.map(Differ::conclude))?;
+        let Judged { report, map } = self.report(inputs, trace?, differ.map(Differ::conclude))?;
         self.confirm_unchanged()?;
         Ok(Judged {
             report: Report {
@@ -101,7 +102,7 @@ impl Prepared {
         tree: Option<Rows>,
         differ: &mut Option<Differ>,
         progress: &dyn Progress,
-    ) -> Trace {
+    ) -> Result<Trace, CheckError> {
         let mut hash = sha2::Sha256::new();
         let mut leaves = tree.as_ref().map(StreamingLeaves::new);
         let done = self.replay().run(&|work| progress.advance(work), |band| {
@@ -115,17 +116,20 @@ impl Prepared {
                 None => hash.update(band.payload),
             };
             rayon::join(compare, digest);
-            Ok::<(), std::convert::Infallible>(())
+            match progress.stopped() {
+                true => Err(CheckError::Stopped),
+                false => Ok(()),
+            }
         });
-        let Ok(()) = done;
-        match (tree, leaves) {
+        done?;
+        Ok(match (tree, leaves) {
             (Some(rows), Some(leaves)) => Trace::Leaves {
                 given: self.leaves_of_d(&rows),
                 reproduced: leaves.finish(),
                 rows,
             },
             _ => Trace::Payload(hex(&hash.finalize())),
-        }
+        })
     }
 
     /// What compares D, if it is there.

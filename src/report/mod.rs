@@ -21,7 +21,7 @@ mod words;
 
 use std::io::{self, Write};
 
-pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
+pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Policed, Summary, Totals};
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
