@@ -264,7 +264,8 @@ impl Policy {
     pub(super) fn admit_number(&self, cases: usize) -> Result<(), String> {
         match self.limits.cases {
             Some(most) if cases as u64 > most => {
-                Err(format!("has {cases} cases; the policy allows {most}"))
+                let s = if cases == 1 { "" } else { "s" };
+                Err(format!("has {cases} case{s}; the policy allows {most}"))
             }
             _ => Ok(()),
         }

@@ -31,6 +31,7 @@ mod round_trip;
 mod schedules;
 mod shard;
 mod show;
+mod verify_report;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,7 @@ enum Command {
     Batch(batch::BatchArgs),
     Shard(shard::Shard),
     Identify(identify::Identify),
+    VerifyReport(verify_report::VerifyReport),
     Explain(explain::Explain),
     Replay(replay::Replay),
     Generate(generate::Generate),
@@ -129,6 +131,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Batch(command) => command.run(),
         Command::Shard(command) => command.run(),
         Command::Identify(command) => command.run(),
+        Command::VerifyReport(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Generate(command) => command.run(),

@@ -116,7 +116,14 @@ impl Outputs {
         }
         let within = |folder: &PathBuf| {
             let ends = [&claim.place.name, &claim.place.end];
+            // A link in it may lead out of it.
+            let typed = path.ancestors().skip(1).filter(|_| path != Path::new("-"));
+            let mut typed = typed.map(|above| match above == Path::new("") {
+                true => fs::canonicalize("."),
+                false => fs::canonicalize(above),
+            });
             ends.iter().any(|end| end.starts_with(folder))
+                || typed.any(|above| above.is_ok_and(|above| above == *folder))
         };
         if let Some((closed, _)) = self.closed.iter().find(|(_, folder)| within(folder)) {
             return refused(format!(

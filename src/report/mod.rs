@@ -2,6 +2,7 @@
 
 mod batch;
 mod classes;
+mod consistency;
 mod diff;
 mod document;
 mod github;
@@ -23,6 +24,7 @@ use std::io::{self, Write};
 
 pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Policed, Summary, Totals};
 pub use classes::{Classes, Kind};
+pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Cause, CauseArea, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model,

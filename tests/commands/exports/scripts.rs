@@ -145,6 +145,6 @@ fn pushes_pass_only_with_products_that_replay() {
     assert!(!run.stderr.contains("root:") && !run.stderr.contains("column"));
     // What has no products to replay: tags, and branches that go.
     git("push -q target.git HEAD:refs/tags/t", 0);
-    git("push -q target.git HEAD:refs/heads/other", 0);
+    git("push -q target.git HEAD~3:refs/heads/other", 0);
     git("push -q target.git :refs/heads/other", 0);
 }
