@@ -230,7 +230,9 @@ fn number(format: Format, class: Class, word: u64) -> u64 {
         Class::Align => bias - random % (bias + 1).min(32),
         Class::Alternate => bias + random % 2,
         // Short formats have no eight binades below 2.
-        Class::Normal | Class::Toggle if format.exponent_bits() > 3 => bias.saturating_sub(random % 8),
+        Class::Normal | Class::Toggle if format.exponent_bits() > 3 => {
+            bias.saturating_sub(random % 8)
+        }
         Class::Special if random % 16 == 0 => return format.zero(word >> 63 == 1),
         Class::Special if random % 16 == 1 => {
             let infinity = format.infinity(word >> 63 == 1);

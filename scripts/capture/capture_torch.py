@@ -14,8 +14,13 @@ import hashlib
 import json
 import os
 import sys
+import traceback
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"error: {missing}; this script needs NumPy", file=sys.stderr)
+    sys.exit(2)
 
 import tcgenerate
 
@@ -322,6 +327,24 @@ def parse(arguments):
     return options
 
 
-if __name__ == "__main__":
+def end_with_2(work):
+    """Whatever goes wrong is 2, as of every program here: 1 would be a difference."""
+    try:
+        work()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(2)
+        raise
+    except Exception:
+        traceback.print_exc()
+        sys.exit(2)
+
+
+def main():
     chosen = parse(sys.argv[1:])
     chosen.run(chosen)
+
+
+if __name__ == "__main__":
+    end_with_2(main)

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import sys
+import traceback
 
 SCHEMA = "tcverify.kernel-table/1"
 
@@ -277,5 +278,19 @@ def main(words=None):
         file.write("\n")
 
 
+def end_with_2(work):
+    """Whatever goes wrong is 2, as of every program here: 1 would be a difference."""
+    try:
+        work()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(2)
+        raise
+    except Exception:
+        traceback.print_exc()
+        sys.exit(2)
+
+
 if __name__ == "__main__":
-    main()
+    end_with_2(main)

@@ -7,7 +7,11 @@ writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy
 import sys
 from typing import NamedTuple
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"error: {missing}; this script needs NumPy", file=sys.stderr)
+    sys.exit(2)
 
 GOLDEN = 0x9E3779B97F4A7C15
 MASK = (1 << 64) - 1

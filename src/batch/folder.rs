@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::BatchError;
 use super::case::{Case, Object, case, validate};
 use super::manifest::{json, text_of};
+use super::{BatchError, Policy};
 use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 
@@ -23,14 +23,34 @@ const DESCRIPTIVE: [&str; 7] = [
 ];
 
 /// A folder of folders with a `case.json`, in the order of their names.
-pub(super) fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+pub(super) fn read(
+    path: &Path,
+    policy: Option<&Policy>,
+) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+    let allowed = |file: &Path| match policy {
+        Some(policy) => {
+            let may = policy.admit_file(path, file);
+            may.map_err(BatchError::document(file))
+        }
+        None => Ok(()),
+    };
     let mut cases = Vec::new();
     let mut own = Vec::new();
     for folder in subfolders(path).map_err(BatchError::File)? {
         let file = folder.join("case.json");
-        cases.push(captured_case(&folder, &file)?);
+        allowed(&file)?;
+        let case = captured_case(&folder, &file)?;
+        if let Some(policy) = policy {
+            let admitted = policy.admit(&case.check, path);
+            admitted.map_err(|error| BatchError::Case {
+                place: escaped_path(&file),
+                error,
+            })?;
+        }
+        cases.push(case);
         own.push(file);
     }
+    allowed(&path.join("index.json"))?;
     index(path, &cases)?;
     Ok((cases, own))
 }

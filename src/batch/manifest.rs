@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::BatchError;
 use super::case::{Case, Object, case, validate};
+use super::{BatchError, Policy};
 use crate::io::{escaped_path, printable};
 
 /// Value of the `schema` field.
@@ -39,16 +39,21 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String
     serde_json::from_str(text).map_err(|error| printable(&error.to_string()))
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<Case>, BatchError> {
+pub(super) fn read(path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
+    if let Some(policy) = policy {
+        let own = policy.admit_file(super::root(path), path);
+        own.map_err(BatchError::document(path))?;
+    }
     let text = text_of(path).map_err(BatchError::document(path))?;
-    parsed(&text, path)
+    parsed(&text, path, policy)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are looked for.
+/// The cases of a manifest's text; its path is for messages, and where files are looked for. A policy refuses
+/// cases that say what they may not.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
-pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
+pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
@@ -85,11 +90,14 @@ pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
         for (field, value) in &defaults.0 {
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
-        let found = case(name, fields, folder).map_err(|error| BatchError::Case {
+        let found = case(name, fields, folder).and_then(|case| match policy {
+            Some(policy) => policy.admit(&case.check, folder).map(|()| case),
+            None => Ok(case),
+        });
+        read.push(found.map_err(|error| BatchError::Case {
             place: format!("{}: {place}", escaped_path(path)),
             error,
-        });
-        read.push(found?);
+        })?);
     }
     Ok(read)
 }

@@ -4,6 +4,7 @@
 mod case;
 mod folder;
 mod manifest;
+mod policy;
 mod progress;
 mod run;
 mod state;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use case::Case;
 pub use manifest::{MANIFEST, parsed};
+pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::State;
 
@@ -50,17 +52,30 @@ impl BatchError {
     }
 }
 
-/// The cases of a manifest, or of a folder of case folders, and the files that name them.
+/// The cases of a manifest, or of a folder of case folders, and the files that name them. Under a policy no
+/// file is read that it does not allow, and no case is returned.
 ///
 /// # Errors
 /// What is wrong, in which file, case and field. Nothing has been judged then.
-pub fn read(path: &Path) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+pub fn read(path: &Path, policy: Option<&Policy>) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
     let (cases, own) = match path.is_dir() {
-        true => folder::read(path)?,
-        false => (manifest::read(path)?, vec![path.to_owned()]),
+        true => folder::read(path, policy)?,
+        false => (manifest::read(path, policy)?, vec![path.to_owned()]),
     };
     if cases.is_empty() {
         return Err(BatchError::document(path)("holds no case".into()));
     }
+    if let Some(policy) = policy {
+        let few = policy.admit_number(cases.len());
+        few.map_err(BatchError::document(path))?;
+    }
     Ok((cases, own))
+}
+
+/// The folder that the cases of a manifest or of a folder belong to.
+pub fn root(path: &Path) -> &Path {
+    match path.is_dir() {
+        true => path,
+        false => path.parent().unwrap_or(Path::new("")),
+    }
 }

@@ -1,6 +1,7 @@
 //! The share that one check has in the progress of a batch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crate::check::Progress;
 
@@ -12,14 +13,17 @@ pub(super) struct Share<'a> {
     whole: &'a dyn Progress,
     work: AtomicU64,
     done: AtomicU64,
+    /// When it has to be over.
+    end: Option<Instant>,
 }
 
 impl<'a> Share<'a> {
-    pub fn of(whole: &'a dyn Progress) -> Share<'a> {
+    pub fn of(whole: &'a dyn Progress, end: Option<Instant>) -> Share<'a> {
         Share {
             whole,
             work: AtomicU64::new(1),
             done: AtomicU64::new(0),
+            end,
         }
     }
 }
@@ -39,7 +43,7 @@ impl Progress for Share<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.whole.interrupted()
+        self.end.is_some_and(|end| Instant::now() >= end) || self.whole.interrupted()
     }
 }
 

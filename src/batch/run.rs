@@ -3,11 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case};
-use crate::check::{Progress, Source};
+use super::{BatchError, Case, Policy};
+use crate::check::{CheckError, Progress, Source};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase};
 
@@ -15,8 +16,18 @@ use crate::report::{Batch, BatchCase};
 /// their time is spent on files, which a single case cannot share out.
 const SMALL: u64 = 1 << 20;
 
+/// Of a case that the policy's time ended, or that had none left.
+const LATE: &str = "no verdict: stopped, as the time that it had was over";
+
+/// What the policy leaves to every case.
+#[derive(Clone, Copy)]
+struct Limit<'a> {
+    policy: Option<&'a Policy>,
+    end: Option<Instant>,
+}
+
 /// Judges all cases, in whatever order, and returns them in theirs. What they read is opened and hashed
-/// once.
+/// once. The policy that the cases were read under has limits of work and time, too.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
@@ -24,14 +35,21 @@ pub fn run(
     cases: &[Case],
     state: &State,
     files: &Files,
+    policy: Option<&Policy>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
+    let limit = Limit {
+        policy,
+        end: policy
+            .and_then(Policy::time)
+            .and_then(|time| Instant::now().checked_add(time)),
+    };
     progress.begin(cases.len() as u64 * STEPS);
     let done: Vec<OnceLock<BatchCase>> = cases.iter().map(|_| OnceLock::new()).collect();
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
-    let one = |i: usize| match judged(&cases[i], state, files, progress) {
+    let one = |i: usize| match judged(&cases[i], state, files, limit, progress) {
         Ok(case) => done[i].set(case).is_ok(),
         Err(error) => {
             *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
@@ -91,17 +109,23 @@ fn judged(
     case: &Case,
     state: &State,
     files: &Files,
+    limit: Limit,
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
-    let share = Share::of(progress);
+    let share = Share::of(progress, limit.end);
     if progress.interrupted() {
         return Err(BatchError::Interrupted);
+    }
+    if share.interrupted() {
+        return Ok(BatchCase::unjudged(&case.name, LATE.into()));
     }
     if let Some(known) = state.recall(case, files) {
         return Ok(known);
     }
     // A case that brings the program down is one without a verdict, and stops no other.
-    let found = catch_unwind(AssertUnwindSafe(|| judge(case, files, &share)));
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        judge(case, files, limit.policy, &share)
+    }));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
     if found.is_err() && progress.interrupted() {
@@ -117,14 +141,27 @@ fn judged(
     }
 }
 
-fn judge(case: &Case, files: &Files, progress: &dyn Progress) -> Result<Entry, String> {
-    let prepared = case.check.prepare_in(files);
-    let prepared = prepared.map_err(|error| error.to_string())?;
+fn judge(
+    case: &Case,
+    files: &Files,
+    policy: Option<&Policy>,
+    progress: &dyn Progress,
+) -> Result<Entry, String> {
+    let words = |error: CheckError| match error {
+        CheckError::Interrupted => LATE.to_owned(),
+        error => error.to_string(),
+    };
+    let prepared = case.check.prepare_in(files).map_err(words)?;
     let k = prepared.problem().k as u64;
     if let Some(said) = case.k.filter(|&said| said != k) {
         return Err(format!("case.json says that k is {said}, but it is {k}"));
     }
-    let report = prepared.run(progress).map_err(|error| error.to_string())?;
+    if let Some(policy) = policy {
+        let known = policy.admit_evidence(prepared.choice().rule.evidence);
+        let admitted = known.and_then(|()| policy.admit_work(prepared.replay().work()));
+        admitted.map_err(|error| error.to_string())?;
+    }
+    let report = prepared.run(progress).map_err(words)?;
     // What is generated follows from the request.
     let files = prepared.arrays().zip(report.inputs.named());
     let files = files.filter(|(array, _)| !array.source.file().is_made());

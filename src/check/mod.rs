@@ -9,7 +9,8 @@
 //!
 //! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
-//! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs.
+//! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
+//!   `verify`: whether a report that somebody hands over says what is so.
 
 mod arrays;
 mod command_line;
@@ -31,6 +32,7 @@ mod source;
 mod span;
 mod suggest;
 mod tensors;
+pub mod verify;
 mod words;
 
 pub use arrays::{Array, Arrays};

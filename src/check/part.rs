@@ -5,10 +5,11 @@ use sha2::Digest;
 use super::error::CheckError;
 use super::progress::Progress;
 use super::request::{Draw, Scope};
-use crate::emu::{Problem, Replay};
+use crate::emu::{Element, Problem, Replay};
 use crate::io::hex;
 use crate::report::{Differ, Sampled};
 use crate::sample::Region;
+use crate::tensor::Tensor;
 
 /// A part of D to compare.
 pub(super) struct Part {
@@ -49,6 +50,30 @@ impl Scope {
 }
 
 impl Part {
+    /// Where it lies, and what of it is drawn.
+    pub fn of(&self) -> (&Region, Option<Draw>) {
+        (&self.region, self.draw)
+    }
+
+    /// The elements of a D that is given, hashed as those that are reproduced.
+    pub fn digest(&self, d: &Tensor) -> String {
+        let mut hash = sha2::Sha256::new();
+        let width = d.format().bytes();
+        let planes = d.planes();
+        let mut see = |at: Element| {
+            let code = planes.plane(at.batch).code(at.row, at.column);
+            hash.update(&code.to_le_bytes()[..width]);
+        };
+        match self.draw {
+            Some(Draw { elements, seed }) => {
+                let drawn = self.region.sample(elements, seed);
+                drawn.into_iter().for_each(&mut see);
+            }
+            None => self.region.elements().for_each(&mut see),
+        }
+        hex(&hash.finalize())
+    }
+
     /// Multiply-adds of it.
     pub fn work(&self, problem: &Problem) -> u64 {
         let elements = self.draw.map_or(self.region.len(), |draw| draw.elements);

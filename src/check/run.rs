@@ -8,6 +8,7 @@ use super::progress::{Progress, interruptible};
 use super::request::{Claim, Naming};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::emu::Band;
+use crate::emu::layout::LayoutKind;
 use crate::io::hex;
 use crate::num::Rounding;
 use crate::report::{
@@ -159,14 +160,18 @@ impl Prepared {
     /// What compares D, if it is there.
     pub fn differ(&self, map: bool) -> Option<Differ<'_>> {
         let d = self.d()?;
+        let differ = Differ::new(d, self.check.policy, self.check.max_mismatches);
+        Some(differ.counting(self.layout()).mapping(map))
+    }
+
+    /// Where mismatches are counted by unit.
+    pub(super) fn layout(&self) -> Option<LayoutKind> {
         let problem = self.problem();
         // In less than a tile every element is in the same few units.
-        let layout = self.choice().layout().filter(|layout| {
+        self.choice().layout().filter(|layout| {
             let [m, n] = layout.tile();
             problem.m >= m && problem.n >= n.min(8)
-        });
-        let differ = Differ::new(d, self.check.policy, self.check.max_mismatches);
-        Some(differ.counting(layout).mapping(map))
+        })
     }
 
     /// The report on what was found, and the map if there is one.

@@ -34,12 +34,18 @@ pub struct MemoryArgs {
 impl MemoryArgs {
     /// The files of this run.
     pub fn files(&self) -> Files {
+        self.files_within(None)
+    }
+
+    /// The same, that may take no more bytes than another limit allows.
+    pub fn files_within(&self, most: Option<u64>) -> Files {
         let privacy = match self.private {
             true => Privacy::Private,
             false => Privacy::Auto,
         };
-        let limits = self.max_memory.map(|max_bytes| Limits { max_bytes });
-        Files::new(privacy, limits.unwrap_or_default())
+        let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
+        let max_bytes = most.map_or(own, |most| most.min(own));
+        Files::new(privacy, Limits { max_bytes })
     }
 }
 

@@ -1,16 +1,16 @@
 //! `tcverify batch`: many checks, one report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
-use crate::batch::{self, State};
-use crate::io::Outputs;
+use crate::batch::{self, Policy, STRICT, State};
+use crate::io::{Outputs, escaped_path};
 use crate::report::{Batch, CaseVerdict};
 
 /// Run many checks: a manifest's, or those of a folder of case folders
@@ -33,6 +33,10 @@ Examples:
   A long batch that may be interrupted; the same command goes on where it was:
     tcverify batch cases.json --resume state.json --junit report.xml
 
+  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of theirs for
+  model or schedule, nothing outside of their folder, no links
+    tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
+
 Exit codes: 0 all identical; 2 if any case could not be judged, or nothing was; else 1.")]
 pub struct BatchArgs {
     /// Manifest (tcverify.manifest/1), or folder whose folders hold a case.json and arrays
@@ -44,6 +48,11 @@ pub struct BatchArgs {
     #[arg(long, value_name = "STATE.json")]
     resume: Option<PathBuf>,
 
+    /// What cases may say, where their author is not trusted: "strict", or a policy (tcverify.policy/1) that
+    /// says what of that is otherwise. A case that says more makes the whole batch unusable
+    #[arg(long, value_name = "strict|FILE.json")]
+    policy: Option<PathBuf>,
+
     #[command(flatten)]
     memory: MemoryArgs,
 
@@ -53,7 +62,9 @@ pub struct BatchArgs {
 
 impl BatchArgs {
     pub fn run(self) -> Result<Ending> {
-        let (cases, own) = batch::read(&self.cases)?;
+        let policy = self.policy.as_deref().map(|path| self.read_policy(path));
+        let policy = policy.transpose()?;
+        let (cases, own) = batch::read(&self.cases, policy.as_ref())?;
         let mut outputs = Outputs::new();
         for path in &own {
             outputs.protect("the cases", path);
@@ -61,12 +72,23 @@ impl BatchArgs {
         for case in &cases {
             case.check.protect(&mut outputs);
         }
+        if policy.as_ref().is_some_and(Policy::closes_the_folder) {
+            outputs.close("the folder of the cases", batch::root(&self.cases));
+        }
+        if let Some(path) = self.policy.as_deref().filter(|p| *p != Path::new(STRICT)) {
+            outputs.protect("the policy", path);
+        }
         if let Some(path) = &self.resume {
             outputs.claim("the state", path)?;
         }
         let reports = self.report.open(&mut outputs, None)?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
-        let batch = batch::run(&cases, &state, &self.memory.files(), &Bar::new())?;
+        let most = policy.as_ref().and_then(|policy| policy.limits.memory);
+        let files = self.memory.files_within(most);
+        let mut batch = batch::run(&cases, &state, &files, policy.as_ref(), &Bar::new())?;
+        batch.policy = policy
+            .zip(self.policy)
+            .map(|(policy, path)| policy.described(&path));
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
         if !self.report.quiet && !to_stdout {
@@ -83,6 +105,26 @@ impl BatchArgs {
                 bail!("{n} of {all} cases could not be judged")
             }
         }
+    }
+}
+
+impl BatchArgs {
+    /// The policy, which the author of the cases could not have written.
+    fn read_policy(&self, path: &Path) -> Result<Policy> {
+        let policy = Policy::read(path)?;
+        let root = match batch::root(&self.cases) {
+            root if root == Path::new("") => Path::new("."),
+            root => root,
+        };
+        let places = [root, path].map(std::fs::canonicalize);
+        if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT)) {
+            ensure!(
+                !file.starts_with(root),
+                "{}: lies in the folder of the cases, whose author could have written it; keep it elsewhere",
+                escaped_path(path)
+            );
+        }
+        Ok(policy)
     }
 }
 

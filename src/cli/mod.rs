@@ -33,6 +33,7 @@ mod schedules;
 mod screen;
 mod shard;
 mod show;
+mod verify_report;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -77,6 +78,7 @@ enum Command {
     Shard(shard::Shard),
     Screen(screen::Screen),
     Identify(identify::Identify),
+    VerifyReport(verify_report::VerifyReport),
     Explain(explain::Explain),
     Replay(replay::Replay),
     Generate(generate::Generate),
@@ -141,6 +143,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Shard(command) => command.run(),
         Command::Screen(command) => command.run(),
         Command::Identify(command) => command.run(),
+        Command::VerifyReport(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Generate(command) => command.run(),

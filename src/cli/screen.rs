@@ -252,7 +252,8 @@ impl Run {
         let written = results.text()?;
         output.commit(|out| out.write_all(&written))?;
         let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
-        let wrong: u64 = results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures;
+        let wrong: u64 =
+            results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures;
         if !self.quiet && self.output.as_os_str() != "-" {
             let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
             show::print(|out| {
@@ -333,7 +334,9 @@ impl Judge {
             output.commit(|out| junit(&fleet, out))?;
         }
         let written = [&self.json, &self.html, &self.prometheus, &self.junit];
-        let to_stdout = written.iter().any(|path| path.as_deref() == Some(Path::new("-")));
+        let to_stdout = written
+            .iter()
+            .any(|path| path.as_deref() == Some(Path::new("-")));
         if !self.quiet && !to_stdout {
             show::print(|out| text(&fleet, out))?;
         }
@@ -348,10 +351,14 @@ impl Measure {
     fn run(self) -> Result<Ending> {
         let (mut suite, _) = Suite::read(&self.suite)?;
         let before = suite.products.len();
-        suite.products.retain(|product| crate::screen::unit(product).contains(&self.unit));
+        suite
+            .products
+            .retain(|product| crate::screen::unit(product).contains(&self.unit));
         if suite.products.is_empty() {
             let unit = crate::io::printable(&self.unit);
-            return Err(anyhow!("no unit of the suite's {before} products has {unit} in its name"));
+            return Err(anyhow!(
+                "no unit of the suite's {before} products has {unit} in its name"
+            ));
         }
         let (faults, one_in, rounds) = (self.faults, self.one_in, self.rounds);
         let coverage = measure(&suite, faults, one_in, rounds, self.seed, &Bar::new())?;

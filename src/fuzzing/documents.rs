@@ -57,7 +57,7 @@ pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let cases = || crate::batch::parsed(text, "manifest.json".as_ref());
+    let cases = || crate::batch::parsed(text, "manifest.json".as_ref(), None);
     match cases() {
         Ok(found) => assert_eq!(cases().map(|again| again.len()).ok(), Some(found.len())),
         Err(error) => sentence(&error.to_string()),

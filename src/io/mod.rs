@@ -1,5 +1,6 @@
 //! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
+mod confined;
 mod container;
 mod digest;
 pub(crate) mod error;
@@ -15,6 +16,7 @@ mod source;
 mod stream;
 mod temporary;
 
+pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
 pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
 pub use error::{Fault, FaultKind, FileError};

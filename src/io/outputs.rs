@@ -28,6 +28,8 @@ use super::{Fault, FaultKind, FileError, Output, escaped_path};
 pub struct Outputs {
     protected: Vec<Claim>,
     claimed: Vec<Claim>,
+    /// Folders that nothing is written into, as sentences have them.
+    closed: Vec<(String, PathBuf)>,
 }
 
 /// Somebody's place.
@@ -72,6 +74,17 @@ impl Outputs {
         self
     }
 
+    /// A folder that nothing is written into, whichever links lead there or from there.
+    pub fn close(&mut self, role: &str, folder: &Path) -> &mut Outputs {
+        let here = match folder == Path::new("") {
+            true => Path::new("."),
+            false => folder,
+        };
+        let folder = fs::canonicalize(here).unwrap_or_else(|_| folder.to_owned());
+        self.closed.push((role.to_owned(), folder));
+        self
+    }
+
     /// Opens an output; `-` is standard output.
     ///
     /// # Errors
@@ -100,6 +113,22 @@ impl Outputs {
         if let Some(input) = self.protected.iter().find(|other| claim.meets(other)) {
             let called = claim.called(input);
             return refused(format!("{role} would overwrite {}{called}", input.role));
+        }
+        let within = |folder: &PathBuf| {
+            let ends = [&claim.place.name, &claim.place.end];
+            // A link in it may lead out of it.
+            let typed = path.ancestors().skip(1).filter(|_| path != Path::new("-"));
+            let mut typed = typed.map(|above| match above == Path::new("") {
+                true => fs::canonicalize("."),
+                false => fs::canonicalize(above),
+            });
+            ends.iter().any(|end| end.starts_with(folder))
+                || typed.any(|above| above.is_ok_and(|above| above == *folder))
+        };
+        if let Some((closed, _)) = self.closed.iter().find(|(_, folder)| within(folder)) {
+            return refused(format!(
+                "{role} would lie in {closed}; name a place elsewhere"
+            ));
         }
         if let Some(other) = self.claimed.iter().find(|other| claim.meets(other)) {
             let called = claim.called(other);

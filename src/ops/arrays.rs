@@ -63,10 +63,7 @@ pub fn needed<'a>(inputs: &Inputs<'a>, name: &'static str) -> Result<Rows<'a>, O
 }
 
 /// An array that may be there, of floats that f32 holds.
-pub fn optional<'a>(
-    inputs: &Inputs<'a>,
-    name: &'static str,
-) -> Result<Option<Rows<'a>>, OpError> {
+pub fn optional<'a>(inputs: &Inputs<'a>, name: &'static str) -> Result<Option<Rows<'a>>, OpError> {
     let Some(tensor) = inputs.get(name) else {
         return Ok(None);
     };
@@ -117,7 +114,10 @@ pub fn same_format(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpE
         true => Ok(()),
         false => Err(OpError::new(
             name,
-            format!("it is {}, but the first array is {}", other.format, x.format),
+            format!(
+                "it is {}, but the first array is {}",
+                other.format, x.format
+            ),
         )),
     }
 }

@@ -69,10 +69,7 @@ fn usual_scale(dim: usize) -> u32 {
     ((1.0 / (dim as f64).sqrt()) as f32).to_bits()
 }
 
-fn axes(
-    [q, k, v]: [&Rows; 3],
-    layout: &Layout,
-) -> Result<Axes, OpError> {
+fn axes([q, k, v]: [&Rows; 3], layout: &Layout) -> Result<Axes, OpError> {
     let four = |name: &'static str, rows: &Rows| match *rows.shape() {
         [b, x, y, d] => Ok([b, x, y, d]),
         _ => {
@@ -81,7 +78,10 @@ fn axes(
                 Layout::Bshd => "batch, tokens, heads and the head's elements",
             };
             let shape = shape_text(rows.shape());
-            Err(OpError::new(name, format!("it is {shape}; four axes are needed: {order} (`layout`)")))
+            Err(OpError::new(
+                name,
+                format!("it is {shape}; four axes are needed: {order} (`layout`)"),
+            ))
         }
     };
     let (q4, k4, v4) = (four("q", q)?, four("k", k)?, four("v", v)?);
@@ -131,13 +131,23 @@ pub fn plan<'a>(
 ) -> Result<Planned<'a, Kernel<'a>>, OpError> {
     only(inputs, &["q", "k", "v"])?;
     let arithmetic = means.arithmetic.ok_or_else(|| {
-        OpError::new("arch", "`arch` is missing: attention multiplies on a GPU's tensor cores")
+        OpError::new(
+            "arch",
+            "`arch` is missing: attention multiplies on a GPU's tensor cores",
+        )
     })?;
-    let (q, k, v) = (needed(inputs, "q")?, needed(inputs, "k")?, needed(inputs, "v")?);
+    let (q, k, v) = (
+        needed(inputs, "q")?,
+        needed(inputs, "k")?,
+        needed(inputs, "v")?,
+    );
     same_format(&q, "k", &k)?;
     same_format(&q, "v", &v)?;
     if q.format == Format::Fp32 {
-        return Err(OpError::new("q", "it is fp32; this attention takes fp16 and bf16"));
+        return Err(OpError::new(
+            "q",
+            "it is fp32; this attention takes fp16 and bf16",
+        ));
     }
     let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
     let at = axes([&q, &k, &v], &layout)?;
@@ -148,7 +158,9 @@ pub fn plan<'a>(
         return Err(OpError::new("q", reason));
     };
     let tile = parameters.tile.unwrap_or(tile);
-    if !(1..=512).contains(&tile[0]) || !(16..=512).contains(&tile[1]) || !tile[1].is_multiple_of(16)
+    if !(1..=512).contains(&tile[0])
+        || !(16..=512).contains(&tile[1])
+        || !tile[1].is_multiple_of(16)
     {
         let reason = "`tile`: 1 to 512 rows, and keys in whole sixteens up to 512";
         return Err(OpError::new("tile", reason));
@@ -245,7 +257,13 @@ impl RowKernel for Kernel<'_> {
 impl Kernel<'_> {
     /// Some rows of one tile of one head.
     fn head<A: Arith>(&self, a: A, [batch, head, tile]: [usize; 3], rows: &[usize]) -> Vec<u32> {
-        let Axes { heads, kv_heads, queries, keys, .. } = self.at;
+        let Axes {
+            heads,
+            kv_heads,
+            queries,
+            keys,
+            ..
+        } = self.at;
         let [m, n] = self.tile;
         let tokens: Vec<usize> = rows.iter().map(|&row| self.at.place(row)[2]).collect();
         let kv_head = head / (heads / kv_heads);
@@ -259,7 +277,10 @@ impl Kernel<'_> {
             false => keys,
         };
         let blocks = last.div_ceil(n);
-        let masking = match (self.causal, queries.is_multiple_of(m) && keys.is_multiple_of(n)) {
+        let masking = match (
+            self.causal,
+            queries.is_multiple_of(m) && keys.is_multiple_of(n),
+        ) {
             (false, _) => 1,
             (true, true) => m.div_ceil(n),
             (true, false) => m.div_ceil(n) + 1,
@@ -271,7 +292,11 @@ impl Kernel<'_> {
             out: vec![0; rows.len() * self.wide],
         };
         for (step, block) in (0..blocks).rev().enumerate() {
-            a.stage(format_args!("keys {} to {}", block * n, ((block + 1) * n).min(keys) - 1));
+            a.stage(format_args!(
+                "keys {} to {}",
+                block * n,
+                ((block + 1) * n).min(keys) - 1
+            ));
             let token = |key: usize| {
                 (key < keys).then(|| self.at.row(kv_heads, keys, [batch, kv_head, key]))
             };
@@ -312,7 +337,11 @@ impl Kernel<'_> {
             state.largest[row] = largest;
             let mut correction = ONE;
             if !first {
-                let now = if checked && largest == MINUS_INFINITY { 0 } else { largest };
+                let now = if checked && largest == MINUS_INFINITY {
+                    0
+                } else {
+                    largest
+                };
                 a.stage(format_args!("what was, scaled to the new maximum"));
                 correction = ex2(a.mul(a.sub(before, now), self.scale));
                 let out = &mut state.out[row * self.wide..(row + 1) * self.wide];
@@ -357,7 +386,9 @@ impl Kernel<'_> {
         let mut codes = Vec::with_capacity(state.largest.len() * self.at.dim);
         for (row, out) in state.out.chunks(self.wide).enumerate() {
             let [s0, s1, s2, s3] = state.sums[row];
-            a.stage(format_args!("the sum, its reciprocal, the result times that"));
+            a.stage(format_args!(
+                "the sum, its reciprocal, the result times that"
+            ));
             let sum = a.add(a.add(s0, s2), a.add(s1, s3));
             let inverse = match is_nan(sum) || sum << 1 == 0 {
                 true => match self.rule.without_sum {
@@ -369,7 +400,9 @@ impl Kernel<'_> {
                     how => divide(a, how, ONE, sum, self.rule.ftz),
                 },
             };
-            let scaled = out[..self.at.dim].iter().map(|&o| a.round(a.mul(o, inverse), to) as u32);
+            let scaled = out[..self.at.dim]
+                .iter()
+                .map(|&o| a.round(a.mul(o, inverse), to) as u32);
             codes.extend(scaled);
         }
         codes
@@ -397,7 +430,11 @@ impl Kernel<'_> {
 
     /// A product by the tensor core, in f32 codes row by row, from zeros or from an accumulator.
     fn multiplied(&self, a: &Tensor, b: &Tensor, turned: bool, c: Option<&[u32]>) -> Vec<u32> {
-        let b = if turned { b.planes().transposed() } else { b.planes() };
+        let b = if turned {
+            b.planes().transposed()
+        } else {
+            b.planes()
+        };
         let c = c.map(|c| {
             let payload: Vec<u8> = c.iter().flat_map(|code| code.to_le_bytes()).collect();
             Tensor::from_payload(Format::Fp32, vec![a.shape()[0], b.columns()], payload)
@@ -412,7 +449,9 @@ impl Kernel<'_> {
         };
         let product = replay.collect(&|_| {});
         let payload = product.as_payload().expect("canonical");
-        let codes = payload.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let codes = payload
+            .chunks_exact(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         codes.collect()
     }
 }

@@ -27,7 +27,10 @@ pub fn plan<'a>(
 ) -> Result<Planned<'a, Elementwise<'a>>, OpError> {
     let floats = |x: Rows<'a>| match x.format {
         Format::Fp32 => Ok(x),
-        other => Err(OpError::new("x", format!("it is {other}; this operation takes fp32"))),
+        other => Err(OpError::new(
+            "x",
+            format!("it is {other}; this operation takes fp32"),
+        )),
     };
     let mut halves = false;
     let (x, y) = match rule {

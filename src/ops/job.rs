@@ -126,7 +126,10 @@ pub struct Job<'a> {
 
 impl std::fmt::Debug for Job<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Job").field("output", &self.output).field("shape", &self.shape).finish()
+        f.debug_struct("Job")
+            .field("output", &self.output)
+            .field("shape", &self.shape)
+            .finish()
     }
 }
 
@@ -177,10 +180,17 @@ impl<'a> Job<'a> {
                     return Err(OpError::new("output", reason));
                 }
                 only_y(&["y"])?;
-                Ok(job(attention::plan(rule, inputs, parameters, means)?, engine))
+                Ok(job(
+                    attention::plan(rule, inputs, parameters, means)?,
+                    engine,
+                ))
             }
             Rule::RmsNorm(rule) => {
-                let names: &[_] = if rule.residual { &["y", "residual"] } else { &["y"] };
+                let names: &[_] = if rule.residual {
+                    &["y", "residual"]
+                } else {
+                    &["y"]
+                };
                 only_y(names)?;
                 Ok(job(norm::rms(rule, inputs, parameters)?, engine))
             }

@@ -22,7 +22,12 @@ pub struct Rms<'a> {
 }
 
 fn eps(parameters: &Parameters) -> Result<u32, OpError> {
-    let missing = || OpError::new("eps", "`eps` is missing: the number that is added to the variance");
+    let missing = || {
+        OpError::new(
+            "eps",
+            "`eps` is missing: the number that is added to the variance",
+        )
+    };
     let eps = parameters.eps.ok_or_else(missing)?;
     match f32::from_bits(eps) >= 0.0 && f32::from_bits(eps).is_finite() {
         true => Ok(eps),
@@ -102,7 +107,10 @@ impl Rms<'_> {
                 }
                 continue;
             }
-            a.stage(format_args!("squares, added by {} threads", self.block.threads));
+            a.stage(format_args!(
+                "squares, added by {} threads",
+                self.block.threads
+            ));
             let sums = self.block.squares(a, &self.rule.square, &x);
             let sum = joined(a, &self.rule.sum, sums);
             a.stage(format_args!("mean, plus eps, its reciprocal root"));
@@ -219,7 +227,10 @@ impl Moments {
         }
         let delta = a.sub(self.mean, other.mean);
         let coefficient = a.div(ONE, count);
-        let (na, nb) = (a.mul(other.count, coefficient), a.mul(self.count, coefficient));
+        let (na, nb) = (
+            a.mul(other.count, coefficient),
+            a.mul(self.count, coefficient),
+        );
         let mean = match fused {
             Fused::First => a.fma(na, other.mean, a.mul(nb, self.mean)),
             Fused::Second => a.fma(nb, self.mean, a.mul(na, other.mean)),
@@ -246,7 +257,9 @@ impl RowKernel for Layer<'_> {
             a.stage(format_args!("variance, plus eps, its reciprocal root"));
             let variance = a.div(squares, code(columns as f32));
             let scale = rsqrt_approx(a, a.add(variance, self.eps), false);
-            a.stage(format_args!("deviations times that, times weight, plus bias"));
+            a.stage(format_args!(
+                "deviations times that, times weight, plus bias"
+            ));
             for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
                 let normal = a.mul(scale, a.add(x, negated(mean)));
                 let value = match (&weight, &bias) {
@@ -269,10 +282,15 @@ impl Layer<'_> {
             count: 0,
         };
         let mut threads = vec![none; self.rule.threads];
-        a.stage(format_args!("Welford's moments of {} threads", threads.len()));
+        a.stage(format_args!(
+            "Welford's moments of {} threads",
+            threads.len()
+        ));
         for (i, vector) in x.chunks(self.rule.vector).enumerate() {
             let moments = &mut threads[i % self.rule.threads];
-            *moments = vector.iter().fold(*moments, |moments, &x| moments.with(a, x));
+            *moments = vector
+                .iter()
+                .fold(*moments, |moments, &x| moments.with(a, x));
         }
         a.stage(format_args!("lanes, then warps, merged"));
         let fused = &self.rule.merged_mean;

@@ -39,7 +39,10 @@ pub fn plan<'a>(
         Granularity::Group => {
             let group = parameters.group.unwrap_or(128);
             if group == 0 || !x.columns.is_multiple_of(group) {
-                let reason = format!("`group` {group}: rows have {} elements, no whole groups", x.columns);
+                let reason = format!(
+                    "`group` {group}: rows have {} elements, no whole groups",
+                    x.columns
+                );
                 return Err(OpError::new("group", reason));
             }
             group
@@ -52,7 +55,11 @@ pub fn plan<'a>(
         (true, granularity) => {
             let mut shape = x.shape().to_vec();
             if let Some(last) = shape.last_mut() {
-                *last = if *granularity == Granularity::Group { *last / group } else { 1 };
+                *last = if *granularity == Granularity::Group {
+                    *last / group
+                } else {
+                    1
+                };
             }
             shape
         }

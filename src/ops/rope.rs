@@ -31,7 +31,11 @@ pub fn plan<'a>(
     parameters: &Parameters,
 ) -> Result<Planned<'a, Kernel<'a>>, OpError> {
     only(inputs, &["x", "cos", "sin"])?;
-    let (x, cos, sin) = (needed(inputs, "x")?, needed(inputs, "cos")?, needed(inputs, "sin")?);
+    let (x, cos, sin) = (
+        needed(inputs, "x")?,
+        needed(inputs, "cos")?,
+        needed(inputs, "sin")?,
+    );
     let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
     let shape = x.shape();
     let [.., first, second, dim] = *shape else {
@@ -46,7 +50,11 @@ pub fn plan<'a>(
         Layout::Bshd => (second, first),
     };
     if cos.shape() != sin.shape() {
-        let reason = format!("cos is {}, sin {}", shape_text(cos.shape()), shape_text(sin.shape()));
+        let reason = format!(
+            "cos is {}, sin {}",
+            shape_text(cos.shape()),
+            shape_text(sin.shape())
+        );
         return Err(OpError::new("sin", reason));
     }
     if cos.format != sin.format {
@@ -69,7 +77,11 @@ pub fn plan<'a>(
         let reason = format!(
             "{} numbers for each token do not go with heads of {dim} (this variant takes {})",
             cos.columns,
-            if thrice { "as many" } else { "half as many, or fewer" }
+            if thrice {
+                "as many"
+            } else {
+                "half as many, or fewer"
+            }
         );
         return Err(OpError::new("cos", reason));
     }
@@ -112,7 +124,11 @@ impl RowKernel for Kernel<'_> {
                 Layout::Bhsd => inside % self.tokens,
                 Layout::Bshd => inside / self.heads,
             };
-            let angle = if self.per_batch { batch * self.tokens } else { 0 } + token;
+            let angle = if self.per_batch {
+                batch * self.tokens
+            } else {
+                0
+            } + token;
             let (cos, sin) = (self.cos.row(a, angle), self.sin.row(a, angle));
             let x = self.x.row(a, row);
             for (out, &x) in out.iter_mut().zip(&x) {

@@ -4,9 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
-use super::float32::{
-    Arith, Exponential, MINUS_INFINITY, divide, expf_parts, exponential, max,
-};
+use super::float32::{Arith, Exponential, MINUS_INFINITY, divide, expf_parts, exponential, max};
 use super::job::{Inputs, OpError, Planned, RowKernel};
 use super::rule::{Lanes, Softmax, Tail};
 use super::sums::lanes;
@@ -16,12 +14,19 @@ pub struct Kernel<'a> {
     x: Rows<'a>,
 }
 
-pub fn plan<'a>(rule: &'a Softmax, inputs: &Inputs<'a>) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+pub fn plan<'a>(
+    rule: &'a Softmax,
+    inputs: &Inputs<'a>,
+) -> Result<Planned<'a, Kernel<'a>>, OpError> {
     only(inputs, &["x"])?;
     let x = needed(inputs, "x")?;
     let about = match x.columns <= rule.longest_of_warp {
         true => format!("rows of {}, a warp each", x.columns),
-        false => format!("rows of {}, a block of {} threads each", x.columns, threads(rule, x.columns)),
+        false => format!(
+            "rows of {}, a block of {} threads each",
+            x.columns,
+            threads(rule, x.columns)
+        ),
     };
     if x.columns > rule.longest_of_warp {
         let vector = rule.vector_bytes / x.format.bytes();
@@ -67,7 +72,9 @@ impl Kernel<'_> {
         let width = x.len().next_power_of_two().min(32);
         a.stage(format_args!("e^(x - max)"));
         let how = self.rule.exponential;
-        let powers = x.into_iter().map(|x| exponential(a, how, a.sub(x, largest), false));
+        let powers = x
+            .into_iter()
+            .map(|x| exponential(a, how, a.sub(x, largest), false));
         let powers: Vec<u32> = powers.collect();
         a.stage(format_args!("added by {width} lanes"));
         let mut sums = vec![0; width];
@@ -104,10 +111,15 @@ impl Kernel<'_> {
             };
         }
         a.stage(format_args!("lanes, then warps"));
-        let mut warps: Vec<u32> = sums.chunks(32).map(|warp| lanes(a, &Lanes::Down, warp)).collect();
+        let mut warps: Vec<u32> = sums
+            .chunks(32)
+            .map(|warp| lanes(a, &Lanes::Down, warp))
+            .collect();
         warps.resize(32, 0);
         let sum = lanes(a, &Lanes::Down, &warps);
-        let powers = x.into_iter().map(|x| exponential(a, how, a.sub(x, largest), false));
+        let powers = x
+            .into_iter()
+            .map(|x| exponential(a, how, a.sub(x, largest), false));
         self.divided(a, powers.collect(), sum, out);
     }
 

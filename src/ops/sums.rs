@@ -81,7 +81,11 @@ impl Block {
                 block(*threads, *vector)
             }
             Threads::Single { most, few } => block(columns.min(limit(*most, few, rows)), 1),
-            Threads::Vectors { bytes: of, most, few } => {
+            Threads::Vectors {
+                bytes: of,
+                most,
+                few,
+            } => {
                 let vector = dividing(*of, bytes, columns);
                 block((columns / vector).min(limit(*most, few, rows)), vector)
             }
@@ -138,7 +142,9 @@ impl Block {
         for (sums, &x) in sums.iter_mut().zip(tail) {
             sums[0] = a.add(sums[0], square(x));
         }
-        let joined = sums.into_iter().map(|[x, y, z, w]| a.add(a.add(a.add(x, y), z), w));
+        let joined = sums
+            .into_iter()
+            .map(|[x, y, z, w]| a.add(a.add(a.add(x, y), z), w));
         joined.collect()
     }
 }
@@ -157,8 +163,14 @@ pub fn joined<A: Arith>(a: A, order: &Sum, mut sums: Vec<u32>) -> u32 {
         a.stage(format_args!("the first warp, lane by lane"));
         return lanes(a, &order.lanes, &sums);
     }
-    a.stage(format_args!("{} warps, lane by lane", sums.len().div_ceil(32)));
-    let mut warps: Vec<u32> = sums.chunks(32).map(|warp| lanes(a, &order.lanes, warp)).collect();
+    a.stage(format_args!(
+        "{} warps, lane by lane",
+        sums.len().div_ceil(32)
+    ));
+    let mut warps: Vec<u32> = sums
+        .chunks(32)
+        .map(|warp| lanes(a, &order.lanes, warp))
+        .collect();
     a.stage(format_args!("the warps' sums"));
     match order.warps {
         Warps::HalvedFirst | Warps::Serial => {

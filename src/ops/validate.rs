@@ -25,7 +25,8 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
             if !softmax.most_threads.is_multiple_of(32) {
                 return Err("most_threads are whole warps of 32".into());
             }
-            if !softmax.vector_bytes.is_power_of_two() || !(4..=64).contains(&softmax.vector_bytes) {
+            if !softmax.vector_bytes.is_power_of_two() || !(4..=64).contains(&softmax.vector_bytes)
+            {
                 return Err("vector_bytes is a power of two from 4 to 64".into());
             }
             match softmax.longest_of_warp {
@@ -54,7 +55,9 @@ fn vector(n: usize) -> Result<(), String> {
 
 fn sum(sum: &Sum) -> Result<(), String> {
     let few = match &sum.threads {
-        Threads::Reduce { threads: n, width, .. } => {
+        Threads::Reduce {
+            threads: n, width, ..
+        } => {
             threads("threads", *n)?;
             let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
             return match fits {
@@ -62,11 +65,18 @@ fn sum(sum: &Sum) -> Result<(), String> {
                 false => Err("threads and width are powers of two, width the smaller one".into()),
             };
         }
-        Threads::Fixed { threads: n, vector: v } => {
+        Threads::Fixed {
+            threads: n,
+            vector: v,
+        } => {
             threads("threads", *n)?;
             return vector(*v);
         }
-        Threads::Wide { vector: v, most, few } => {
+        Threads::Wide {
+            vector: v,
+            most,
+            few,
+        } => {
             vector(*v)?;
             threads("most", *most)?;
             few
@@ -85,7 +95,8 @@ fn sum(sum: &Sum) -> Result<(), String> {
             return threads("most", *most);
         }
     };
-    few.as_ref().map_or(Ok(()), |few| threads("few.most", few.most))
+    few.as_ref()
+        .map_or(Ok(()), |few| threads("few.most", few.most))
 }
 
 fn attention(rule: &Attention) -> Result<(), String> {
@@ -94,11 +105,15 @@ fn attention(rule: &Attention) -> Result<(), String> {
         let [m, n] = tile.tile;
         let fits = (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16);
         if !fits {
-            return Err(format!("tile {m}x{n}: rows are 1 to 512, keys whole sixteens up to 512"));
+            return Err(format!(
+                "tile {m}x{n}: rows are 1 to 512, keys whole sixteens up to 512"
+            ));
         }
         let dim = tile.head_dim;
         if dim < before || !dim.is_multiple_of(16) || !(16..=512).contains(&dim) {
-            return Err(format!("head_dim {dim}: whole sixteens up to 512, ascending"));
+            return Err(format!(
+                "head_dim {dim}: whole sixteens up to 512, ascending"
+            ));
         }
         before = dim;
     }

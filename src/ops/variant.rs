@@ -137,9 +137,8 @@ pub struct Refused {
 /// If the built-in file is malformed, which a test rules out.
 pub fn refused() -> &'static [Refused] {
     static REFUSED: OnceLock<Vec<Refused>> = OnceLock::new();
-    REFUSED.get_or_init(|| {
-        serde_json::from_str(include_str!("refused.json")).expect("built-in list")
-    })
+    REFUSED
+        .get_or_init(|| serde_json::from_str(include_str!("refused.json")).expect("built-in list"))
 }
 
 /// Variants of an operation.
@@ -196,7 +195,10 @@ impl Variant {
 
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(format!("schema is {:?}; this reads {SCHEMA:?}", self.schema));
+            return Err(format!(
+                "schema is {:?}; this reads {SCHEMA:?}",
+                self.schema
+            ));
         }
         if self.name.is_empty() {
             return Err("it has no name".into());
@@ -218,7 +220,10 @@ impl Variant {
             if !constants.iter().any(used) {
                 return Err(format!("known_by names {name}, which the rule lacks"));
             }
-            let missing = known.source.iter().find(|key| !self.sources.contains_key(*key));
+            let missing = known
+                .source
+                .iter()
+                .find(|key| !self.sources.contains_key(*key));
             if let Some(key) = missing {
                 return Err(format!("source {key:?} is not listed in sources"));
             }

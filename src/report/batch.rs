@@ -24,8 +24,21 @@ pub struct Batch {
     /// The worst of the cases.
     pub verdict: CaseVerdict,
     pub totals: Totals,
+    /// What the cases were allowed to say; absent if that was everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policed>,
     /// In the order of the manifest, or by name.
     pub cases: Vec<BatchCase>,
+}
+
+/// The policy that cases were judged under.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Policed {
+    /// As it was called: `strict`, or a path.
+    pub name: String,
+    /// Of the policy as canonical JSON, with all that its file leaves out.
+    pub sha256: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -192,6 +205,7 @@ impl Batch {
                 different: count(CaseVerdict::Different),
                 unjudged: count(CaseVerdict::Unjudged),
             },
+            policy: None,
             cases,
         }
     }
@@ -231,6 +245,14 @@ impl Batch {
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (style, word) = mark(self.verdict);
         writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
+        if let Some(policy) = &self.policy {
+            writeln!(
+                out,
+                "policy {} (sha256 {})",
+                line(&policy.name),
+                line(&policy.sha256)
+            )?;
+        }
         for case in self.bad() {
             let (style, _) = mark(case.verdict);
             writeln!(out, "\n{style}{}{style:#}", line(&case.name))?;

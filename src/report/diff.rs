@@ -368,7 +368,7 @@ impl Found {
     }
 }
 
-fn mismatch(format: Format, index: Vec<usize>, reproduced: u64, given: u64) -> Mismatch {
+pub(super) fn mismatch(format: Format, index: Vec<usize>, reproduced: u64, given: u64) -> Mismatch {
     let hex = |code: u64| format!("{code:0width$x}", width = 2 * format.bytes());
     Mismatch {
         index,
@@ -390,7 +390,7 @@ pub(super) fn bucket(distance: u128) -> u32 {
     }
 }
 
-fn range((bucket, count): (u32, u64)) -> Bucket {
+pub(super) fn range((bucket, count): (u32, u64)) -> Bucket {
     let (from, to) = match bucket {
         0 => (0, 0),
         1 => (1, 1),
@@ -400,7 +400,7 @@ fn range((bucket, count): (u32, u64)) -> Bucket {
 }
 
 /// Rounded to six decimals, so that reports are stable and readable.
-fn percent(part: u64, whole: u64) -> f64 {
+pub(super) fn percent(part: u64, whole: u64) -> f64 {
     (part as f64 / whole as f64 * 1e8).round() / 1e6
 }
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod classes;
+mod consistency;
 mod diff;
 mod document;
 mod github;
@@ -22,8 +23,9 @@ mod words;
 
 use std::io::{self, Write};
 
-pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
+pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Policed, Summary, Totals};
 pub use classes::{Classes, Kind};
+pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Cause, CauseArea, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model,

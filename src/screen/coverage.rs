@@ -124,7 +124,11 @@ fn draw(list: &mut Vec<Fault>, count: usize, random: &mut SplitMix64) {
 fn inject(place: Place, faults: &[Fault], products: &[Ready], rounds: u64) -> Found {
     let families = |fault: &Fault| -> Vec<&str> {
         let finds = |ready: &&Ready| (0..rounds).any(|round| finds(ready, fault, round));
-        let mut names: Vec<_> = products.iter().filter(finds).map(|r| &*r.product.family).collect();
+        let mut names: Vec<_> = products
+            .iter()
+            .filter(finds)
+            .map(|r| &*r.product.family)
+            .collect();
         names.dedup();
         names
     };
@@ -137,7 +141,10 @@ fn inject(place: Place, faults: &[Fault], products: &[Ready], rounds: u64) -> Fo
             by_family.push((name.clone(), of_it.count() as u64));
         }
     }
-    let missed = faults.iter().zip(&found).filter(|(_, names)| names.is_empty());
+    let missed = faults
+        .iter()
+        .zip(&found)
+        .filter(|(_, names)| names.is_empty());
     Found {
         place,
         one_in: faults.first().map_or(1, |fault| fault.one_in),

@@ -63,10 +63,14 @@ impl<'a> Chain<'a> {
             let acts = injector.step();
             let mut a = &a[here.clone()];
             let at = match span {
-                1 => start.checked_sub(fault.k).filter(|k| k % lanes == 0).map(|_| 0),
+                1 => start
+                    .checked_sub(fault.k)
+                    .filter(|k| k % lanes == 0)
+                    .map(|_| 0),
                 _ => Some(fault.k),
             };
-            if acts && fault.place == Place::Operand
+            if acts
+                && fault.place == Place::Operand
                 && let Some(at) = at.filter(|&at| at < a.len())
             {
                 let code = problem.a.plane(0).code(row, start + at);

@@ -125,7 +125,10 @@ pub struct FirstWrong {
 impl Fleet {
     /// How many are in a condition.
     pub fn count(&self, condition: Condition) -> usize {
-        self.gpus.iter().filter(|gpu| gpu.condition == condition).count()
+        self.gpus
+            .iter()
+            .filter(|gpu| gpu.condition == condition)
+            .count()
     }
 
     pub fn faulty(&self) -> impl Iterator<Item = &Gpu> {

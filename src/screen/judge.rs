@@ -21,11 +21,7 @@ use crate::words::Word;
 ///
 /// # Errors
 /// If the suite's digests are not what this program computes, or results contradict themselves.
-pub fn judge(
-    suite: &Suite,
-    id: Hash,
-    all: Vec<(String, Results)>,
-) -> Result<Fleet, ScreenError> {
+pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fleet, ScreenError> {
     let mut seen: BTreeMap<(String, u32), String> = BTreeMap::new();
     for (path, results) in &all {
         let device = &results.device;
@@ -97,7 +93,9 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn product(&self, name: &str) -> &Product {
         let mut products = self.suite.products.iter();
-        products.find(|p| p.name == name).expect("results are validated")
+        products
+            .find(|p| p.name == name)
+            .expect("results are validated")
     }
 
     /// Computes a product once.
@@ -172,19 +170,25 @@ impl Bench<'_> {
         }
         let mut wrong = counter.wrong(&results);
         let (condition, said) = self.condition(&results, &mut wrong, evidence);
-        let mut products_wrong: Vec<_> = results.failures.iter().map(|f| f.product.clone()).collect();
+        let mut products_wrong: Vec<_> =
+            results.failures.iter().map(|f| f.product.clone()).collect();
         products_wrong.dedup();
         Ok(Gpu {
             results: path,
             condition,
             said,
             compared: results.runs.iter().map(|(_, runs)| runs).sum(),
-            wrong_results: results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures,
+            wrong_results: results.failures.iter().map(|f| f.times).sum::<u64>()
+                + results.more_failures,
             products_wrong,
             wrong,
             readings: results.readings,
             seconds: results.seconds,
-            cases: results.failures.into_iter().filter_map(|f| f.case).collect(),
+            cases: results
+                .failures
+                .into_iter()
+                .filter_map(|f| f.case)
+                .collect(),
             left_out: results.left_out,
             device: results.device,
         })
@@ -207,7 +211,12 @@ impl Bench<'_> {
             return (Condition::AnotherKernel, said);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
-        if self.devices > 1 && results.failures.iter().all(|f| 2 * common(f) > self.devices) {
+        if self.devices > 1
+            && results
+                .failures
+                .iter()
+                .all(|f| 2 * common(f) > self.devices)
+        {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
             let said = format!(
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, no fault of this one",
@@ -215,7 +224,11 @@ impl Bench<'_> {
             );
             return (Condition::WrongModel, said);
         }
-        if results.failures.iter().all(|failure| self.alike(results, failure)) {
+        if results
+            .failures
+            .iter()
+            .all(|failure| self.alike(results, failure))
+        {
             let said = "the same wrong D on all SMs, and not on other GPUs: a driver, a kernel, or what all SMs \
                         share; nothing here says which"
                 .to_owned();
@@ -230,13 +243,19 @@ impl Bench<'_> {
             fault.lane = wrong.lanes.first().map_or(0, |(lane, _)| *lane);
             fault.sm = wrong.sms.first().map_or(0, |(sm, _)| *sm);
         }
-        wrong.fits = broken.fits.iter().take(8).map(ToString::to_string).collect();
+        wrong.fits = broken
+            .fits
+            .iter()
+            .take(8)
+            .map(ToString::to_string)
+            .collect();
         pattern::fault(results, wrong, &broken)
     }
 
     /// The broken bits that fit the wrong elements.
     fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
-        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> = BTreeMap::new();
+        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> =
+            BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());
@@ -268,7 +287,10 @@ impl Bench<'_> {
             Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
             // Where its tiles were, nobody knows; that all of it is alike is known only if it came each time.
             Placement::Spread => {
-                let runs = results.runs.iter().find(|(name, _)| *name == failure.product);
+                let runs = results
+                    .runs
+                    .iter()
+                    .find(|(name, _)| *name == failure.product);
                 runs.is_some_and(|(_, runs)| *runs > 1 && *runs == failure.times)
             }
         }
@@ -308,7 +330,12 @@ impl Bench<'_> {
         };
         let failed = self.product(&failure.product);
         let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
-        let ran = |p: &&Product| results.runs.iter().any(|(n, runs)| *n == p.name && *runs > 0);
+        let ran = |p: &&Product| {
+            results
+                .runs
+                .iter()
+                .any(|(n, runs)| *n == p.name && *runs > 0)
+        };
         let same = self.suite.products.iter().filter(|p| {
             let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
             same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
@@ -328,7 +355,10 @@ impl Bench<'_> {
             return known.clone();
         }
         let ready = &self.ready[&failure.product];
-        let tile = failure.tiles.iter().find_map(|tile| Some((tile.index, tile.bytes()?)));
+        let tile = failure
+            .tiles
+            .iter()
+            .find_map(|tile| Some((tile.index, tile.bytes()?)));
         let found = tile.and_then(|(index, payload)| {
             let given = (index, &payload[..]);
             // What has explained another product, with this one's operands.

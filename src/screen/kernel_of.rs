@@ -97,7 +97,9 @@ pub fn other(
             schedule: false,
         });
     }
-    tries.into_iter().find(|other| fits(other, tiles, (index, tile), digest))
+    tries
+        .into_iter()
+        .find(|other| fits(other, tiles, (index, tile), digest))
 }
 
 /// Whether a computation gives this tile, and the whole D.
@@ -112,7 +114,9 @@ pub fn fits(other: &Other, tiles: &Tiles, (index, tile): (usize, &[u8]), digest:
     let [rows, columns] = tiles.place(index);
     let codes = replay.part(0, rows, columns, &|_| {});
     let width = tiles.format.bytes();
-    let payload = codes.iter().flat_map(|code| code.to_le_bytes().into_iter().take(width));
+    let payload = codes
+        .iter()
+        .flat_map(|code| code.to_le_bytes().into_iter().take(width));
     if !payload.eq(tile.iter().copied()) {
         return false;
     }

@@ -78,7 +78,14 @@ pub fn make(
                 continue;
             }
             for &operands in &rule.operands {
-                units(&architecture.name, &instruction.name, rule, operands, &amount, &mut wanted);
+                units(
+                    &architecture.name,
+                    &instruction.name,
+                    rule,
+                    operands,
+                    &amount,
+                    &mut wanted,
+                );
             }
         }
     }
@@ -99,7 +106,9 @@ pub fn make(
     }
     let used = |name: &str| products.iter().any(|p| p.family == name);
     let families = FAMILIES.iter().map(|f| [f.name, f.exercises]);
-    let families = families.chain([LOAD, LIBRARY]).filter(|[name, _]| used(name));
+    let families = families
+        .chain([LOAD, LIBRARY])
+        .filter(|[name, _]| used(name));
     let families: BTreeMap<_, _> = families
         .map(|[name, exercises]| (name.to_owned(), exercises.to_owned()))
         .collect();
@@ -124,9 +133,17 @@ fn units(
     amount: &Amount,
     into: &mut Vec<Wanted>,
 ) {
-    let rows = if instruction.starts_with("wgmma") { 64 } else { 16 };
+    let rows = if instruction.starts_with("wgmma") {
+        64
+    } else {
+        16
+    };
     let short = rule.step.span() == 1;
-    let k = if short { 8 * amount.steps } else { amount.steps * rule.step.span() };
+    let k = if short {
+        8 * amount.steps
+    } else {
+        amount.steps * rule.step.span()
+    };
     // Of a pair of two formats, the families that tell most.
     let families = if a == b { FAMILIES.len() } else { 3 };
     for family in &FAMILIES[..families] {
@@ -141,8 +158,18 @@ fn units(
                 c,
                 ..fields
             };
-            let name = format!("{instruction}.{a}.{b}.{}.{}.{seed}", rule.accumulator, family.name);
-            push(name, family.name, Route::Instruction, fields, [rows, 8, k], into);
+            let name = format!(
+                "{instruction}.{a}.{b}.{}.{}.{seed}",
+                rule.accumulator, family.name
+            );
+            push(
+                name,
+                family.name,
+                Route::Instruction,
+                fields,
+                [rows, 8, k],
+                into,
+            );
         }
     }
     if a == b && rule.accumulator != Format::Fp64 && rule.accumulator != Format::Fp16 {
@@ -169,9 +196,20 @@ fn libraries(arch: &str, library: &Library, amount: &Amount, into: &mut Vec<Want
             b: fields.b,
             d_dtype: (d != Format::Int32 && d != Format::Fp32).then_some(d),
             // Orders of sums are of floats.
-            ..if format.is_integer() { Fields::default() } else { library.fields.clone() }
+            ..if format.is_integer() {
+                Fields::default()
+            } else {
+                library.fields.clone()
+            }
         };
-        push(format!("library.{format}"), LIBRARY[0], Route::Library, fields, size, into);
+        push(
+            format!("library.{format}"),
+            LIBRARY[0],
+            Route::Library,
+            fields,
+            size,
+            into,
+        );
     }
 }
 

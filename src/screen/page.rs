@@ -37,7 +37,9 @@ pub fn page(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
         fleet.suite,
         match simulated {
             0 => String::new(),
-            n => format!(". <strong>{n} of these GPUs are simulated: no GPU computed anything.</strong>"),
+            n => format!(
+                ". <strong>{n} of these GPUs are simulated: no GPU computed anything.</strong>"
+            ),
         }
     )?;
     out.write_all(b"<ul class=\"legend\">\n")?;
@@ -54,7 +56,10 @@ pub fn page(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
         let (class, name) = (class(gpu.condition), html(&called(gpu)));
         let condition = words(gpu.condition);
         match gpu.condition.right() {
-            true => writeln!(out, "<span class=\"gpu {class}\" title=\"{name}: {condition}\">{name}</span>")?,
+            true => writeln!(
+                out,
+                "<span class=\"gpu {class}\" title=\"{name}: {condition}\">{name}</span>"
+            )?,
             false => writeln!(
                 out,
                 "<a class=\"gpu {class}\" href=\"#gpu{i}\" title=\"{name}: {condition}\">{name}</a>"
@@ -88,13 +93,18 @@ fn details(i: usize, gpu: &Gpu, out: &mut dyn Write) -> io::Result<()> {
     let mut facts = vec![
         ("device", device.name.clone()),
         ("architecture", device.architecture.clone()),
-        ("compared", format!("{} results, {} wrong", gpu.compared, gpu.wrong_results)),
+        (
+            "compared",
+            format!("{} results, {} wrong", gpu.compared, gpu.wrong_results),
+        ),
     ];
     facts.extend(device.uuid.clone().map(|uuid| ("UUID", uuid)));
     facts.extend(device.driver.clone().map(|driver| ("driver", driver)));
     if let Some([low, high]) = wrong.temperature_c {
         let all = gpu.readings.as_ref().map(|r| r.temperature_c);
-        let all = all.map_or(String::new(), |[low, high]| format!(", of a run at {low} to {high} °C"));
+        let all = all.map_or(String::new(), |[low, high]| {
+            format!(", of a run at {low} to {high} °C")
+        });
         facts.push(("wrong at", format!("{low} to {high} °C{all}")));
     }
     if let Some(first) = &wrong.first {
@@ -107,9 +117,18 @@ fn details(i: usize, gpu: &Gpu, out: &mut dyn Write) -> io::Result<()> {
         ));
     }
     if !gpu.products_wrong.is_empty() {
-        let shown: Vec<_> = gpu.products_wrong.iter().take(5).map(String::as_str).collect();
+        let shown: Vec<_> = gpu
+            .products_wrong
+            .iter()
+            .take(5)
+            .map(String::as_str)
+            .collect();
         let more = gpu.products_wrong.len().saturating_sub(5);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         facts.push(("products", format!("{}{more}", shown.join(", "))));
     }
     for case in gpu.cases.iter().take(3) {
@@ -122,8 +141,16 @@ fn details(i: usize, gpu: &Gpu, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</dl>\n")?;
     if wrong.elements > 0 {
         out.write_all(b"<div class=\"charts\">\n")?;
-        let most = wrong.sms.iter().map(|(sm, _)| *sm as usize + 1).max().unwrap_or(0);
-        let sms: Vec<u64> = counted(most.max(wrong.sms_seen).min(1024), wrong.sms.iter().map(|&(sm, n)| (sm as usize, n)));
+        let most = wrong
+            .sms
+            .iter()
+            .map(|(sm, _)| *sm as usize + 1)
+            .max()
+            .unwrap_or(0);
+        let sms: Vec<u64> = counted(
+            most.max(wrong.sms_seen).min(1024),
+            wrong.sms.iter().map(|&(sm, n)| (sm as usize, n)),
+        );
         cells("Wrong results by SM", "sm", &sms, out)?;
         let lanes = counted(32, wrong.lanes.iter().copied());
         cells("Wrong elements by lane", "lane", &lanes, out)?;
@@ -149,7 +176,10 @@ fn cells(title: &str, what: &str, counts: &[u64], out: &mut dyn Write) -> io::Re
     if counts.is_empty() {
         return Ok(());
     }
-    write!(out, "<figure><figcaption>{title}</figcaption><div class=\"cells {what}s\">")?;
+    write!(
+        out,
+        "<figure><figcaption>{title}</figcaption><div class=\"cells {what}s\">"
+    )?;
     for (number, count) in counts.iter().enumerate() {
         match count {
             0 => write!(out, "<i title=\"{what} {number}: right\"></i>")?,
@@ -161,8 +191,19 @@ fn cells(title: &str, what: &str, counts: &[u64], out: &mut dyn Write) -> io::Re
 
 /// Bits of D that differ: ones that should be zeros, and zeros that should be ones.
 fn bars(wrong: &super::fleet::Wrong, out: &mut dyn Write) -> io::Result<()> {
-    let width = wrong.bits.iter().map(|(bit, _, _)| bit + 1).max().unwrap_or(0).max(32);
-    let most = wrong.bits.iter().map(|(_, ones, zeros)| ones + zeros).max().unwrap_or(1);
+    let width = wrong
+        .bits
+        .iter()
+        .map(|(bit, _, _)| bit + 1)
+        .max()
+        .unwrap_or(0)
+        .max(32);
+    let most = wrong
+        .bits
+        .iter()
+        .map(|(_, ones, zeros)| ones + zeros)
+        .max()
+        .unwrap_or(1);
     write!(
         out,
         "<figure><figcaption>Bits of D that differ (dark: 1 for 0, light: 0 for 1)</figcaption>\
@@ -171,7 +212,8 @@ fn bars(wrong: &super::fleet::Wrong, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for (bit, ones, zeros) in &wrong.bits {
         let x = (width - 1 - bit) * 12;
-        let height = |count: u64| (count as f64 * 70.0 / most as f64).max(if count > 0 { 1.0 } else { 0.0 });
+        let height =
+            |count: u64| (count as f64 * 70.0 / most as f64).max(if count > 0 { 1.0 } else { 0.0 });
         let (dark, light) = (height(*ones), height(*zeros));
         write!(
             out,
@@ -205,7 +247,9 @@ fn table(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
             gpu.compared,
             gpu.wrong_results,
             gpu.wrong.sms_seen,
-            heat.map_or(String::new(), |[low, high]| format!("{low}\u{2013}{high} °C")),
+            heat.map_or(String::new(), |[low, high]| format!(
+                "{low}\u{2013}{high} °C"
+            )),
             html(&gpu.said)
         )?;
     }

@@ -57,7 +57,11 @@ impl Counter {
             sms_seen: results.sms.len(),
             sms: sms.into_iter().collect(),
             lanes: self.lanes.into_iter().collect(),
-            bits: self.bits.into_iter().map(|(bit, [ones, zeros])| (bit, ones, zeros)).collect(),
+            bits: self
+                .bits
+                .into_iter()
+                .map(|(bit, [ones, zeros])| (bit, ones, zeros))
+                .collect(),
             temperature_c: temperatures(&results.failures),
             first: self.first,
             fits: Vec::new(),
@@ -92,7 +96,8 @@ pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, S
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
-        let said = format!("wrong results {on}{heat}; no tile was kept, so nothing says which element");
+        let said =
+            format!("wrong results {on}{heat}; no tile was kept, so nothing says which element");
         return (Condition::Unplaced, said);
     }
     let one_place = sms.len() <= 1 && lanes.len() == 1;
@@ -111,11 +116,15 @@ pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, S
         return match broken.acts {
             Some(Acts::Always) if heat.is_empty() && given == all => (
                 Condition::Stuck,
-                format!("always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"),
+                format!(
+                    "always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"
+                ),
             ),
             _ => (
                 Condition::Intermittent,
-                format!("now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}"),
+                format!(
+                    "now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}"
+                ),
             ),
         };
     }
@@ -128,7 +137,8 @@ pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, S
         1 => format!("bit {first}"),
         n => format!("any of {n} bits"),
     };
-    let said = format!("{bits} of D{of} {on}{heat}: no single broken bit explains it; a marginal part");
+    let said =
+        format!("{bits} of D{of} {on}{heat}: no single broken bit explains it; a marginal part");
     (Condition::Marginal, said)
 }
 

@@ -158,7 +158,9 @@ impl Results {
         let (results, _) = envelope::read::<Results>(RESULTS, path).map_err(fault)?;
         if results.suite != id {
             let other = results.suite;
-            return Err(fault(format!("is of the suite {other}, not of this one, {id}")));
+            return Err(fault(format!(
+                "is of the suite {other}, not of this one, {id}"
+            )));
         }
         results.validate(suite).map_err(fault)?;
         Ok(results)
@@ -192,7 +194,9 @@ impl Results {
             for tile in &failure.tiles {
                 let fits = tile.index < tiles.count()
                     && (tile.payload.is_none()
-                        || tile.bytes().is_some_and(|b| b.len() == tiles.bytes(tile.index)));
+                        || tile
+                            .bytes()
+                            .is_some_and(|b| b.len() == tiles.bytes(tile.index)));
                 if !fits {
                     return Err(format!(
                         "has a tile {} of {} that the suite's is not",

@@ -33,7 +33,12 @@ pub fn text(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
         .into_iter()
         .map(|(condition, count)| format!("{count} {}", words(condition)))
         .collect();
-    writeln!(out, "{title}  {} GPUs: {}", fleet.gpus.len(), said.join(", "))?;
+    writeln!(
+        out,
+        "{title}  {} GPUs: {}",
+        fleet.gpus.len(),
+        said.join(", ")
+    )?;
     writeln!(
         out,
         "\n  suite     {} {}, {} products, {}",
@@ -44,7 +49,10 @@ pub fn text(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     )?;
     if fleet.gpus.iter().any(|gpu| gpu.device.simulated) {
         let simulated = fleet.gpus.iter().filter(|gpu| gpu.device.simulated).count();
-        writeln!(out, "  simulated {simulated} of them: no GPU computed anything")?;
+        writeln!(
+            out,
+            "  simulated {simulated} of them: no GPU computed anything"
+        )?;
     }
     let mut shown = 0;
     for gpu in &fleet.gpus {
@@ -62,7 +70,10 @@ pub fn text(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
             escaped(&called(gpu)),
             words(gpu.condition).to_uppercase(),
             escaped(&device.name),
-            device.uuid.as_ref().map_or(String::new(), |uuid| format!(", {}", escaped(uuid)))
+            device
+                .uuid
+                .as_ref()
+                .map_or(String::new(), |uuid| format!(", {}", escaped(uuid)))
         )?;
         writeln!(out, "    {}", escaped(&gpu.said))?;
         if let Some(first) = &gpu.wrong.first {
@@ -78,8 +89,12 @@ pub fn text(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
             )?;
         }
         if let Some(fault) = gpu.wrong.fits.first() {
-            writeln!(out, "    repeat: tcverify screen run SUITE.json --device simulated --sms {} --inject {} -o OUT.json",
-                gpu.wrong.sms_seen.max(1), escaped(fault))?;
+            writeln!(
+                out,
+                "    repeat: tcverify screen run SUITE.json --device simulated --sms {} --inject {} -o OUT.json",
+                gpu.wrong.sms_seen.max(1),
+                escaped(fault)
+            )?;
         }
         for case in gpu.cases.iter().take(3) {
             writeln!(out, "    case: {}", escaped(case))?;
@@ -113,17 +128,32 @@ pub fn prometheus(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     };
     type Value = fn(&Gpu) -> u64;
     let gauges: [(&str, &str, Value); 3] = [
-        ("tcverify_screen_faulty", "1 if the GPU computes wrong", |gpu| {
-            u64::from(gpu.condition.faulty())
+        (
+            "tcverify_screen_faulty",
+            "1 if the GPU computes wrong",
+            |gpu| u64::from(gpu.condition.faulty()),
+        ),
+        (
+            "tcverify_screen_compared",
+            "Results that were compared",
+            |gpu| gpu.compared,
+        ),
+        ("tcverify_screen_wrong", "Results that were wrong", |gpu| {
+            gpu.wrong_results
         }),
-        ("tcverify_screen_compared", "Results that were compared", |gpu| gpu.compared),
-        ("tcverify_screen_wrong", "Results that were wrong", |gpu| gpu.wrong_results),
     ];
-    writeln!(out, "# HELP tcverify_screen_condition What is to be thought of the GPU.")?;
+    writeln!(
+        out,
+        "# HELP tcverify_screen_condition What is to be thought of the GPU."
+    )?;
     writeln!(out, "# TYPE tcverify_screen_condition gauge")?;
     for gpu in &fleet.gpus {
         let condition = gpu.condition.word();
-        writeln!(out, "tcverify_screen_condition{{{},condition=\"{condition}\"}} 1", labels(gpu))?;
+        writeln!(
+            out,
+            "tcverify_screen_condition{{{},condition=\"{condition}\"}} 1",
+            labels(gpu)
+        )?;
     }
     for (name, help, value) in gauges {
         writeln!(out, "# HELP {name} {help}.\n# TYPE {name} gauge")?;
@@ -158,7 +188,10 @@ pub fn junit(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for gpu in &fleet.gpus {
         let name = xml(&called(gpu));
-        write!(out, "    <testcase classname=\"tcverify.screen\" name=\"{name}\"")?;
+        write!(
+            out,
+            "    <testcase classname=\"tcverify.screen\" name=\"{name}\""
+        )?;
         let kind = match gpu.condition {
             condition if condition.right() => {
                 out.write_all(b"/>\n")?;

@@ -10,9 +10,7 @@ use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
 use super::make::payload;
-use super::results::{
-    Device, Failure, MOST_FAILURES, MOST_TILES, Readings, Results, WrongTile,
-};
+use super::results::{Device, Failure, MOST_FAILURES, MOST_TILES, Readings, Results, WrongTile};
 use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
@@ -106,16 +104,19 @@ pub fn simulate<'a>(
         prepared.push(product.check()?.prepare()?);
     }
     progress.begin(prepared.iter().map(|p| p.problem().work()).sum());
-    let products = prepared.into_iter().zip(&suite.products).map(|(prepared, product)| {
-        let d = payload(&prepared, progress);
-        match prepared.problem().d_shape() == product.shape() {
-            true => Ok((prepared, d)),
-            false => Err(ScreenError::Said(format!(
-                "{}: its operands have not the sizes that it says",
-                crate::io::printable(&product.name)
-            ))),
-        }
-    });
+    let products = prepared
+        .into_iter()
+        .zip(&suite.products)
+        .map(|(prepared, product)| {
+            let d = payload(&prepared, progress);
+            match prepared.problem().d_shape() == product.shape() {
+                true => Ok((prepared, d)),
+                false => Err(ScreenError::Said(format!(
+                    "{}: its operands have not the sizes that it says",
+                    crate::io::printable(&product.name)
+                ))),
+            }
+        });
     Ok(Computed {
         suite,
         id: suite.id(),
@@ -230,7 +231,13 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// On the SM with the fault, the elements of its lane.
-    fn fault(&self, prepared: &Prepared, right: &[u8], (fault, seed): (&Fault, u64), log: &mut Log) {
+    fn fault(
+        &self,
+        prepared: &Prepared,
+        right: &[u8],
+        (fault, seed): (&Fault, u64),
+        log: &mut Log,
+    ) {
         let Some(mut chain) = Chain::of(prepared) else {
             return;
         };
@@ -243,14 +250,15 @@ impl Run<'_> {
         let mut d = right.to_vec();
         for tile in 0..self.tiles.count() {
             // Of a product that is spread, every SM has its tiles.
-            if self.product.placement == Placement::Spread
-                && tile as u32 % self.sms != fault.sm
-            {
+            if self.product.placement == Placement::Spread && tile as u32 % self.sms != fault.sm {
                 continue;
             }
             let [rows, columns] = self.tiles.place(tile);
             for row in rows {
-                for column in columns.clone().filter(|&column| lane(row, column) == fault.lane) {
+                for column in columns
+                    .clone()
+                    .filter(|&column| lane(row, column) == fault.lane)
+                {
                     let at = row * self.product.n + column;
                     let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
                     let code = chain.element([row, column], Injector::new(fault, seed));
@@ -306,7 +314,10 @@ impl Log {
         let leaves = run.tiles.leaves(d);
         let right = run.product.leaves.iter();
         let wrong = leaves.iter().zip(right).enumerate();
-        let wrong: Vec<_> = wrong.filter(|(_, (d, right))| d != right).map(|(i, _)| i).collect();
+        let wrong: Vec<_> = wrong
+            .filter(|(_, (d, right))| d != right)
+            .map(|(i, _)| i)
+            .collect();
         let shown = wrong.iter().take(MOST_TILES);
         let mut failure = Failure {
             product: run.product.name.clone(),

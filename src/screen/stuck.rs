@@ -131,7 +131,11 @@ pub fn broken(units: &[Unit]) -> Broken {
     }
     let rare = self::best(scores, Acts::NowAndThen);
     // What acts always is the simpler story where both tell as much.
-    let found = if rare.explained > best.explained { rare } else { best };
+    let found = if rare.explained > best.explained {
+        rare
+    } else {
+        best
+    };
     match 10 * found.explained >= 9 * total {
         true => found,
         false => Broken::default(),
@@ -156,7 +160,9 @@ fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {
 }
 
 fn wrong<'a>(unit: &'a Unit<'a>) -> impl Iterator<Item = (&'a Prepared, Seen)> {
-    let all = unit.iter().flat_map(|(prepared, seen)| seen.iter().map(|s| (*prepared, *s)));
+    let all = unit
+        .iter()
+        .flat_map(|(prepared, seen)| seen.iter().map(|s| (*prepared, *s)));
     all.filter(|(_, seen)| seen.wrong)
 }
 
@@ -202,6 +208,10 @@ fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
     let all = hypotheses(&first.model().arithmetic, true);
     let few = &elements[..elements.len().min(FIRST)];
     let enough = few.len().min(ENOUGH);
-    let likely = all.into_par_iter().filter(|fault| counted(fault, few) >= enough);
-    likely.map(|fault| (fault, counted(&fault, &elements))).collect()
+    let likely = all
+        .into_par_iter()
+        .filter(|fault| counted(fault, few) >= enough);
+    likely
+        .map(|fault| (fault, counted(&fault, &elements)))
+        .collect()
 }

@@ -145,7 +145,9 @@ impl Suite {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
         match text.len() < MOST_BYTES {
             true => Ok(text),
-            false => Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into()),
+            false => {
+                Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into())
+            }
         }
     }
 

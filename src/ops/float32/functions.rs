@@ -107,7 +107,9 @@ pub fn tanhf<A: Arith>(a: A, x: u32) -> u32 {
     }
     let q = a.mul(x, x);
     let coefficients = [0xbd56_3cae, 0x3e08_5941, 0xbeaa_a9ed, 0];
-    let p = coefficients.into_iter().fold(0x3c80_f082, |p, c| a.fma(p, q, c));
+    let p = coefficients
+        .into_iter()
+        .fold(0x3c80_f082, |p, c| a.fma(p, q, c));
     a.fma(p, x, x)
 }
 

@@ -64,9 +64,8 @@ pub struct Tables {
 /// If the built-in file is malformed, which a test rules out.
 pub fn tables() -> &'static Tables {
     static TABLES: OnceLock<Tables> = OnceLock::new();
-    TABLES.get_or_init(|| {
-        serde_json::from_str(include_str!("tables.json")).expect("built-in tables")
-    })
+    TABLES
+        .get_or_init(|| serde_json::from_str(include_str!("tables.json")).expect("built-in tables"))
 }
 
 pub(super) fn table(function: Function) -> &'static Table {
@@ -161,7 +160,11 @@ fn ex2(x: u32, value: impl Fn(u32) -> u32) -> u32 {
         return if negative { 0 } else { INFINITY };
     }
     // |x| with 23 fraction bits, truncated.
-    let significand = if exponent == 0 { 0 } else { x & FRACTION | 1 << 23 };
+    let significand = if exponent == 0 {
+        0
+    } else {
+        x & FRACTION | 1 << 23
+    };
     let fixed = match exponent - 127 {
         up @ 0.. => significand << up,
         down @ -31..0 => significand >> -down,

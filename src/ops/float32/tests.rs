@@ -6,10 +6,31 @@ fn both_engines_give_the_same_bits() {
     let (exact, native) = (Exactly, Natively::new());
     let mut random = SplitMix64(21);
     let edges = [
-        0, SIGN, 1, 0x8000_0001, 0x007f_ffff, 0x0080_0000, 0x0080_0001, ONE, 0xbf80_0000,
-        0x3f7f_ffff, 0x3f80_0001, 0x7f7f_ffff, 0xff7f_ffff, INFINITY, MINUS_INFINITY, 0x7fc0_0000,
-        0xff80_0001, 0x2000_0000, 0x7e80_0000, 0x7e80_0001, 0xc2fc_0000, 0xc2fc_0001, 0x4300_0000,
-        0x4200_0000, 0x437c_0000,
+        0,
+        SIGN,
+        1,
+        0x8000_0001,
+        0x007f_ffff,
+        0x0080_0000,
+        0x0080_0001,
+        ONE,
+        0xbf80_0000,
+        0x3f7f_ffff,
+        0x3f80_0001,
+        0x7f7f_ffff,
+        0xff7f_ffff,
+        INFINITY,
+        MINUS_INFINITY,
+        0x7fc0_0000,
+        0xff80_0001,
+        0x2000_0000,
+        0x7e80_0000,
+        0x7e80_0001,
+        0xc2fc_0000,
+        0xc2fc_0001,
+        0x4300_0000,
+        0x4200_0000,
+        0x437c_0000,
     ];
     let mut operand = || {
         let word = random.word();
@@ -23,11 +44,23 @@ fn both_engines_give_the_same_bits() {
     };
     fn all<A: Arith>(a: A, [x, y, z]: [u32; 3]) -> Vec<u64> {
         let codes = [
-            a.add(x, y), a.sub(x, y), a.mul(x, y), a.fma(x, y, z), a.div(x, y), a.sqrt(x),
-            a.mufu(Function::Rcp, x), a.mufu(Function::Rsq, x), a.mufu(Function::Ex2, x),
-            rcp_approx(a, x, false), rsqrt_approx(a, x, false), ex2_approx(a, x, false),
-            expf(a, x), tanhf(a, x), divide(a, Divide::Full, x, y, false),
-            divide(a, Divide::Approx, x, y, true), exponential(a, Exponential::Fast, x, true),
+            a.add(x, y),
+            a.sub(x, y),
+            a.mul(x, y),
+            a.fma(x, y, z),
+            a.div(x, y),
+            a.sqrt(x),
+            a.mufu(Function::Rcp, x),
+            a.mufu(Function::Rsq, x),
+            a.mufu(Function::Ex2, x),
+            rcp_approx(a, x, false),
+            rsqrt_approx(a, x, false),
+            ex2_approx(a, x, false),
+            expf(a, x),
+            tanhf(a, x),
+            divide(a, Divide::Full, x, y, false),
+            divide(a, Divide::Approx, x, y, true),
+            exponential(a, Exponential::Fast, x, true),
         ];
         let mut codes: Vec<u64> = codes.into_iter().map(u64::from).collect();
         codes.extend([Format::Bf16, Format::Fp16, Format::E4m3].map(|to| a.round(x, to)));
@@ -51,7 +84,7 @@ fn division_and_roots_by_hand() {
         (ONE, 0x4040_0000, 0x3eaa_aaab), // 1/3
         (ONE, 0, INFINITY),
         (0, 0, NAN),
-        (0x0000_0001, 0x4000_0000, 0),          // a tie, to even
+        (0x0000_0001, 0x4000_0000, 0),           // a tie, to even
         (0x0000_0003, 0x4000_0000, 0x0000_0002), // a tie, to even
         (0x7f7f_ffff, 0x3f00_0000, INFINITY),
         (0x8080_0000, 0x4000_0000, 0x8040_0000),

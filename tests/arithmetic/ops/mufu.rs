@@ -14,11 +14,13 @@ fn distances(
     result: impl Fn(u32) -> u32 + Sync,
     correct: impl Fn(u32) -> f32 + Sync,
 ) -> BTreeMap<i64, u64> {
-    let counted = codes.into_par_iter().fold(BTreeMap::new, |mut counts, code| {
-        let distance = i64::from(result(code)) - i64::from(correct(code).to_bits());
-        *counts.entry(distance).or_insert(0) += 1;
-        counts
-    });
+    let counted = codes
+        .into_par_iter()
+        .fold(BTreeMap::new, |mut counts, code| {
+            let distance = i64::from(result(code)) - i64::from(correct(code).to_bits());
+            *counts.entry(distance).or_insert(0) += 1;
+            counts
+        });
     counted.reduce(BTreeMap::new, joined)
 }
 
@@ -84,7 +86,12 @@ fn powers_of_two_have_the_predicted_counts() {
         found.into_iter().collect::<Vec<_>>(),
         [(-1, 3_093), (0, 5_125_875), (1, 3_259_640)]
     );
-    let below = |i: u32| mufu(Function::Ex2, (-(f64::from(i + 1) / 8_388_608.0) as f32).to_bits());
+    let below = |i: u32| {
+        mufu(
+            Function::Ex2,
+            (-(f64::from(i + 1) / 8_388_608.0) as f32).to_bits(),
+        )
+    };
     let correct = |i: u32| (-(f64::from(i + 1) / 8_388_608.0)).exp2() as f32;
     let found = distances(grid.clone(), below, correct);
     assert_eq!(
@@ -111,16 +118,24 @@ fn stride() -> u32 {
 }
 
 /// Distances as multiples of 2^-23, as the histograms of libcperf (V100 and A100) bin them.
-fn bins(result: impl Fn(u32) -> u32 + Sync, host: impl Fn(f64) -> f64 + Sync) -> BTreeMap<i64, u64> {
+fn bins(
+    result: impl Fn(u32) -> u32 + Sync,
+    host: impl Fn(f64) -> f64 + Sync,
+) -> BTreeMap<i64, u64> {
     let stride = stride();
     let all = 0..(1u32 << 30).div_ceil(stride);
-    let counted = all.into_par_iter().map(|i| i * stride).fold(BTreeMap::new, |mut counts, code| {
-        let x = f32::from_bits(code);
-        let correct = host(x.into()) as f32;
-        let error = (f64::from(f32::from_bits(result(code))) - f64::from(correct)).abs();
-        *counts.entry((error * 8_388_608.0 * 16.0).round() as i64).or_insert(0) += 1;
-        counts
-    });
+    let counted =
+        all.into_par_iter()
+            .map(|i| i * stride)
+            .fold(BTreeMap::new, |mut counts, code| {
+                let x = f32::from_bits(code);
+                let correct = host(x.into()) as f32;
+                let error = (f64::from(f32::from_bits(result(code))) - f64::from(correct)).abs();
+                *counts
+                    .entry((error * 8_388_608.0 * 16.0).round() as i64)
+                    .or_insert(0) += 1;
+                counts
+            });
     counted.reduce(BTreeMap::new, joined)
 }
 
@@ -128,11 +143,17 @@ fn bins(result: impl Fn(u32) -> u32 + Sync, host: impl Fn(f64) -> f64 + Sync) ->
 fn agrees(found: &BTreeMap<i64, u64>, bin: i64, published: u64, off: u64) {
     let count = found.get(&bin).copied().unwrap_or(0);
     match stride() {
-        1 => assert!(count.abs_diff(published) <= off, "{bin}: {count}, not {published}"),
+        1 => assert!(
+            count.abs_diff(published) <= off,
+            "{bin}: {count}, not {published}"
+        ),
         stride => {
             let expected = published as f64 / f64::from(stride);
             let far = (count as f64 - expected).abs();
-            assert!(far <= 6.0 * expected.sqrt() + 8.0, "{bin}: {count}, not {expected}");
+            assert!(
+                far <= 6.0 * expected.sqrt() + 8.0,
+                "{bin}: {count}, not {expected}"
+            );
         }
     }
 }
@@ -171,7 +192,11 @@ fn the_tables_are_the_specification() {
     for function in [Function::Rcp, Function::Rsq, Function::Ex2] {
         (0..1u32 << 22).into_par_iter().for_each(|i| {
             let x = i.wrapping_mul(1_021 << 1 | 1) ^ i << 11;
-            assert_eq!(native.mufu(function, x), Exactly.mufu(function, x), "{x:08x}");
+            assert_eq!(
+                native.mufu(function, x),
+                Exactly.mufu(function, x),
+                "{x:08x}"
+            );
         });
     }
 }

@@ -3,5 +3,6 @@
 mod forms;
 mod manifests;
 mod merging;
+mod policy;
 mod products;
 mod resuming;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use super::example;
 use crate::support::{Folder, Run};
 
@@ -18,77 +20,62 @@ fn gate(folder: &Folder, arguments: &[&str]) -> Run {
     folder.run(command.env("TCVERIFY", env!("CARGO_BIN_EXE_tcverify")))
 }
 
-const GOOD: &str = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy good.npy";
-const BAD: &str = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy d.npy";
+/// The fields of a case, and a manifest of such cases.
+fn case(d: &str) -> Value {
+    json!({"arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "c": "c.npy", "d": d})
+}
 
-#[test]
-fn a_gate_ends_with_the_worst_of_its_checks() {
-    let folder = example();
-    for (lines, code) in [
-        (format!("# One.\n\n{GOOD}\n"), 0),
-        (format!("{GOOD}\n{BAD}\n{GOOD}"), 1),
-        (
-            format!("{BAD}\n--arch a100 --dtype fp16 a.npy b.npy absent.npy\n{GOOD}\n"),
-            2,
-        ),
-    ] {
-        folder.write("manifest", lines);
-        gate(&folder, &["manifest"]).expect(code);
-    }
-    assert!(
-        gate(&folder, &["-o", "out", "manifest"])
-            .stdout
-            .contains("DIFFERENT")
-    );
-    let mut reports: Vec<_> = std::fs::read_dir(folder.path("out"))
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
-    reports.sort();
-    assert_eq!(reports, ["1.html", "1.xml", "3.html", "3.xml"]);
+fn manifest(cases: &[Value]) -> String {
+    let named = cases.iter().enumerate().map(|(i, case)| {
+        let mut case = case.clone();
+        case["name"] = format!("case {i}").into();
+        case
+    });
+    json!({"schema": "tcverify.manifest/1", "cases": named.collect::<Vec<_>>()}).to_string()
 }
 
 #[test]
-fn a_gate_that_checks_nothing_does_not_pass() {
+fn a_gate_ends_with_the_worst_of_its_cases() {
     let folder = example();
-    for lines in ["", "# nothing\n\n", "   \n"] {
-        folder.write("manifest", lines);
-        gate(&folder, &["manifest"])
-            .expect(2)
-            .mentions(&["no checks"]);
+    let [good, bad, none] = ["good.npy", "d.npy", "absent.npy"].map(case);
+    for (cases, code) in [
+        (vec![good.clone()], 0),
+        (vec![good.clone(), bad.clone(), good.clone()], 1),
+        (vec![bad.clone(), none, good.clone()], 2),
+        (vec![], 2),
+    ] {
+        folder.write("cases.json", manifest(&cases));
+        gate(&folder, &["cases.json"]).expect(code);
     }
+    folder.write("cases.json", manifest(&[good, bad]));
+    std::fs::create_dir(folder.path("pushed")).unwrap();
+    for name in ["a.npy", "b.npy", "c.npy", "d.npy", "good.npy", "cases.json"] {
+        std::fs::rename(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+    }
+    let run = gate(&folder, &["pushed/cases.json", "--junit", "report.xml"]).expect(1);
+    assert!(run.stdout.contains("DIFFERENT") && run.stdout.contains("policy strict"));
+    assert!(folder.names().contains(&"report.xml".to_owned()));
     gate(&folder, &["absent"]).expect(2).mentions(&["absent"]);
-    gate(&folder, &[]).expect(2).mentions(&["usage"]);
+    gate(&folder, &[]).expect(2).mentions(&["Usage"]);
+    // Nobody can take the policy away.
+    gate(&folder, &["pushed/cases.json", "--policy", "other"]).expect(2);
 }
 
 #[test]
-fn a_manifest_cannot_write_nor_leave_its_folder() {
+fn a_gate_without_a_program_has_no_verdict() {
     let folder = example();
-    std::os::unix::fs::symlink("/etc", folder.path("link")).unwrap();
-    for (line, word) in [
-        (format!("{GOOD} --json x"), "--json"),
-        (format!("{GOOD} --html=x"), "--html=x"),
-        (format!("{GOOD} -q"), "-q"),
-        (format!("{GOOD} --model x"), "--model"),
-        (GOOD.replace("a.npy", "/dev/zero"), "leads out"),
-        (GOOD.replace("a.npy", "x/../../a.npy"), "leads out"),
-        (GOOD.replace("a.npy", "link/passwd"), "link is a link"),
-    ] {
-        folder.write("manifest", format!("{line}\n"));
-        let before = folder.names();
-        gate(&folder, &["manifest"]).expect(2).mentions(&[word]);
-        assert_eq!(folder.names(), before);
+    for program in ["./absent", "/dev/null"] {
+        let mut command = folder.shell("sh");
+        command.arg(script("gate.sh")).arg("cases.json");
+        folder.run(command.env("TCVERIFY", program)).expect(2);
     }
-    // Words are words, not patterns nor commands.
-    folder.write(
-        "manifest",
-        format!(
-            "{} $(touch hit) `touch hit`\n",
-            GOOD.replace("a.npy", "*.npy")
-        ),
-    );
-    gate(&folder, &["manifest"]).expect(2);
-    assert!(!folder.names().contains(&"hit".to_owned()));
+    // Killed is not different.
+    let killed = folder.write("killed", "#!/bin/sh\nkill -9 $$\n");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&killed, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = folder.shell("sh");
+    command.arg(script("gate.sh")).arg("cases.json");
+    folder.run(command.env("TCVERIFY", "./killed")).expect(2);
 }
 
 #[test]
@@ -125,18 +112,39 @@ fn pushes_pass_only_with_products_that_replay() {
         git("commit -q --allow-empty -m x", 0);
         git("push -q target.git HEAD:refs/heads/main", code)
     };
-    push(1).mentions(&["refs/heads/main has no tcverify.manifest"]);
-    for (lines, code, word) in [
-        (format!("{BAD}\n"), 1, "a product differs from its replay"),
-        (format!("{GOOD} --json x\n"), 1, "no verdict"),
-        (format!("{GOOD}\n"), 0, ""),
+    push(1).mentions(&["refs/heads/main has no tcverify.json"]);
+    let good = case("good.npy");
+    let mut weakened = case("d.npy");
+    weakened["rows"] = "0".into();
+    for (cases, code, word) in [
+        (case("d.npy"), 1, "a product differs from its replay"),
+        (weakened, 1, "no verdict"),
+        (good.clone(), 0, ""),
     ] {
-        folder.write("tcverify.manifest", lines);
-        git("add tcverify.manifest", 0);
+        folder.write("tcverify.json", manifest(&[cases]));
+        git("add tcverify.json", 0);
         push(code).mentions(&[word]);
     }
+    // What is judged is what was committed, whatever attributes make of an archive.
+    let subst = manifest(&[case("$Format:good.npy$")]);
+    let other = manifest(&[case("d.npy"), good]);
+    for (attributes, text, word) in [
+        ("tcverify.json export-subst", &subst, "no verdict"),
+        ("good.npy export-ignore", &other, "a product differs"),
+    ] {
+        folder.write(".gitattributes", format!("{attributes}\n"));
+        folder.write("tcverify.json", text);
+        git("add .gitattributes tcverify.json", 0);
+        push(1).mentions(&[word]);
+    }
+    // Nor what a link leads to.
+    std::fs::remove_file(folder.path("tcverify.json")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.path("tcverify.json")).unwrap();
+    git("add tcverify.json", 0);
+    let run = push(1).mentions(&["is a link", "no verdict"]);
+    assert!(!run.stderr.contains("root:") && !run.stderr.contains("column"));
     // What has no products to replay: tags, and branches that go.
     git("push -q target.git HEAD:refs/tags/t", 0);
-    git("push -q target.git HEAD:refs/heads/other", 0);
+    git("push -q target.git HEAD~3:refs/heads/other", 0);
     git("push -q target.git :refs/heads/other", 0);
 }

@@ -2,4 +2,5 @@
 
 mod memory;
 mod refused;
+mod reports;
 mod shown;

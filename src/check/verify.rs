@@ -1,0 +1,418 @@
+//! A report that somebody hands over: whether everything in it follows from its request and the files that it
+//! names, and, if the product is replayed, whether its result does.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::CheckError;
+use super::prepare::Prepared;
+use super::progress::Progress;
+use super::request::{Check, Claim, Naming};
+use crate::commit::Tree;
+use crate::envelope;
+use crate::io::{Files, parse_sha256, printable};
+use crate::num::Rounding;
+use crate::report::{
+    Compared, Comparison, Conversion, Model, Outcome, Report, Reproduced, SCHEMA, Sampled, Tool,
+    Verdict,
+};
+use crate::sample::Region;
+
+/// Something of a report that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub what: &'static str,
+    /// Sentences that say what is not so; none if all is.
+    pub wrong: Vec<String>,
+}
+
+/// What became of a report.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    pub findings: Vec<Finding>,
+    /// Whether the product was replayed. Without, that D is what the model computes is the report's word.
+    pub replayed: bool,
+}
+
+impl Verified {
+    /// Whether nothing is wrong.
+    pub fn agrees(&self) -> bool {
+        self.findings.iter().all(|finding| finding.wrong.is_empty())
+    }
+}
+
+/// A report out of its JSON, in which nothing may be that a report does not have.
+///
+/// # Errors
+/// What is wrong, as words to follow its name.
+pub fn parse(text: &str) -> Result<Report, String> {
+    let no = |reason: String| format!("is not a report ({SCHEMA}): {reason}");
+    let said = |error: serde_json::Error| no(printable(&error.to_string()));
+    let written: Value = serde_json::from_str(text).map_err(said)?;
+    match written.get("schema").and_then(Value::as_str) {
+        Some(SCHEMA) => {}
+        Some(other) => return Err(no(format!("its schema is {:?}", printable(other)))),
+        None => return Err(no("it has no schema".into())),
+    }
+    let report: Report = serde_json::from_str(text).map_err(said)?;
+    let meant = serde_json::to_string(&report).map_err(said)?;
+    let meant: Value = serde_json::from_str(&meant).map_err(said)?;
+    envelope::each_once(text).map_err(no)?;
+    match difference(&written, &meant, String::new()) {
+        Some(place) => Err(no(place)),
+        None => Ok(report),
+    }
+}
+
+/// Confirms what a report says, without believing it: its request is prepared anew from the files that it
+/// names, which hashes them; `replay` computes D, too.
+///
+/// # Errors
+/// If that cannot be: a report without a request, or files that are not there.
+pub fn verify(
+    report: &Report,
+    replay: bool,
+    files: &Files,
+    progress: &dyn Progress,
+) -> Result<Verified, CheckError> {
+    let unusable = |reason: String| CheckError::request("a", reason);
+    let request = report.request.clone();
+    let request = request.ok_or_else(|| unusable("it does not say what was asked".into()))?;
+    let check: Result<Check, _> = serde_json::from_value(request);
+    let check = check
+        .map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))?;
+    let prepared = check.prepare_in(files)?;
+    let mut findings = prepared.confirm_report(report)?;
+    if replay {
+        let again = prepared.run(progress)?;
+        findings.push(same(
+            "the replay",
+            report,
+            &Report {
+                tool: report.tool.clone(),
+                ..again
+            },
+        ));
+    }
+    prepared.confirm_unchanged()?;
+    Ok(Verified {
+        findings,
+        replayed: replay,
+    })
+}
+
+/// How a report says something, and how it is.
+fn same<T: Serialize, U: Serialize>(what: &'static str, said: T, found: U) -> Finding {
+    let value = |text: serde_json::Result<String>| -> Value {
+        let text = text.expect("plain data");
+        serde_json::from_str(&text).expect("what was written is read")
+    };
+    let (said, found) = (
+        value(serde_json::to_string(&said)),
+        value(serde_json::to_string(&found)),
+    );
+    Finding {
+        what,
+        wrong: difference(&said, &found, String::new())
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// The first place where two values differ.
+fn difference(said: &Value, found: &Value, place: String) -> Option<String> {
+    let inner = |name: &str| match place.is_empty() {
+        true => name.to_owned(),
+        false => format!("{place}.{name}"),
+    };
+    match (said, found) {
+        (Value::Object(said), Value::Object(found)) => {
+            let names = said
+                .keys()
+                .chain(found.keys().filter(|name| !said.contains_key(*name)));
+            names
+                .into_iter()
+                .find_map(|name| match (said.get(name), found.get(name)) {
+                    (Some(said), Some(found)) => difference(said, found, inner(name)),
+                    (Some(_), None) => Some(format!("`{}` should not be there", inner(name))),
+                    _ => Some(format!("`{}` is missing", inner(name))),
+                })
+        }
+        (Value::Array(said), Value::Array(found)) if said.len() == found.len() => {
+            let mut pairs = said.iter().zip(found).enumerate();
+            pairs.find_map(|(i, (said, found))| difference(said, found, format!("{place}[{i}]")))
+        }
+        _ if said == found => None,
+        _ => {
+            let shown = |value: &Value| crate::io::printable_ends(&value.to_string());
+            let (said, found) = (shown(said), shown(found));
+            let named = match place.is_empty() {
+                true => String::new(),
+                false => format!("`{place}` "),
+            };
+            Some(format!("{named}is said to be {said}; it is {found}"))
+        }
+    }
+}
+
+impl Prepared {
+    /// What of a report follows from what was prepared, nothing computed.
+    fn confirm_report(&self, report: &Report) -> Result<Vec<Finding>, CheckError> {
+        let tool = &report.tool.name;
+        let mut all = vec![
+            same("the tool", tool, Tool::default().name),
+            same("the request", &report.request, self.asked()),
+            same("the command", &report.command, self.ask_again()),
+            same(
+                "the model",
+                &report.model,
+                Model::of(&self.choice(), self.model.file()),
+            ),
+            same("the schedule", &report.schedule, self.scheduled()),
+            same("the product", &report.product, self.product()),
+        ];
+        let found = self.inputs();
+        for ((what, said), (_, found)) in [
+            ("A", Some(&report.inputs.a)),
+            ("B", Some(&report.inputs.b)),
+            ("C", report.inputs.c.as_ref()),
+            ("the scales of A", report.inputs.scale_a.as_ref()),
+            ("the scales of B", report.inputs.scale_b.as_ref()),
+            ("the bias", report.inputs.bias.as_ref()),
+            ("D", report.inputs.d.as_ref()),
+        ]
+        .into_iter()
+        .zip([
+            ("", Some(&found.a)),
+            ("", Some(&found.b)),
+            ("", found.c.as_ref()),
+            ("", found.scale_a.as_ref()),
+            ("", found.scale_b.as_ref()),
+            ("", found.bias.as_ref()),
+            ("", found.d.as_ref()),
+        ]) {
+            if said.is_some() || found.is_some() {
+                all.push(same(what, said, found));
+            }
+        }
+        all.push(match self.confirm_commitment() {
+            Ok(commitment) => same("the commitment", &report.commitment, commitment),
+            Err(error @ CheckError::NotCommitted { .. }) => Finding {
+                what: "the commitment",
+                wrong: vec![error.to_string()],
+            },
+            Err(error) => return Err(error),
+        });
+        all.retain(|finding| {
+            let there = match finding.what {
+                "the schedule" => report.schedule.is_some(),
+                "the commitment" => report.commitment.is_some(),
+                _ => true,
+            };
+            there || !finding.wrong.is_empty()
+        });
+        all.push(self.confirm_reproduced(&report.reproduced)?);
+        all.push(self.confirm_outcome(report)?);
+        all.push(self.confirm_verdict(report)?);
+        Ok(all)
+    }
+
+    /// What was reproduced, and by what it is named.
+    fn confirm_reproduced(&self, said: &Reproduced) -> Result<Finding, CheckError> {
+        let replay = self.replay();
+        let part = self.check.scope.part(&replay.problem)?;
+        let conversion = replay.convert_to.map(|to| Conversion {
+            from: replay.arithmetic.accumulator,
+            to,
+            rounding: Rounding::NearestEven,
+        });
+        let tree = match self.check.naming {
+            Naming::Tree { block_rows } => Some(self.blocks(block_rows)?.block_rows),
+            Naming::Payload => None,
+        };
+        // Its digests are compared with the outcome; here only whether they are some.
+        let sample = part
+            .as_ref()
+            .zip(said.sample.as_ref())
+            .map(|(part, sample)| {
+                let (region, draw) = part.of();
+                let elements = draw.map_or(region.len(), |draw| draw.elements);
+                let seed = draw.map(|draw| draw.seed);
+                Sampled::of(region, elements, seed, sample.sha256.clone())
+            });
+        let expected = Reproduced {
+            format: replay.format(),
+            shape: replay.shape(),
+            payload_sha256: said.payload_sha256.clone(),
+            tree: said.tree.clone(),
+            conversion,
+            sample,
+        };
+        let mut finding = same("what was reproduced", said, &expected);
+        let wrong = &mut finding.wrong;
+        let digest =
+            |name: &str, said: Option<&str>, needed: bool, wrong: &mut Vec<String>| match said {
+                None if needed => wrong.push(format!("`{name}` is missing")),
+                Some(_) if !needed => wrong.push(format!("`{name}` should not be there")),
+                Some(said) if parse_sha256(said).as_deref() != Ok(said) => {
+                    wrong.push(format!("`{name}` is no SHA-256"));
+                }
+                _ => {}
+            };
+        let whole = part.is_none();
+        let payload = said.payload_sha256.as_deref();
+        digest("payload_sha256", payload, whole && tree.is_none(), wrong);
+        let root = said.tree.as_ref().map(|tree| tree.root.as_str());
+        digest("tree.root", root, tree.is_some(), wrong);
+        let sampled = said.sample.as_ref().map(|sample| sample.sha256.as_str());
+        digest("sample.sha256", sampled, !whole, wrong);
+        if let (Some(rows), Some(said)) = (tree, &said.tree)
+            && said.block_rows != rows
+        {
+            wrong.push(format!(
+                "`tree.block_rows` is said to be {}; it is {rows}",
+                said.block_rows
+            ));
+        }
+        Ok(finding)
+    }
+
+    /// The figures: whether they can be true of D and of each other.
+    fn confirm_outcome(&self, report: &Report) -> Result<Finding, CheckError> {
+        let mut wrong = Vec::new();
+        match (&report.outcome, &self.check.claim, self.d()) {
+            (
+                Outcome::Digest {
+                    expected_payload_sha256,
+                },
+                Claim::PayloadSha256(asked),
+                _,
+            ) => {
+                if expected_payload_sha256 != asked {
+                    wrong.push("the digest of D is not the one that was asked about".into());
+                }
+                if !report.causes.is_empty() || !report.tried.is_empty() {
+                    wrong.push("a D that is known by its digest alone has no causes".into());
+                }
+            }
+            (
+                Outcome::Elements {
+                    nan,
+                    zero,
+                    comparison,
+                },
+                Claim::Tensor(_),
+                Some(d),
+            ) => {
+                let policy = self.check.policy;
+                let word = |any| if any { "any" } else { "exact" };
+                if *nan != word(policy.any_nan) || *zero != word(policy.any_zero) {
+                    wrong.push("what is forgiven is not what was asked for".into());
+                }
+                let problem = self.problem();
+                let part = self.check.scope.part(&problem)?;
+                let (region, elements) = match &part {
+                    None => (Region::all(&problem), None),
+                    Some(part) => {
+                        let (region, draw) = part.of();
+                        (region.clone(), draw.map(|draw| draw.elements))
+                    }
+                };
+                wrong.extend(comparison.contradictions(&Compared {
+                    d,
+                    elements: elements.unwrap_or(region.len()),
+                    region,
+                    policy,
+                    keep: self.check.max_mismatches,
+                    layout: self.layout(),
+                }));
+                let explained = report.causes.iter().map(|cause| cause.mismatches).max();
+                if explained.is_some_and(|most| most > comparison.mismatches) {
+                    wrong.push("a cause explains more mismatches than there are".into());
+                }
+                let silent = comparison.mismatches == 0 || !self.check.causes;
+                if silent && !(report.causes.is_empty() && report.tried.is_empty()) {
+                    wrong.push(
+                        "causes are given for what has none, or where none were asked for".into(),
+                    );
+                }
+            }
+            _ => wrong.push("it is not judged by what was asked about".into()),
+        }
+        Ok(Finding {
+            what: "the outcome",
+            wrong,
+        })
+    }
+
+    /// The verdict, and the digests that must be those of D where nothing differs, and must not be where
+    /// something does.
+    fn confirm_verdict(&self, report: &Report) -> Result<Finding, CheckError> {
+        let mut wrong = Vec::new();
+        let reproduced = &report.reproduced;
+        let part = self.check.scope.part(&self.problem())?;
+        let same = match &report.outcome {
+            Outcome::Digest {
+                expected_payload_sha256: expected,
+            } => reproduced.payload_sha256.as_ref() == Some(expected),
+            Outcome::Elements { comparison, .. } => {
+                if let Some(alike) = self.alike(report)? {
+                    let equal = unequal(comparison) == 0;
+                    if alike != equal {
+                        wrong.push(match equal {
+                            true => {
+                                "nothing is said to differ, but what was reproduced is not D".into()
+                            }
+                            false => "bits are said to differ, but what was reproduced is D".into(),
+                        });
+                    }
+                }
+                comparison.mismatches == 0
+            }
+        };
+        let verdict = match (same, &part) {
+            (true, None) => Verdict::Identical,
+            (true, Some(_)) => Verdict::IdenticalInPart,
+            (false, _) => Verdict::Different,
+        };
+        if report.verdict != verdict {
+            wrong.push(format!(
+                "it is said to be {}; from the figures it is {}",
+                report.verdict.title().to_lowercase(),
+                verdict.title().to_lowercase()
+            ));
+        }
+        Ok(Finding {
+            what: "the verdict",
+            wrong,
+        })
+    }
+
+    /// Whether the digest of what was reproduced is that of the same elements of D.
+    fn alike(&self, report: &Report) -> Result<Option<bool>, CheckError> {
+        let Some(d) = self.d() else { return Ok(None) };
+        let reproduced = &report.reproduced;
+        let part = self.check.scope.part(&self.problem())?;
+        Ok(match (&part, &reproduced.sample, &reproduced.tree) {
+            (Some(part), Some(sample), _) => Some(part.digest(d) == sample.sha256),
+            (None, None, Some(tree)) => {
+                let rows = self.blocks(Some(tree.block_rows))?;
+                let leaves = self.leaves_of_d(&rows);
+                Some(rows.root(Tree::new(leaves).root()).to_string() == tree.root)
+            }
+            (None, None, None) => {
+                let payload = crate::io::payload_sha256(d);
+                reproduced
+                    .payload_sha256
+                    .as_ref()
+                    .map(|said| *said == payload)
+            }
+            // Said by what was reproduced.
+            _ => None,
+        })
+    }
+}
+
+fn unequal(comparison: &Comparison) -> u64 {
+    comparison.mismatches.saturating_add(comparison.accepted)
+}

@@ -1,0 +1,373 @@
+//! What the author of cases may say, where that is not whoever judges them: each way around a strict gate.
+
+use serde_json::{Value, json};
+
+use super::products::{flip, manifest, small, usual};
+use crate::support::{Folder, Run};
+
+/// Cases in `pushed/`, everything else beside it.
+fn pushed() -> Folder {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    std::fs::create_dir(folder.path("pushed")).unwrap();
+    for name in folder.names().iter().filter(|name| name.ends_with(".npy")) {
+        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+    }
+    folder
+}
+
+fn write(folder: &Folder, cases: Value) {
+    manifest(folder, usual(), cases);
+    std::fs::rename(folder.path("cases.json"), folder.path("pushed/cases.json")).unwrap();
+}
+
+fn batch(folder: &Folder, policy: &str) -> Run {
+    folder.tcverify(&format!(
+        "batch pushed/cases.json --policy {policy} --json -"
+    ))
+}
+
+/// Writes a policy that says this beyond its schema.
+fn policy(folder: &Folder, mut says: Value) {
+    says["schema"] = "tcverify.policy/1".into();
+    folder.write("policy.json", says.to_string());
+}
+
+#[test]
+fn a_strict_gate_judges_as_before() {
+    let folder = pushed();
+    write(
+        &folder,
+        json!([{"name": "good"}, {"name": "as", "schedule": "plain", "max_mismatches": 5}]),
+    );
+    let report = batch(&folder, "strict").expect(0).json();
+    assert_eq!(report["policy"]["name"], "strict");
+    write(
+        &folder,
+        json!([{"name": "good"}, {"name": "bad", "d": "bad.npy"}]),
+    );
+    let report = batch(&folder, "strict").expect(1).json();
+    let without = folder
+        .tcverify("batch pushed/cases.json --json -")
+        .expect(1)
+        .json();
+    assert_eq!(report["cases"], without["cases"]);
+    assert_eq!(without.get("policy"), None);
+}
+
+/// Whatever would make a wrong D pass, and whatever leads elsewhere: refused by the strict policy, and let
+/// through by the one word that allows it.
+#[test]
+fn each_way_to_weaken_a_check_is_refused() {
+    let folder = pushed();
+    let hopper = folder.tcverify("archs h100 --json").expect(0).stdout;
+    folder.write("pushed/model.json", hopper);
+    let plain = include_str!("../../../src/emu/schedule/presets/plain.json");
+    folder.write("pushed/schedule.json", plain);
+    let models = |says: Value| json!({"models": says});
+    let schedules = |says: Value| json!({"schedules": says});
+    for (says, field, allowing) in [
+        (json!({"rows": "0"}), "rows", json!({"scope": "part"})),
+        (json!({"cols": "2..3"}), "cols", json!({"scope": "part"})),
+        (
+            json!({"region": "0..1,0..1"}),
+            "rows",
+            json!({"scope": "part"}),
+        ),
+        (json!({"sample": 1}), "sample", json!({"scope": "part"})),
+        (json!({"nan": "any"}), "nan", json!({"nan": "any"})),
+        (json!({"zero": "any"}), "zero", json!({"zero": "any"})),
+        (
+            json!({"arch": null, "model": "model.json"}),
+            "model",
+            models(json!({"files": true})),
+        ),
+        (
+            json!({"schedule_file": "schedule.json"}),
+            "schedule_file",
+            schedules(json!({"files": true})),
+        ),
+        (
+            json!({"alpha": 1}),
+            "alpha",
+            schedules(json!({"factors": true})),
+        ),
+        (
+            json!({"max_mismatches": 1001}),
+            "max_mismatches",
+            json!({"limits": {"mismatches": 1001}}),
+        ),
+        (
+            json!({"a": "../x.npy"}),
+            "a",
+            json!({"paths": {"outside": true}}),
+        ),
+    ] {
+        let mut case = says.clone();
+        case["name"] = "it".into();
+        write(&folder, json!([{"name": "good"}, case]));
+        let run = batch(&folder, "strict");
+        run.refuses(&["case 2 (it)", &format!("`{field}`"), "policy"]);
+        policy(&folder, allowing);
+        batch(&folder, "policy.json").expect(0);
+    }
+}
+
+#[test]
+fn what_a_policy_narrows() {
+    let folder = pushed();
+    let product =
+        json!({"name": "it", "a": "generate:1:normal:8x16", "b": "generate:2:normal:16x8"});
+    for (narrowed, case, words) in [
+        (
+            json!({"models": {"architectures": ["a100"]}}),
+            json!({"name": "it"}),
+            ["arch", "a100"],
+        ),
+        (
+            json!({"models": {"evidence": "hardware"}}),
+            json!({"name": "it", "arch": "t4"}),
+            ["evidence", ""],
+        ),
+        (
+            json!({"schedules": {"names": ["plain"]}}),
+            json!({"name": "it", "schedule": "cutlass-sm80"}),
+            ["schedule", "plain"],
+        ),
+        (
+            json!({"schedules": {"changes": false}}),
+            json!({"name": "it", "schedule": "cutlass-sm80", "tile_k": 32}),
+            ["schedule", "catalogue"],
+        ),
+        (
+            json!({"paths": {"generated": false}}),
+            product.clone(),
+            ["`a`", "files alone"],
+        ),
+        (
+            json!({"limits": {"cases": 0}}),
+            json!({"name": "it"}),
+            ["1 case;", "allows 0"],
+        ),
+        (
+            json!({"limits": {"products": 10}}),
+            json!({"name": "it"}),
+            ["10 products", ""],
+        ),
+        (
+            json!({"limits": {"seconds": 0}}),
+            json!({"name": "it"}),
+            ["time", "over"],
+        ),
+        (
+            json!({"limits": {"memory": 100}}),
+            product.clone(),
+            ["memory", ""],
+        ),
+    ] {
+        write(&folder, json!([case]));
+        // Not because the case could not be judged anyway.
+        policy(&folder, json!({}));
+        let free = batch(&folder, "policy.json");
+        policy(&folder, narrowed.clone());
+        let run = batch(&folder, "policy.json").expect(2);
+        for word in words {
+            assert!(
+                run.stdout.contains(word) || run.stderr.contains(word),
+                "{word}: {run:#?}"
+            );
+            let said = free.stdout.contains(word) || free.stderr.contains(word);
+            assert!(
+                word.is_empty() || word.len() < 6 || !said || free.code == Some(0),
+                "{free:#?}"
+            );
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_followed_out_of_the_folder() {
+    use std::os::unix::fs::symlink;
+    let folder = pushed();
+    folder.write("secret.json", r#"{"password": "hunter2"}"#);
+    let link = |to: &str, name: &str| {
+        symlink(folder.path(to), folder.path(&format!("pushed/{name}"))).unwrap()
+    };
+    link("x.npy", "link.npy");
+    link("x.npy", "link.npz");
+    link("", "up");
+    for path in ["link.npy", "link.npz#x", "up/x.npy", "up/pushed/x.npy"] {
+        write(&folder, json!([{"name": "it", "a": path}]));
+        batch(&folder, "strict").refuses(&["`a`", "is a link", "policy"]);
+    }
+    for path in [
+        "../x.npy",
+        "/dev/zero",
+        "/dev/stdin",
+        "sub/../../x.npy",
+        "x.npz#/../../x.npy",
+    ] {
+        write(&folder, json!([{"name": "it", "a": path}]));
+        batch(&folder, "strict").refuses(&["`a`", "leads out", "policy"]);
+    }
+    // Standard input is nobody's file.
+    std::fs::copy(folder.path("pushed/x.npy"), folder.path("-")).unwrap();
+    manifest(&folder, usual(), json!([{"name": "it", "a": "-"}]));
+    let run = folder.tcverify("batch cases.json --policy strict");
+    run.refuses(&["`a`", "leads out"]);
+    // A manifest that is a link says nothing of what it leads to.
+    std::fs::remove_file(folder.path("pushed/cases.json")).unwrap();
+    link("secret.json", "cases.json");
+    let run = batch(&folder, "strict").refuses(&["cases.json", "is a link"]);
+    assert!(!run.stderr.contains("password") && !run.stderr.contains("line"));
+    assert!(
+        folder
+            .tcverify("batch pushed/cases.json")
+            .expect(2)
+            .stderr
+            .contains("password")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn nor_from_folders_of_cases() {
+    use std::os::unix::fs::symlink;
+    let folder = pushed();
+    let case = json!({"arch": "h100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "d": "d.npy"});
+    let one = |name: &str| {
+        let at = folder.path(name);
+        std::fs::create_dir_all(&at).unwrap();
+        for (from, to) in [("x.npy", "a.npy"), ("w.npy", "b.npy"), ("d.npy", "d.npy")] {
+            std::fs::copy(folder.path(from), at.join(to)).unwrap();
+        }
+        std::fs::write(at.join("case.json"), case.to_string()).unwrap();
+    };
+    one("captures/one");
+    one("elsewhere");
+    let run = || folder.tcverify("batch captures --policy strict");
+    run().expect(0);
+    symlink(folder.path("elsewhere"), folder.path("captures/two")).unwrap();
+    run().refuses(&["captures/two", "is a link"]);
+    std::fs::remove_file(folder.path("captures/two")).unwrap();
+    for file in ["case.json", "a.npy", "../index.json"] {
+        let at = folder.path("captures/one").join(file);
+        let kept = std::fs::read(&at).ok();
+        let _ = std::fs::remove_file(&at);
+        symlink(folder.path("elsewhere/case.json"), &at).unwrap();
+        run().refuses(&["is a link"]);
+        std::fs::remove_file(&at).unwrap();
+        if let Some(kept) = kept {
+            std::fs::write(&at, kept).unwrap();
+        }
+    }
+    run().expect(0);
+    // Scales that nobody named are looked for, too.
+    symlink("/etc/passwd", folder.path("captures/one/sa.npy")).unwrap();
+    run().refuses(&["`scale_a`", ""]);
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_into_the_folder() {
+    let folder = pushed();
+    write(&folder, json!([{"name": "it"}]));
+    // A state that came with the cases, and a place that leads elsewhere.
+    std::fs::create_dir(folder.path("out")).unwrap();
+    std::os::unix::fs::symlink(folder.path("out"), folder.path("pushed/out")).unwrap();
+    for more in [
+        "--resume pushed/state.json",
+        "--junit pushed/out/x.xml",
+        "--markdown pushed/x.md",
+    ] {
+        let run = folder.tcverify(&format!("batch pushed/cases.json --policy strict {more}"));
+        let run = run.expect(2);
+        let written = std::fs::read_dir(folder.path("out")).unwrap().count();
+        assert_eq!(written, 0);
+        if !more.contains("out/") {
+            run.refuses(&["the folder of the cases"]);
+        }
+        policy(&folder, json!({"outputs": "anywhere"}));
+        let run = folder.tcverify(&format!(
+            "batch pushed/cases.json --policy policy.json {more}"
+        ));
+        run.expect(0);
+        let _ = std::fs::remove_dir_all(folder.path("out"));
+        std::fs::create_dir(folder.path("out")).unwrap();
+    }
+    folder
+        .tcverify("batch pushed/cases.json --policy strict --resume state.json")
+        .expect(0);
+    // Nor does whoever writes the cases write the policy.
+    std::fs::copy(
+        folder.path("policy.json"),
+        folder.path("pushed/policy.json"),
+    )
+    .unwrap();
+    batch(&folder, "pushed/policy.json").refuses(&["lies in the folder of the cases"]);
+    let run = folder.tcverify("batch pushed/cases.json --policy policy.json --json policy.json");
+    run.refuses(&["would overwrite the policy"]);
+}
+
+#[test]
+fn a_policy_that_says_nonsense_is_refused() {
+    let folder = pushed();
+    write(&folder, json!([{"name": "it"}]));
+    for (text, word) in [
+        (r#"{"schema": "tcverify.policy/1", "scop": "part"}"#, "scop"),
+        (
+            r#"{"schema": "tcverify.policy/1", "scope": "all"}"#,
+            "whole",
+        ),
+        (
+            r#"{"schema": "tcverify.policy/1", "nan": null}"#,
+            "expected",
+        ),
+        (
+            r#"{"schema": "tcverify.policy/1", "nan": "any", "nan": "exact"}"#,
+            "duplicate",
+        ),
+        (r#"{"schema": "tcverify.policy/2"}"#, "schema"),
+        (
+            r#"{"schema": "tcverify.policy/1", "models": [true, null, null]}"#,
+            "list",
+        ),
+        (
+            r#"{"schema": "tcverify.policy/1", "models": {"architectures": ["h101"]}}"#,
+            "h101",
+        ),
+        (
+            r#"{"schema": "tcverify.policy/1", "schedules": {"names": ["none"]}}"#,
+            "none",
+        ),
+        (
+            r#"{"schema": "tcverify.policy/1", "limits": {"seconds": -1}}"#,
+            "-1",
+        ),
+        ("[]", "is not a policy"),
+        ("", "EOF"),
+    ] {
+        folder.write("policy.json", text);
+        batch(&folder, "policy.json").refuses(&["policy.json", word]);
+    }
+    batch(&folder, "absent.json").refuses(&["absent.json"]);
+    // A file of that name is asked for by a path.
+    folder.write(
+        "strict",
+        r#"{"schema": "tcverify.policy/1", "limits": {"cases": 0}}"#,
+    );
+    batch(&folder, "strict").expect(0);
+    batch(&folder, "./strict").expect(2);
+}
+
+/// The page says what strict is.
+#[test]
+fn the_strict_policy_is_what_the_page_says() {
+    let page = include_str!("../../../docs/policy.md");
+    let start = page.find("```json\n").unwrap() + 8;
+    let end = start + page[start..].find("```").unwrap();
+    let said: Value = serde_json::from_str(&page[start..end]).unwrap();
+    let strict = serde_json::to_value(tcverify::batch::Policy::default()).unwrap();
+    assert_eq!(said, strict);
+}

@@ -1,0 +1,594 @@
+//! Reports that somebody made up: `verify-report` and the script that shares no code with it refuse each.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, Run};
+
+/// Two Ds for the same operands, and reports on them.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for command in [
+        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
+        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
+        "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
+        "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy",
+    ] {
+        folder.tcverify(command).expect(0);
+    }
+    let digest = "7".repeat(64);
+    for (name, words, code) in [
+        ("same", "d.npy", 0),
+        ("other", "other.npy", 1),
+        ("rows", "d.npy --rows 2..5", 0),
+        ("drawn", "d.npy --sample 50 --seed 3", 0),
+        ("wrong", "other.npy --sample 50 --seed 3", 1),
+        ("lenient", "other.npy --nan any --zero any", 1),
+        ("tree", "d.npy --tree --block-rows 4", 0),
+        ("digest", &format!("--d-digest {digest}"), 1),
+        (
+            "scheduled",
+            "d.npy --schedule cutlass-splitk-parallel --split-k 2",
+            1,
+        ),
+    ] {
+        let words =
+            format!("check --arch a100 --dtype fp16 a.npy b.npy {words} --json {name}.json -q");
+        folder.tcverify(&words).expect(code);
+    }
+    folder
+}
+
+fn read(folder: &Folder, name: &str) -> Value {
+    serde_json::from_slice(&folder.read(&format!("{name}.json"))).unwrap()
+}
+
+fn script(folder: &Folder, arguments: &[&str]) -> Option<Run> {
+    let numpy = Command::new("python3")
+        .args(["-c", "import numpy"])
+        .output();
+    if !numpy.is_ok_and(|run| run.status.success()) {
+        return None;
+    }
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/verify_report.py");
+    let mut command = folder.shell("python3");
+    command.arg(script).args(arguments);
+    Some(folder.run(&mut command))
+}
+
+/// Who can know better.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    /// By the program and by the script.
+    Both,
+    /// Only who knows the catalogue.
+    Catalogue,
+}
+use Seen::{Both, Catalogue};
+
+/// What is forged: in which report, where, and what stands there; null takes away what need not be there.
+fn forgeries() -> Vec<(&'static str, &'static str, Value, Seen)> {
+    let zeros = json!("0".repeat(64));
+    let cause =
+        json!([{"kind": "alpha", "sentence": "x", "mismatches": 1, "area": null, "command": null}]);
+    let digest = |d: &str| json!({"judged_by": "digest", "expected_payload_sha256": d});
+    vec![
+        // What it is.
+        ("same", "/schema", json!("tcverify.report/1"), Both),
+        ("same", "/tool/name", json!("other"), Both),
+        ("same", "/note", json!("checked twice"), Both),
+        ("same", "/inputs/a/more", json!(1), Both),
+        ("same", "/outcome/comparison/more", json!(1), Both),
+        ("same", "/outcome/comparison/classes/none", json!(0), Both),
+        // The verdict.
+        ("same", "/verdict", json!("different"), Both),
+        ("same", "/verdict", json!("identical_in_part"), Both),
+        ("other", "/verdict", json!("identical"), Both),
+        ("rows", "/verdict", json!("identical"), Both),
+        ("drawn", "/verdict", json!("identical"), Both),
+        ("digest", "/verdict", json!("identical"), Both),
+        // What was asked.
+        ("same", "/request", json!(null), Both),
+        ("same", "/request/dtype", json!("bf16"), Both),
+        ("same", "/request/rows", json!("0..4"), Both),
+        ("same", "/request/nan", json!("any"), Both),
+        ("same", "/request/sample", json!(3), Both),
+        ("same", "/request/transpose_a", json!(true), Both),
+        ("same", "/request/d", json!("other.npy"), Both),
+        ("same", "/request/arch", json!("h100"), Both),
+        (
+            "same",
+            "/command",
+            json!("tcverify check --arch a100 --dtype fp16 a.npy b.npy other.npy"),
+            Both,
+        ),
+        (
+            "same",
+            "/command",
+            json!("tcverify check --arch a100 --dtype fp16 --nan any a.npy b.npy d.npy"),
+            Both,
+        ),
+        ("same", "/command", json!("curl example.org"), Both),
+        ("rows", "/request/rows", json!("2..6"), Both),
+        ("drawn", "/request/seed", json!(4), Both),
+        // The model.
+        ("same", "/model/sha256", zeros.clone(), Both),
+        ("same", "/model/sha256", json!(null), Both),
+        ("same", "/model/arithmetic/accumulator", json!("fp16"), Both),
+        ("same", "/model/arithmetic/step/products", json!(4), Both),
+        ("same", "/model/evidence", json!("claimed"), Catalogue),
+        ("same", "/model/architecture", json!("hopper"), Catalogue),
+        ("same", "/model/title", json!("NVIDIA Other"), Catalogue),
+        ("same", "/model/instruction", json!("wgmma"), Catalogue),
+        (
+            "same",
+            "/model/file",
+            json!({"path": "x", "sha256": "0".repeat(64), "says": "hardware"}),
+            Both,
+        ),
+        ("scheduled", "/schedule/sha256", zeros.clone(), Both),
+        ("scheduled", "/schedule/title", json!("Other"), Catalogue),
+        ("scheduled", "/schedule", json!(null), Both),
+        // What was multiplied.
+        ("same", "/product/k", json!(65), Both),
+        ("same", "/product/m", json!(15), Both),
+        ("same", "/product/batch", json!([1]), Both),
+        ("same", "/product/transpose_b", json!(true), Both),
+        ("same", "/inputs", json!({}), Both),
+        ("same", "/inputs/a", json!(null), Both),
+        ("same", "/inputs/d", json!(null), Both),
+        ("same", "/inputs/a/path", json!("b.npy"), Both),
+        ("same", "/inputs/a/file_sha256", json!(null), Both),
+        ("same", "/inputs/a/file_sha256", zeros.clone(), Both),
+        ("same", "/inputs/b/payload_sha256", json!(null), Both),
+        ("same", "/inputs/b/payload_sha256", zeros.clone(), Both),
+        ("same", "/inputs/d/payload_sha256", zeros.clone(), Both),
+        ("same", "/inputs/a/shape", json!([64, 16]), Both),
+        ("same", "/inputs/a/descr", json!("<f4"), Both),
+        ("same", "/inputs/a/format", json!("bf16"), Both),
+        ("same", "/inputs/a/fortran_order", json!(true), Both),
+        (
+            "same",
+            "/commitment",
+            json!({"path": "a.npy", "file_sha256": "0", "root": "0"}),
+            Both,
+        ),
+        // What was reproduced.
+        ("same", "/reproduced/payload_sha256", json!(null), Both),
+        ("same", "/reproduced/payload_sha256", zeros.clone(), Both),
+        ("same", "/reproduced/payload_sha256", json!(""), Both),
+        ("same", "/reproduced/format", json!("bf16"), Both),
+        ("same", "/reproduced/shape", json!([24, 16]), Both),
+        (
+            "same",
+            "/reproduced/conversion",
+            json!({"from": "fp32", "to": "fp32", "rounding": "rne"}),
+            Both,
+        ),
+        (
+            "same",
+            "/reproduced/tree",
+            json!({"block_rows": 4, "root": "0".repeat(64)}),
+            Both,
+        ),
+        ("tree", "/reproduced/tree/root", zeros.clone(), Both),
+        ("tree", "/reproduced/tree/block_rows", json!(2), Both),
+        ("tree", "/reproduced/tree", json!(null), Both),
+        ("rows", "/reproduced/sample", json!(null), Both),
+        ("rows", "/reproduced/sample/rows", json!([0, 16]), Both),
+        ("rows", "/reproduced/sample/population", json!(384), Both),
+        ("rows", "/reproduced/sample/sha256", zeros.clone(), Both),
+        (
+            "rows",
+            "/reproduced/sample/caught_99_percent",
+            json!(1),
+            Both,
+        ),
+        (
+            "rows",
+            "/reproduced/sample/missed",
+            json!([{"tampered": 1, "probability": 0.0}]),
+            Both,
+        ),
+        ("rows", "/reproduced/payload_sha256", zeros.clone(), Both),
+        ("drawn", "/reproduced/sample/seed", json!(4), Both),
+        ("drawn", "/reproduced/sample/elements", json!(384), Both),
+        (
+            "drawn",
+            "/reproduced/sample/caught_99_percent",
+            json!(1),
+            Both,
+        ),
+        (
+            "drawn",
+            "/reproduced/sample/missed/0/probability",
+            json!(0.0),
+            Both,
+        ),
+        ("drawn", "/reproduced/sample/sha256", zeros.clone(), Both),
+        // What it was compared with.
+        ("same", "/outcome", digest(&"7".repeat(64)), Both),
+        (
+            "digest",
+            "/outcome/expected_payload_sha256",
+            zeros.clone(),
+            Both,
+        ),
+        ("digest", "/reproduced/payload_sha256", json!(null), Both),
+        ("digest", "/causes", cause.clone(), Both),
+        ("same", "/outcome/nan", json!("any"), Both),
+        ("same", "/outcome/comparison/accepted", json!(1), Both),
+        ("same", "/outcome/comparison/accepted", json!(384), Both),
+        ("lenient", "/outcome/comparison/accepted", json!(384), Both),
+        ("lenient", "/outcome/zero", json!("exact"), Both),
+        ("same", "/outcome/comparison/elements", json!(0), Both),
+        ("same", "/outcome/comparison/elements", json!(383), Both),
+        ("rows", "/outcome/comparison/elements", json!(384), Both),
+        ("same", "/outcome/comparison/mismatches", json!(1), Both),
+        (
+            "same",
+            "/outcome/comparison/mismatch_percent",
+            json!(0.5),
+            Both,
+        ),
+        ("same", "/outcome/comparison/rows", json!(17), Both),
+        ("same", "/outcome/comparison/rows_touched", json!(1), Both),
+        ("same", "/outcome/comparison/columns", json!(23), Both),
+        (
+            "same",
+            "/outcome/comparison/columns_touched",
+            json!(1),
+            Both,
+        ),
+        ("same", "/outcome/comparison/classes/sign", json!(1), Both),
+        (
+            "same",
+            "/outcome/comparison/histogram",
+            json!([{"from": 1, "to": 1, "count": 1}]),
+            Both,
+        ),
+        (
+            "same",
+            "/outcome/comparison/largest",
+            json!({"ulp": 1, "index": [0, 0]}),
+            Both,
+        ),
+        ("same", "/outcome/comparison/units/counts/0", json!(1), Both),
+        ("same", "/causes", cause.clone(), Both),
+        ("same", "/tried", json!(["much"]), Both),
+        // Where something differs.
+        ("other", "/outcome/comparison/mismatches", json!(0), Both),
+        ("other", "/outcome/comparison/mismatches", json!(2), Both),
+        ("other", "/outcome/comparison/mismatches", json!(-1), Both),
+        ("other", "/outcome/comparison/accepted", json!(9), Both),
+        (
+            "other",
+            "/outcome/comparison/classes/significand",
+            json!(1),
+            Both,
+        ),
+        ("other", "/outcome/comparison/largest", json!(null), Both),
+        (
+            "other",
+            "/outcome/comparison/largest/ulp",
+            json!(100_000),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/histogram/0/count",
+            json!(1),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/histogram/0/from",
+            json!(0),
+            Both,
+        ),
+        ("other", "/outcome/comparison/rows_touched", json!(17), Both),
+        (
+            "other",
+            "/outcome/comparison/units/counts",
+            json!([311]),
+            Both,
+        ),
+        ("other", "/outcome/comparison/first", json!([]), Both),
+        (
+            "other",
+            "/outcome/comparison/first/0/given",
+            json!("00000000"),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/first/0/index",
+            json!([0, 5]),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/first/0/index",
+            json!([99, 5]),
+            Both,
+        ),
+        ("other", "/outcome/comparison/first/0/ulp", json!(7), Both),
+        (
+            "other",
+            "/outcome/comparison/first/0/class",
+            json!("sign"),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/first/0/xor",
+            json!("00000000"),
+            Both,
+        ),
+        (
+            "other",
+            "/outcome/comparison/first/0/reproduced",
+            json!("x"),
+            Both,
+        ),
+        (
+            "wrong",
+            "/outcome/comparison/first/0/index",
+            json!([0, 0]),
+            Both,
+        ),
+        ("other", "/causes/0/mismatches", json!(100_000), Both),
+        (
+            "other",
+            "/reproduced/payload_sha256",
+            json!("the given D's"),
+            Both,
+        ),
+    ]
+}
+
+/// Sets a field, or takes it away where null is no value of it.
+fn forge(mut report: Value, at: &str, value: Value) -> Value {
+    let optional = ["/schedule", "/reproduced/tree", "/reproduced/sample"];
+    let (above, name) = at.rsplit_once('/').unwrap();
+    let given = report["inputs"]["d"]["payload_sha256"].clone();
+    let value = match value.as_str() {
+        Some("the given D's") => given,
+        _ => value,
+    };
+    let parent = match above {
+        "" => &mut report,
+        above => report.pointer_mut(above).unwrap_or_else(|| panic!("{at}")),
+    };
+    match parent {
+        Value::Array(list) => list[name.parse::<usize>().unwrap()] = value,
+        Value::Object(fields) if value.is_null() && optional.contains(&at) => {
+            fields.remove(name).unwrap();
+        }
+        Value::Object(fields) => {
+            fields.insert(name.to_owned(), value);
+        }
+        _ => panic!("{at}"),
+    }
+    report
+}
+
+#[test]
+fn true_reports_are_confirmed() {
+    let folder = folder();
+    for name in [
+        "same",
+        "other",
+        "rows",
+        "drawn",
+        "wrong",
+        "lenient",
+        "tree",
+        "digest",
+        "scheduled",
+    ] {
+        let said = folder
+            .tcverify(&format!("verify-report {name}.json"))
+            .expect(0);
+        assert!(
+            said.stdout.contains("--replay confirms it"),
+            "{}",
+            said.stdout
+        );
+        let said = folder
+            .tcverify(&format!("verify-report {name}.json --replay"))
+            .expect(0);
+        assert!(
+            said.stdout.contains("the replay gives this report"),
+            "{}",
+            said.stdout
+        );
+        let quiet = folder
+            .tcverify(&format!("verify-report {name}.json --quiet"))
+            .expect(0);
+        assert_eq!(quiet.stdout, "");
+        // As other programs write JSON.
+        let compact = serde_json::to_string(&read(&folder, name)).unwrap();
+        folder.write("compact.json", compact);
+        folder.tcverify("verify-report compact.json").expect(0);
+        match script(&folder, &[&format!("{name}.json")]) {
+            Some(run) => drop(run.expect(0)),
+            None => println!("not checked: NumPy is not here: the script on {name}"),
+        }
+    }
+    let elsewhere = Folder::new();
+    let root = folder.path("");
+    elsewhere.write("same.json", folder.read("same.json"));
+    elsewhere
+        .tcverify("verify-report same.json")
+        .expect(2)
+        .mentions(&["a.npy"]);
+    elsewhere
+        .tcverify(&format!(
+            "verify-report same.json --root {}",
+            root.display()
+        ))
+        .expect(0);
+}
+
+#[test]
+fn each_forgery_is_refused() {
+    let folder = folder();
+    let mut names = Vec::new();
+    for (i, (report, at, value, seen)) in forgeries().into_iter().enumerate() {
+        let was = read(&folder, report);
+        let forged = forge(was.clone(), at, value.clone());
+        assert_ne!(forged, was, "{report} {at}: nothing is forged");
+        let name = format!("forged-{i}.json");
+        folder.write(&name, forged.to_string());
+        let run = folder.tcverify(&format!("verify-report {name}"));
+        let refused = matches!(run.code, Some(1 | 2));
+        assert!(refused, "{report} {at} {value}: {run:#?}");
+        if run.code == Some(1) {
+            assert!(run.stdout.contains("BAD  "), "{at}: {run:#?}");
+        }
+        if seen == Both {
+            names.push((name, format!("{report} {at} {value}")));
+        }
+    }
+    assert!(names.len() > 100);
+    // One interpreter for all: it takes long to start.
+    let program = "import contextlib, io, runpy, sys\n\
+                   script = sys.argv[1]\n\
+                   for name in sys.argv[2:]:\n\
+                   \x20   sys.argv = [script, name]\n\
+                   \x20   with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n\
+                   \x20       try:\n\
+                   \x20           runpy.run_path(script, run_name='__main__')\n\
+                   \x20           code = 'none'\n\
+                   \x20       except SystemExit as end:\n\
+                   \x20           code = end.code\n\
+                   \x20   print(name, code)\n";
+    if script(&folder, &["same.json"]).is_none() {
+        println!("not checked: NumPy is not here: the script on forgeries");
+        return;
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/verify_report.py");
+    let mut command = folder.shell("python3");
+    command.args(["-c", program]).arg(path).arg("same.json");
+    let run = folder
+        .run(command.args(names.iter().map(|(name, _)| name)))
+        .expect(0);
+    let mut lines = run.stdout.lines();
+    assert_eq!(lines.next(), Some("same.json 0"));
+    let passed: Vec<_> = lines
+        .zip(&names)
+        .filter(|(line, (name, _))| *line != format!("{name} 1") && *line != format!("{name} 2"))
+        .map(|(_, (_, what))| what)
+        .collect();
+    assert!(passed.is_empty(), "the script lets through {passed:#?}");
+    assert_eq!(run.stdout.lines().count(), names.len() + 1);
+}
+
+/// One in which all figures agree with each other and with D: only who computes it again finds it.
+#[test]
+fn a_consistent_lie_is_found_by_the_replay() {
+    let folder = folder();
+    let mut forged = read(&folder, "same");
+    let other = read(&folder, "other");
+    for field in ["request", "command", "inputs"] {
+        forged[field] = other[field].clone();
+    }
+    forged["reproduced"]["payload_sha256"] = other["inputs"]["d"]["payload_sha256"].clone();
+    folder.write("lie.json", forged.to_string());
+    folder.tcverify("verify-report lie.json").expect(0);
+    let run = folder.tcverify("verify-report lie.json --replay").expect(1);
+    assert!(run.stdout.contains("BAD  the replay"), "{run:#?}");
+    if let Some(run) = script(&folder, &["lie.json"]) {
+        run.expect(0);
+        let replayed = script(&folder, &["lie.json", "--replayed", "d.npy"]).unwrap();
+        replayed.expect(1);
+    }
+    // So is a part of it.
+    let mut forged = read(&folder, "wrong");
+    forged["outcome"]["comparison"]["largest"]["index"] = json!([0, 1]);
+    folder.write("index.json", forged.to_string());
+    folder
+        .tcverify("verify-report index.json --replay")
+        .expect(1);
+}
+
+#[test]
+fn what_is_no_report_has_no_answer() {
+    let folder = folder();
+    let same = String::from_utf8(folder.read("same.json")).unwrap();
+    let twice = same.replacen("\"verdict\"", "\"verdict\": \"different\", \"verdict\"", 1);
+    let inner = same.replacen("\"arch\"", "\"arch\": \"h100\", \"arch\"", 1);
+    for (text, word) in [
+        ("", "empty"),
+        ("[]", "schema"),
+        ("{}", "schema"),
+        ("{\"schema\": \"tcverify.batch/2\"}", "batch"),
+        ("\u{1b}[2J", "report"),
+        (twice.as_str(), "verdict"),
+        (inner.as_str(), "twice"),
+    ] {
+        folder.write("no.json", text);
+        folder
+            .tcverify("verify-report no.json")
+            .refuses(&["no.json", word]);
+        if let Some(run) = script(&folder, &["no.json"]) {
+            run.expect(2);
+        }
+    }
+    folder.write("no.json", [0xff, 0xfe]);
+    folder
+        .tcverify("verify-report no.json")
+        .refuses(&["no.json"]);
+    folder
+        .tcverify("verify-report absent.json")
+        .refuses(&["absent.json"]);
+    // A file that was changed since is not what the report is of.
+    std::fs::copy(folder.path("other.npy"), folder.path("d.npy")).unwrap();
+    let run = folder.tcverify("verify-report same.json").expect(1);
+    assert!(run.stdout.contains("BAD  D"), "{run:#?}");
+    // One that is gone is no difference.
+    std::fs::remove_file(folder.path("d.npy")).unwrap();
+    folder
+        .tcverify("verify-report same.json")
+        .refuses(&["d.npy"]);
+}
+
+/// Scripts without what they need have no answer; nothing looks like "different".
+#[test]
+fn scripts_that_lack_something_say_so() {
+    let folder = folder();
+    let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    // Modules of these names that cannot be imported.
+    for module in ["numpy", "distributed"] {
+        folder.write(&format!("{module}.py"), "raise ImportError('not here')\n");
+    }
+    for (script, arguments, module) in [
+        ("verify_report.py", vec!["same.json"], "NumPy"),
+        (
+            "distribute_dask.py",
+            vec!["plan.json", "-o", "r.json", "--parts", "p"],
+            "dask",
+        ),
+        (
+            "capture/capture_torch.py",
+            vec!["gemm", "--dtype", "bf16", "-o", "x.npy"],
+            "NumPy",
+        ),
+    ] {
+        let mut command = folder.shell("python3");
+        command
+            .env("PYTHONPATH", folder.path(""))
+            .arg(scripts.join(script));
+        if Command::new("python3").arg("--version").output().is_err() {
+            println!("SKIPPED: no python3 was found");
+            return;
+        }
+        folder
+            .run(command.args(arguments))
+            .expect(2)
+            .mentions(&["not here", module]);
+    }
+}
