@@ -7,6 +7,7 @@ mod support;
 mod amd;
 mod engines;
 mod formats;
+mod hidden;
 mod independent;
 mod kernels;
 mod papers;

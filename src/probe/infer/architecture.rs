@@ -66,6 +66,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
                 accumulator: arithmetic.accumulator,
                 addend: arithmetic.addend,
                 scale: arithmetic.scale,
+                instruction_k: None,
                 evidence: Evidence::Hardware,
                 note: Some(note),
                 step: arithmetic.step.clone(),

@@ -71,7 +71,7 @@ impl Reading {
             let lost = (2..K as i32).find(|&j| kept(j, d) == Some(false));
             groups.extend(lost.map(|j| j as usize));
         }
-        groups.extend([4, 8, 16, 32, 2, 1, 64]);
+        groups.extend([4, 8, 16, 32, 2, 1, 64, 96, 128]);
         groups.retain(|g| (1..=K / 2).contains(g));
         dedup(&mut groups);
 

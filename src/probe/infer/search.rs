@@ -53,6 +53,10 @@ impl<'a> Evidence<'a> {
         arithmetic.check().is_ok()
     }
 
+    fn gives(&self, step: &Step, case: usize) -> bool {
+        self.cases[case].answer(self.formats, step) == self.answers[case]
+    }
+
     /// The number of answers that a step does not give, counted no further than one above `limit`.
     pub fn misses(&self, step: &Step, limit: usize) -> usize {
         self.count(step, limit, self.cases.len())
@@ -172,7 +176,12 @@ impl<'a> Evidence<'a> {
             }
         }
         found.sort_by_key(|(misses, _)| *misses);
-        found.truncate(SECOND);
+        // Nothing near: a longer look makes no difference to what is refused.
+        let nearest = found.first().map_or(0, |(misses, _)| *misses);
+        found.truncate(if nearest > n / 3 { 1 } else { SECOND });
+        if nearest > n / 3 {
+            return found.remove(0).1;
+        }
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
             let misses = self.misses(&step, n);
@@ -191,6 +200,7 @@ impl<'a> Evidence<'a> {
         let Step::Fused(start) = &step else {
             return step;
         };
+        let start = start.clone();
         let modes = [
             Rounding::TowardZero,
             Rounding::NearestEven,
@@ -199,8 +209,7 @@ impl<'a> Evidence<'a> {
         ];
         let full = self.formats.accumulator.fraction_bits() + 1;
         let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
-        let mut misses = self.count(&step, usize::MAX - 1, cases);
-        let mut best = step.clone();
+        let mut best = Best::of(self, step, cases);
         for fraction_bits in depths {
             for alignment in modes {
                 for rounding in modes {
@@ -212,31 +221,27 @@ impl<'a> Evidence<'a> {
                             precision,
                             ..start.clone()
                         });
-                        if misses == 0 || !self.possible(&candidate) {
-                            continue;
-                        }
-                        let count = self.count(&candidate, misses - 1, cases);
-                        if count < misses {
-                            (misses, best) = (count, candidate);
+                        if best.misses > 0 && self.possible(&candidate) {
+                            best.challenge(candidate);
                         }
                     }
                 }
             }
         }
-        best
+        best.step
     }
 
     /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
-    fn descend(&self, mut step: Step, cases: usize) -> (usize, Step) {
+    fn descend(&self, step: Step, cases: usize) -> (usize, Step) {
         /// More are never needed where constants show on their own.
         const SWEEPS: usize = 4;
-        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        let mut best = Best::of(self, step, cases);
         for _ in 0..SWEEPS {
-            let before = misses;
-            for constant in step.constants() {
-                for value in self.values(&step, &constant.name) {
-                    if misses == 0 {
-                        return (0, step);
+            let before = best.misses;
+            for constant in best.step.constants() {
+                for value in self.values(&best.step, &constant.name) {
+                    if best.misses == 0 {
+                        return (0, best.step);
                     }
                     // Zeros far below all terms are much alike.
                     if value
@@ -245,23 +250,64 @@ impl<'a> Evidence<'a> {
                     {
                         continue;
                     }
-                    let Some(candidate) = self.with(&step, &constant.name, &value) else {
+                    let Some(candidate) = self.with(&best.step, &constant.name, &value) else {
                         continue;
                     };
-                    if candidate == step {
-                        continue;
-                    }
-                    let count = self.count(&candidate, misses - 1, cases);
-                    if count < misses {
-                        (misses, step) = (count, candidate);
+                    if candidate != best.step {
+                        best.challenge(candidate);
                     }
                 }
             }
-            if misses == before {
+            if best.misses == before {
                 break;
             }
         }
-        (misses, step)
+        (best.misses, best.step)
+    }
+}
+
+/// The best step so far, by some of the answers.
+struct Best<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    step: Step,
+    misses: usize,
+    /// Cases by which it is judged. Those that it misses come first: most steps miss them as well, and are
+    /// done with soonest there.
+    cases: Vec<usize>,
+}
+
+impl<'e, 'a> Best<'e, 'a> {
+    fn of(evidence: &'e Evidence<'a>, step: Step, cases: usize) -> Best<'e, 'a> {
+        let order = evidence.order.borrow();
+        let cases = order[..cases.min(order.len())].to_vec();
+        let mut best = Best {
+            evidence,
+            step,
+            misses: 0,
+            cases,
+        };
+        best.sort();
+        best
+    }
+
+    fn sort(&mut self) {
+        let misses = |case: &usize| !self.evidence.gives(&self.step, *case);
+        let (first, rest): (Vec<_>, Vec<_>) = self.cases.iter().partition(|case| misses(case));
+        self.misses = first.len();
+        self.cases = [first, rest].concat();
+    }
+
+    /// Takes the place of the best if it misses fewer answers.
+    fn challenge(&mut self, candidate: Step) {
+        let mut misses = 0;
+        for &case in &self.cases {
+            misses += usize::from(!self.evidence.gives(&candidate, case));
+            if misses >= self.misses {
+                return;
+            }
+        }
+        self.step = candidate;
+        self.sort();
     }
 }
 
