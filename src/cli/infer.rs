@@ -13,7 +13,8 @@ use crate::io::npy::NpyFile;
 use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
-    Contradicted, Describe, Explained, Known, Verdict, architecture, infer, known, text,
+    Contradicted, Coverage, Describe, Explained, Known, Verdict, architecture, coverage, infer,
+    known, text,
 };
 use crate::probe::{Suite, folder};
 
@@ -193,9 +194,53 @@ fn explained_text(
         "  catalogue, every answer the same:    {}",
         names(false)
     )?;
+    tested(&coverage(suite), out)?;
     writeln!(
         out,
-        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found."
+        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found. A unit\n\
+         that computes otherwise only where no case asks is not told apart: compare the model with more of the\n\
+         machine's results (tcverify check --model)."
+    )
+}
+
+/// What the answers were to.
+fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
+    let families: Vec<_> = coverage
+        .families
+        .iter()
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
+    let mut lines = vec![String::new()];
+    for family in families {
+        let line = lines.last_mut().expect("one at least");
+        if line.len() + family.len() > 76 {
+            lines.push(family);
+        } else if line.is_empty() {
+            *line = family;
+        } else {
+            *line = format!("{line}, {family}");
+        }
+    }
+    writeln!(
+        out,
+        "\n  tested on {} cases: {}",
+        coverage.cases,
+        lines.join(",\n            ")
+    )?;
+    writeln!(
+        out,
+        "            exponents of products apart: {}",
+        coverage.products_apart
+    )?;
+    writeln!(
+        out,
+        "            C above the largest product: {}; below it: {}",
+        coverage.addend_above, coverage.addend_below
+    )?;
+    writeln!(
+        out,
+        "            up to {} products of K = {}",
+        coverage.most_products, coverage.k
     )
 }
 
@@ -323,6 +368,7 @@ fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> serde_js
         "schema": "tcverify.inference/1",
         "verdict": "explained",
         "cases": suite.cases.len(),
+        "tested_on": coverage(suite),
         "arithmetic": found.arithmetic,
         "model_sha256": found.arithmetic.sha256(),
         "constants": constants,

@@ -12,6 +12,7 @@ mod independent;
 mod kernels;
 mod papers;
 mod probes;
+mod ragged;
 mod schedules;
 mod systems;
 mod vortex;

@@ -11,6 +11,7 @@
 //! that no hypothesis tried does.
 
 mod architecture;
+mod coverage;
 mod initial_hypotheses;
 mod perturbations;
 mod search;
@@ -22,6 +23,7 @@ use crate::emu::step::{Formats, Step};
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
+pub use coverage::{Coverage, coverage};
 use search::Evidence;
 
 /// What the answers say.
