@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::Candidate;
 use crate::emu::schedule::{
-    Addend, KTraversal, Kernel, Merge, Node, Overrides, Partials, Per, PromoteChoice,
-    ResidueChoice, Role, Schedule, ScheduleSpec, Start, TileOfD,
+    Addend, KTraversal, Kernel, Merge, Node, OrderChoice, Overrides, Partials, PartialsChoice, Per,
+    PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice, Start, TileOfD,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
@@ -38,6 +38,7 @@ const TILES: [usize; 4] = [32, 64, 128, 16];
 const SLICES: std::ops::RangeInclusive<usize> = 2..=24;
 const WARPS: [usize; 3] = [2, 4, 8];
 const STRIPE: usize = 32;
+const GRAINS: [usize; 2] = [16, 8];
 const PROMOTIONS: [usize; 5] = [32, 64, 128, 256, 512];
 const RESIDUES: [ResidueChoice; 3] = [
     ResidueChoice::First,
@@ -134,6 +135,62 @@ impl List<'_> {
                 }
             }
         }
+        self.rarer();
+    }
+
+    /// Warps that share a tile in other grains, slices of sliced tiles, slices of no whole tiles, sums in other
+    /// orders.
+    fn rarer(&mut self) {
+        let none = Overrides::default;
+        for grain in GRAINS {
+            for parts in WARPS {
+                let overrides = Overrides {
+                    split: Some(SplitChoice::Interleaved),
+                    split_k: Some(parts),
+                    grain: Some(grain),
+                    tile_k: Some(parts * grain),
+                    ..none()
+                };
+                self.preset("cutlass-sm80", overrides);
+            }
+        }
+        for slices in SLICES {
+            for grain in [8, 16] {
+                for partials in [PartialsChoice::F32, PartialsChoice::Result] {
+                    let overrides = Overrides {
+                        split_k: Some(slices),
+                        grain: Some(grain),
+                        partials: Some(partials),
+                        ..none()
+                    };
+                    self.preset("cublas-workspace", overrides);
+                }
+            }
+            let sliced = Overrides {
+                split: Some(SplitChoice::Workspace),
+                split_k: Some(slices),
+                ..none()
+            };
+            self.preset("cublas-sliced", sliced);
+            for order in [
+                OrderChoice::Reverse,
+                OrderChoice::Adjacent,
+                OrderChoice::Pairwise,
+            ] {
+                for tile in TILES {
+                    for residue in RESIDUES {
+                        let overrides = Overrides {
+                            split_k: Some(slices),
+                            tile_k: Some(tile),
+                            residue: Some(residue),
+                            sum_order: Some(order),
+                            ..none()
+                        };
+                        self.preset("cutlass-splitk-parallel", overrides);
+                    }
+                }
+            }
+        }
     }
 
     fn scaled(&mut self, per: Per) {
@@ -152,7 +209,25 @@ impl List<'_> {
                     self.preset("torch-scaled-mm-rowwise", overrides);
                 }
             }
-            Per::Tensor => {}
+            Per::Tensor => {
+                for name in [
+                    "cublas-ada-fp8",
+                    "cublas-ada-fp8-serial",
+                    "cublas-ada-fp8-pairwise",
+                ] {
+                    self.preset(name, Overrides::default());
+                    for slices in SLICES {
+                        let split_k = Some(slices);
+                        self.preset(
+                            name,
+                            Overrides {
+                                split_k,
+                                ..Overrides::default()
+                            },
+                        );
+                    }
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Hypotheses against answers.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 
 use serde_json::Value;
 
@@ -118,8 +119,9 @@ impl<'a> Evidence<'a> {
         perturbations::with(step, name, value).filter(|step| self.possible(step))
     }
 
-    /// The step that misses fewest answers, from the most promising starts of every kind.
-    pub fn best(&self, kinds: &[Vec<Step>]) -> Step {
+    /// Steps that miss few answers, from the most promising starts of every kind: the best one first, and
+    /// where others ended.
+    pub fn best(&self, kinds: &[Vec<Step>]) -> Vec<Step> {
         /// Cases that rank starts, and those that a first descent goes by.
         const GLANCE: usize = 80;
         const SAMPLE: usize = 240;
@@ -153,7 +155,9 @@ impl<'a> Evidence<'a> {
         if let Some((misses, step)) = near.min_by_key(|(misses, _)| *misses)
             && misses <= n / 50
         {
-            return self.descend(step.clone(), n).1;
+            let mut all = vec![self.descend(step.clone(), n).1];
+            all.extend(ranked.iter().map(|(.., step)| (*step).clone()));
+            return all;
         }
         // The best of each kind, then the others.
         let mut seen = Vec::new();
@@ -176,11 +180,12 @@ impl<'a> Evidence<'a> {
             }
         }
         found.sort_by_key(|(misses, _)| *misses);
+        let ends: Vec<Step> = found.iter().map(|(_, step)| step.clone()).collect();
         // Nothing near: a longer look makes no difference to what is refused.
         let nearest = found.first().map_or(0, |(misses, _)| *misses);
         found.truncate(if nearest > n / 3 { 1 } else { SECOND });
         if nearest > n / 3 {
-            return found.remove(0).1;
+            return ends;
         }
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
@@ -191,7 +196,37 @@ impl<'a> Evidence<'a> {
             }
         });
         let best = again.min_by_key(|(misses, _)| *misses);
-        best.expect("every kind has starts").1
+        let mut all = vec![best.expect("every kind has starts").1];
+        all.extend(ends);
+        all
+    }
+
+    /// Few cases that refute all of these steps between them, the simplest there are, and how many steps each
+    /// refutes.
+    pub fn witnesses(&self, suite: &Suite, steps: &[Step]) -> Vec<(usize, usize)> {
+        let size = |case: usize| {
+            let case = &suite.cases[case];
+            let used = case.a.iter().zip(&case.b).filter(|(a, b)| **a | **b != 0);
+            used.count() + usize::from(case.c != 0)
+        };
+        let missed: Vec<Vec<bool>> = steps
+            .iter()
+            .map(|step| {
+                let cases = 0..self.cases.len();
+                cases.map(|case| !self.gives(step, case)).collect()
+            })
+            .collect();
+        let mut left: Vec<&Vec<bool>> = missed.iter().filter(|all| all.contains(&true)).collect();
+        let mut witnesses = Vec::new();
+        while !left.is_empty() {
+            let refutes = |case: usize| left.iter().filter(|missed| missed[case]).count();
+            let best = (0..self.cases.len())
+                .max_by_key(|&case| (refutes(case), Reverse(size(case)), Reverse(case)))
+                .expect("there are cases");
+            witnesses.push((best, refutes(best)));
+            left.retain(|missed| !missed[best]);
+        }
+        witnesses
     }
 
     /// The best of a fused step's roundings and widths, all combinations of them: they make up for one

@@ -1,6 +1,6 @@
 //! Elements that no probe knows: exponents of the whole range, cancellation, sums near every end.
 
-use super::number::{Dice, FP32, Layout};
+use crate::support::hidden::number::{Dice, FP32, Layout};
 
 /// Products and C of one element.
 #[derive(Clone, Debug)]

@@ -6,8 +6,6 @@
 //! (100000 was run once: see docs/probing.md).
 
 mod fresh;
-mod machine;
-mod number;
 
 use rayon::prelude::*;
 use tcverify::num::Format;
@@ -16,9 +14,9 @@ use tcverify::probe::suite::Tag;
 use tcverify::probe::{Case, replay};
 
 use super::probes::machine::suite;
+use crate::support::hidden::machine::{Cut, Distance, Machine, Order};
+use crate::support::hidden::number::{BF16, Dice, E4M3, E5M2, FP16, Layout, TF32};
 use fresh::element;
-use machine::{Cut, Distance, Machine, Order};
-use number::{BF16, Dice, E4M3, E5M2, FP16, Layout, TF32};
 
 const HABITS: [&str; 12] = [
     "shift modulo 2^n",
