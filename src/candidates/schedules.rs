@@ -5,8 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Candidate;
 use crate::emu::schedule::{
-    Addend, KTraversal, Kernel, Merge, Node, Overrides, Partials, Per, PromoteChoice,
-    ResidueChoice, Role, Schedule, ScheduleSpec, Start, TileOfD, WithoutC,
+    Addend, KTraversal, Kernel, Merge, Node, OrderChoice, Overrides, Partials, PartialsChoice, Per,
+    PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice, Start, TileOfD,
+    WithoutC,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
@@ -44,6 +45,7 @@ const TILES: [usize; 4] = [32, 64, 128, 16];
 const SLICES: std::ops::RangeInclusive<usize> = 2..=24;
 const WARPS: [usize; 3] = [2, 4, 8];
 const STRIPE: usize = 32;
+const GRAINS: [usize; 2] = [16, 8];
 const PROMOTIONS: [usize; 5] = [32, 64, 128, 256, 512];
 const RESIDUES: [ResidueChoice; 3] = [
     ResidueChoice::First,
@@ -280,6 +282,62 @@ impl List<'_> {
                             ..none()
                         };
                         self.preset(name, overrides);
+                    }
+                }
+            }
+        }
+        self.rarer();
+    }
+
+    /// Warps that share a tile in other grains, slices of sliced tiles, slices of no whole tiles, sums in other
+    /// orders.
+    fn rarer(&mut self) {
+        let none = Overrides::default;
+        for grain in GRAINS {
+            for parts in WARPS {
+                let overrides = Overrides {
+                    split: Some(SplitChoice::Interleaved),
+                    split_k: Some(parts),
+                    grain: Some(grain),
+                    tile_k: Some(parts * grain),
+                    ..none()
+                };
+                self.preset("cutlass-sm80", overrides);
+            }
+        }
+        for slices in SLICES {
+            for grain in [8, 16] {
+                for partials in [PartialsChoice::F32, PartialsChoice::Result] {
+                    let overrides = Overrides {
+                        split_k: Some(slices),
+                        grain: Some(grain),
+                        partials: Some(partials),
+                        ..none()
+                    };
+                    self.preset("cublas-workspace", overrides);
+                }
+            }
+            let sliced = Overrides {
+                split: Some(SplitChoice::Workspace),
+                split_k: Some(slices),
+                ..none()
+            };
+            self.preset("cublas-sliced", sliced);
+            for order in [
+                OrderChoice::Reverse,
+                OrderChoice::Adjacent,
+                OrderChoice::Pairwise,
+            ] {
+                for tile in TILES {
+                    for residue in RESIDUES {
+                        let overrides = Overrides {
+                            split_k: Some(slices),
+                            tile_k: Some(tile),
+                            residue: Some(residue),
+                            sum_order: Some(order),
+                            ..none()
+                        };
+                        self.preset("cutlass-splitk-parallel", overrides);
                     }
                 }
             }

@@ -13,7 +13,8 @@ use crate::io::npy::NpyFile;
 use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
-    Contradicted, Describe, Explained, Known, Verdict, architecture, infer, known, text,
+    Contradicted, Coverage, Describe, Explained, Known, Mismatch, Verdict, architecture, coverage,
+    infer, known, text,
 };
 use crate::probe::{Suite, folder};
 
@@ -193,9 +194,53 @@ fn explained_text(
         "  catalogue, every answer the same:    {}",
         names(false)
     )?;
+    tested(&coverage(suite), out)?;
     writeln!(
         out,
-        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found."
+        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found. A unit\n\
+         that computes otherwise only where no case asks is not told apart: compare the model with more of the\n\
+         machine's results (tcverify check --model)."
+    )
+}
+
+/// What the answers were to.
+fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
+    let families: Vec<_> = coverage
+        .families
+        .iter()
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
+    let mut lines = vec![String::new()];
+    for family in families {
+        let line = lines.last_mut().expect("one at least");
+        if line.len() + family.len() > 76 {
+            lines.push(family);
+        } else if line.is_empty() {
+            *line = family;
+        } else {
+            *line = format!("{line}, {family}");
+        }
+    }
+    writeln!(
+        out,
+        "\n  tested on {} cases: {}",
+        coverage.cases,
+        lines.join(",\n            ")
+    )?;
+    writeln!(
+        out,
+        "            exponents of products apart: {}",
+        coverage.products_apart
+    )?;
+    writeln!(
+        out,
+        "            C above the largest product: {}; below it: {}",
+        coverage.addend_above, coverage.addend_below
+    )?;
+    writeln!(
+        out,
+        "            up to {} products of K = {}",
+        coverage.most_products, coverage.k
     )
 }
 
@@ -231,48 +276,28 @@ fn contradicted_text(
     families(&mut list);
     let list: Vec<_> = list.iter().map(|(name, n)| format!("{n} {name}")).collect();
     writeln!(out, "  families  {}\n", list.join(", "))?;
-    let format = suite.accumulator;
-    let digits = 2 * format.bytes();
-    for mismatch in best.cases.iter().take(most) {
-        let case = &suite.cases[mismatch.case];
+    // The cases that say most, first.
+    let mut order: Vec<&Mismatch> = Vec::new();
+    for (case, refuted) in &best.witnesses {
         writeln!(
             out,
-            "  case {}, {}: {}",
-            mismatch.case, case.family, case.purpose
+            "  case {case} alone refutes {refuted} of {} hypotheses{}",
+            best.hypotheses,
+            match best.cases.iter().find(|m| m.case == *case) {
+                Some(_) => "",
+                None => ", not the best",
+            }
         )?;
-        let used = case.a.iter().zip(&case.b).enumerate();
-        let used: Vec<_> = used.filter(|(_, (a, b))| **a != 0 || **b != 0).collect();
-        let terms: Vec<_> = used
-            .iter()
-            .take(4)
-            .map(|(k, (a, b))| {
-                format!(
-                    "k {k}: {} * {}",
-                    decimal(suite.a, **a),
-                    decimal(suite.b, **b)
-                )
-            })
-            .collect();
-        let more = match used.len() > 4 {
-            true => format!(", and {} more", used.len() - 4),
-            false => String::new(),
-        };
-        writeln!(
-            out,
-            "    C = {}  {}{more}",
-            decimal(format, case.c),
-            terms.join(", ")
-        )?;
-        for (what, code) in [
-            ("expected", mismatch.expected),
-            ("answered", mismatch.answered),
-        ] {
-            writeln!(
-                out,
-                "    {what}  0x{code:0digits$x}  {}",
-                decimal(format, code)
-            )?;
-        }
+        order.extend(best.cases.iter().filter(|m| m.case == *case));
+    }
+    writeln!(out)?;
+    let rest = best
+        .cases
+        .iter()
+        .filter(|m| !best.witnesses.iter().any(|w| w.0 == m.case));
+    order.extend(rest);
+    for mismatch in order.into_iter().take(most) {
+        mismatch_text(suite, mismatch, out)?;
     }
     if failed > most {
         writeln!(out, "  ... and {} more", failed - most)?;
@@ -282,6 +307,51 @@ fn contradicted_text(
         "\nIf few cases of unrelated families fail, suspect the capture; if whole families do, the unit\n\
          is of a kind that is not known here. The search is no proof that no known kind would fit."
     )
+}
+
+fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io::Result<()> {
+    let format = suite.accumulator;
+    let digits = 2 * format.bytes();
+    let case = &suite.cases[mismatch.case];
+    writeln!(
+        out,
+        "  case {}, {}: {}",
+        mismatch.case, case.family, case.purpose
+    )?;
+    let used = case.a.iter().zip(&case.b).enumerate();
+    let used: Vec<_> = used.filter(|(_, (a, b))| **a != 0 || **b != 0).collect();
+    let terms: Vec<_> = used
+        .iter()
+        .take(4)
+        .map(|(k, (a, b))| {
+            format!(
+                "k {k}: {} * {}",
+                decimal(suite.a, **a),
+                decimal(suite.b, **b)
+            )
+        })
+        .collect();
+    let more = match used.len() > 4 {
+        true => format!(", and {} more", used.len() - 4),
+        false => String::new(),
+    };
+    writeln!(
+        out,
+        "    C = {}  {}{more}",
+        decimal(format, case.c),
+        terms.join(", ")
+    )?;
+    for (what, code) in [
+        ("expected", mismatch.expected),
+        ("answered", mismatch.answered),
+    ] {
+        writeln!(
+            out,
+            "    {what}  0x{code:0digits$x}  {}",
+            decimal(format, code)
+        )?;
+    }
+    Ok(())
 }
 
 fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> serde_json::Value {
@@ -323,6 +393,7 @@ fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> serde_js
         "schema": "tcverify.inference/1",
         "verdict": "explained",
         "cases": suite.cases.len(),
+        "tested_on": coverage(suite),
         "arithmetic": found.arithmetic,
         "model_sha256": found.arithmetic.sha256(),
         "constants": constants,
@@ -352,6 +423,10 @@ fn contradicted_json(suite: &Suite, best: &Contradicted) -> serde_json::Value {
         "verdict": "unexplained",
         "cases": suite.cases.len(),
         "best": best.arithmetic,
+        "hypotheses": best.hypotheses,
+        "witnesses": best.witnesses.iter().map(|(case, refuted)| {
+            serde_json::json!({"case": case, "refutes": refuted})
+        }).collect::<Vec<_>>(),
         "mismatches": mismatches,
     })
 }

@@ -126,7 +126,12 @@ impl Element {
         let scales = scales.map(|[x, y]| [&x[k.clone()], &y[k.clone()]]);
         let mut carried = step.start(formats, before);
         step.run_observed(formats, &a, &b, scales, &mut carried, watch);
-        step.finish(formats, &carried)
+        let code = step.finish(formats, &carried);
+        // The last instruction is filled up with zero products.
+        match k.end == self.k() {
+            true => self.arithmetic.filled_up(self.k(), code),
+            false => code,
+        }
     }
 
     /// The accumulator before every step, and after the last.

@@ -112,6 +112,9 @@ pub struct Rule {
     /// The scales of the operands, where they have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// How long the instruction is, where that is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction_k: Option<InstructionK>,
     /// How the rule as a whole is known.
     pub evidence: Evidence,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,6 +122,22 @@ pub struct Rule {
     pub step: Step,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known_by: BTreeMap<String, KnownBy>,
+}
+
+/// The K of an instruction's shapes. A product whose K is no multiple of it is filled up with products of
+/// +0 and +0, which can turn a result of -0 into +0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct InstructionK {
+    /// The longest first: products are filled up to a multiple of that.
+    pub shapes: Vec<usize>,
+    /// How they are known.
+    pub evidence: Evidence,
+    /// Keys of the architecture's `sources`.
+    pub source: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl Architecture {
@@ -166,6 +185,12 @@ impl Architecture {
         if rule.operands.is_empty() {
             return Err("no operand formats".into());
         }
+        if let Some(k) = &rule.instruction_k {
+            k.check()?;
+            if let Some(key) = k.source.iter().find(|key| !self.sources.contains_key(*key)) {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
+        }
         for &operands in &rule.operands {
             Arithmetic::of(rule, operands).check()?;
         }
@@ -201,6 +226,25 @@ impl Architecture {
             .or_else(|| self.known_by.get(bare))
     }
 }
+
+impl InstructionK {
+    fn check(&self) -> Result<(), String> {
+        let falling = self.shapes.windows(2).all(|pair| pair[0] > pair[1]);
+        let possible = |k: &usize| (1..=MAX_INSTRUCTION_K).contains(k);
+        if self.shapes.is_empty() || !falling || !self.shapes.iter().all(possible) {
+            return Err(format!(
+                "instruction_k.shapes must be numbers from 1 to {MAX_INSTRUCTION_K}, the largest first"
+            ));
+        }
+        if self.source.is_empty() {
+            return Err("no source for instruction_k".into());
+        }
+        Ok(())
+    }
+}
+
+/// The longest instruction that a file may name.
+const MAX_INSTRUCTION_K: usize = 1024;
 
 fn check_scale(scale: Scale) -> Result<(), String> {
     if scale.format.kind() != Kind::Scale {
@@ -247,18 +291,58 @@ pub struct Arithmetic {
     pub addend: Option<Format>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// K of the instruction, where filling a product up to a multiple of it can change a bit: zero products
+    /// after the last step turn -0 into +0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction_k: Option<usize>,
     pub step: Step,
 }
 
 impl Arithmetic {
     pub fn of(rule: &Rule, [a, b]: [Format; 2]) -> Arithmetic {
-        Arithmetic {
+        let bare = Arithmetic {
             a,
             b,
             addend: rule.addend,
             scale: rule.scale,
             ..Arithmetic::plain([a, b], rule.accumulator, rule.step.clone())
+        };
+        let shapes = rule.instruction_k.iter().flat_map(|k| &k.shapes).copied();
+        // One spelling only, so that equal models have equal digests.
+        let longest = shapes.max().filter(|&k| k > bare.step.span());
+        Arithmetic {
+            instruction_k: longest.filter(|_| bare.step.notices_zeros(bare.formats())),
+            ..bare
         }
+    }
+
+    /// What zero products make of a chain's result where K is no multiple of the instruction's. The
+    /// last step is filled up in any case.
+    pub fn filled_up(&self, k: usize, code: u64) -> u64 {
+        let span = self.step.span();
+        let Some(whole) = self.instruction_k else {
+            return code;
+        };
+        let more = k
+            .next_multiple_of(whole)
+            .saturating_sub(k.next_multiple_of(span));
+        if more == 0 {
+            return code;
+        }
+        let formats = self.formats();
+        let (a, b) = (formats.a.unpack(0), formats.b.unpack(0));
+        let (a, b) = (vec![a; span], vec![b; span]);
+        let mut code = code;
+        for _ in 0..more.div_ceil(span) {
+            let mut carried = self.step.start(formats, code);
+            self.step.run(formats, &a, &b, &mut carried);
+            let after = self.step.finish(formats, &carried);
+            if after == code {
+                break;
+            }
+            code = after;
+        }
+        code
     }
 
     /// Without scales, C and D of one format.
@@ -269,6 +353,7 @@ impl Arithmetic {
             accumulator,
             addend: None,
             scale: None,
+            instruction_k: None,
             step,
         }
     }
@@ -310,6 +395,14 @@ impl Arithmetic {
         // One spelling only, so that equal models have equal digests.
         if self.addend == Some(self.accumulator) {
             return Err("addend is the accumulator's format; leave it out".into());
+        }
+        if let Some(k) = self.instruction_k {
+            let longer = (self.step.span() + 1..=MAX_INSTRUCTION_K).contains(&k);
+            if !longer || !self.step.notices_zeros(formats) {
+                return Err(format!(
+                    "instruction_k is {k}, which changes nothing; leave it out"
+                ));
+            }
         }
         Step::check(&self.step, formats)
     }

@@ -382,7 +382,7 @@ impl<'a> Replay<'a> {
     /// multiply-adds fell to the exact engine.
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        match self.way() {
+        let exact = match self.way() {
             Way::Kernel(plan, platform) => fast::fill(
                 problem,
                 arithmetic,
@@ -395,7 +395,18 @@ impl<'a> Replay<'a> {
                 exact::fill(problem, arithmetic, first_row, codes, progress);
                 (codes.len() * problem.k) as u64
             }
+        };
+        if self.is_filled_up(problem.k) {
+            let fill = |code: &mut u64| *code = arithmetic.filled_up(problem.k, *code);
+            codes.par_iter_mut().for_each(fill);
         }
+        exact
+    }
+
+    /// Whether zero products that fill up the last instruction can show.
+    fn is_filled_up(&self, k: usize) -> bool {
+        let whole = self.arithmetic.instruction_k;
+        whole.is_some_and(|whole| !k.is_multiple_of(whole))
     }
 
     /// Sums of promoted chains of a product of one matrix, if a kernel computes them in one go: codes, and
@@ -408,6 +419,11 @@ impl<'a> Replay<'a> {
         let Way::Kernel(plan, platform) = self.way() else {
             return None;
         };
+        // The kernel goes from chain to chain at once.
+        let last = self.problem.k % promotion.every;
+        if self.is_filled_up(promotion.every) || self.is_filled_up(last) {
+            return None;
+        }
         let plan = (plan, platform);
         fast::promoted(&self.problem, self.arithmetic, plan, promotion, progress)
     }

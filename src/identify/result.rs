@@ -8,7 +8,7 @@ use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_lin
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
-    Named, Other, SampleSize, Tool,
+    NEVER_SEARCHED, Named, Other, SampleSize, Tool,
 };
 
 /// Schedules that do not fit and are listed all the same, the nearest.
@@ -81,6 +81,7 @@ impl Prepared {
             plain,
             untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
             schedules: searched.schedules.clone(),
+            never_searched: NEVER_SEARCHED.map(str::to_owned).into(),
             separations: self.separations(&fitting),
             fits: fits.collect(),
             others,

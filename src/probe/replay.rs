@@ -8,49 +8,56 @@ use crate::num::{Format, Unpacked};
 /// A case taken apart once, to be replayed by many models.
 #[derive(Clone, Debug)]
 pub struct Prepared {
+    /// Up to the last that is not +0 times +0.
     a: Vec<Unpacked>,
     b: Vec<Unpacked>,
     c: u64,
-    /// All products from here on are +0 times +0.
-    active: usize,
+    /// K, zeros included.
+    k: usize,
 }
 
 impl Prepared {
     pub fn new(a: Format, b: Format, case: &Case) -> Prepared {
         let used = case.a.iter().zip(&case.b).rposition(|(a, b)| a | b != 0);
+        let active = used.map_or(0, |k| k + 1);
+        let of = |format: Format, codes: &[u64]| {
+            let codes = codes[..active].iter();
+            codes.map(|&code| format.unpack(code)).collect()
+        };
         Prepared {
-            a: case.a.iter().map(|&code| a.unpack(code)).collect(),
-            b: case.b.iter().map(|&code| b.unpack(code)).collect(),
+            a: of(a, &case.a),
+            b: of(b, &case.b),
             c: case.c,
-            active: used.map_or(0, |k| k + 1),
+            k: case.a.len(),
         }
     }
 
     /// The code of the accumulator's format that `step` returns.
     pub fn answer(&self, formats: Formats, step: &Step) -> u64 {
         let mut carried = step.start(formats, self.c);
+        let active = self.a.len();
         if let Carried::Exact(_) = carried {
             // Only a sum: zeros add nothing.
-            step.run(
-                formats,
-                &self.a[..self.active],
-                &self.b[..self.active],
-                &mut carried,
-            );
+            step.run(formats, &self.a, &self.b, &mut carried);
             return step.finish(formats, &carried);
         }
-        let (k, span) = (self.a.len(), step.span());
+        let span = step.span();
         let mut start = 0;
-        while start < k {
+        while start < self.k {
             let before = step.finish(formats, &carried);
-            let end = k.min(start + span);
-            let (a, b) = (&self.a[start..end], &self.b[start..end]);
-            step.run(formats, a, b, &mut carried);
+            // What a step is not given is +0 times +0.
+            let given = start.min(active)..active.min(start + span);
+            step.run(
+                formats,
+                &self.a[given.clone()],
+                &self.b[given],
+                &mut carried,
+            );
             // A step of zeros that changes nothing will change nothing the next time either.
-            if start >= self.active && step.finish(formats, &carried) == before {
+            if start >= active && step.finish(formats, &carried) == before {
                 break;
             }
-            start = end;
+            start += span;
         }
         step.finish(formats, &carried)
     }

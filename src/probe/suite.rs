@@ -35,8 +35,9 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
-/// K of every case: a multiple of the K of every instruction in use.
-pub const K: usize = 128;
+/// K of every case: a multiple of the K of every instruction in use, and twice that of the longest, so
+/// that groups of up to 128 products end within.
+pub const K: usize = 256;
 
 impl Suite {
     /// The probes for products of `a` and `b` accumulated in `accumulator`: the same ones each time.

@@ -13,6 +13,16 @@ use crate::num::{Format, decimal};
 /// Value of the `schema` field.
 pub const IDENTIFICATION: &str = "tcverify.identification/2";
 
+/// Kinds of kernels that no search looks for.
+pub const NEVER_SEARCHED: [&str; 5] = [
+    "stream-K (check --workers), unequal slices, and tails of K that are lost",
+    "orders of k within a tile or backwards, but for Triton's",
+    "alpha and beta other than 1 (check --alpha, --beta), bias, an activation such as ReLU",
+    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
+     that are not given; 3xTF32 with its products in other orders",
+    "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
+];
+
 /// Everything an identification has to say. Holds nothing that differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -35,6 +45,8 @@ pub struct Identification {
     /// If schedules were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedules: Option<SchedulesSearched>,
+    /// Kinds of kernels that no search looks for, in words.
+    pub never_searched: Vec<String>,
     /// Those that give D, the commonest kernels first.
     pub fits: Vec<Fit>,
     /// Operands on which two of `fits` differ.
@@ -262,12 +274,11 @@ impl Identification {
                 "{sampled} that fit were not replayed in full: see --budget and --quick"
             ));
         }
-        if self.schedules.is_some() {
-            left.push(
-                "stream-K, unequal slices, alpha, beta other than 1 and bias are never searched"
-                    .into(),
-            );
-        }
+        left.extend(
+            self.never_searched
+                .iter()
+                .map(|what| format!("never: {what}")),
+        );
         writeln!(out, "\nNot searched")?;
         for what in left {
             writeln!(out, "  {CAUTION}{what}{CAUTION:#}")?;

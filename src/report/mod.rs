@@ -35,7 +35,7 @@ pub use github::GitHub;
 pub use html::{Fragment, Html};
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
-    Named, Other, SampleSize, SchedulesSearched,
+    NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::Json;
 pub use junit::Junit;

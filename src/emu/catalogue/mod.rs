@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use serde::Deserialize;
+
 use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
@@ -24,10 +26,25 @@ const FILES: [&str; 15] = [
     include_str!("gpgpu-sim.json"),
 ];
 
+/// GPUs that are known by name alone.
+const UNMODELLED: &str = include_str!("unmodelled.json");
+
+/// A GPU whose arithmetic nobody has published or captured.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unmodelled {
+    /// For people.
+    pub title: String,
+    pub names: Vec<String>,
+    /// The architecture of the catalogue that is most like it: a guess, to try.
+    pub like: String,
+}
+
 /// The architectures that come with the tool.
 #[derive(Debug)]
 pub struct Catalogue {
     architectures: Vec<Architecture>,
+    unmodelled: Vec<Unmodelled>,
 }
 
 /// A rule chosen for a product.
@@ -44,11 +61,25 @@ pub struct Choice<'a> {
 pub struct UnknownArchitecture {
     pub name: String,
     pub nearest: Option<String>,
+    /// What it is, if it is a GPU that is known but not modelled.
+    pub unmodelled: Option<Unmodelled>,
 }
 
 impl std::fmt::Display for UnknownArchitecture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let UnknownArchitecture { name, nearest } = self;
+        let UnknownArchitecture {
+            name,
+            nearest,
+            unmodelled,
+        } = self;
+        if let Some(Unmodelled { title, like, .. }) = unmodelled {
+            return write!(
+                f,
+                "{name:?} is {title}, which is not modelled: how its matrix unit rounds was neither published \
+                 nor captured. The most like it is {like:?}, a guess that a verdict would rest on; 'tcverify \
+                 probe' and 'infer' find out how a machine computes"
+            );
+        }
         write!(f, "no architecture or GPU is called {name:?}; ")?;
         match nearest {
             Some(nearest) => {
@@ -86,11 +117,17 @@ impl Catalogue {
                 .iter()
                 .map(|text| Architecture::from_json(text).expect("built-in architecture"))
                 .collect(),
+            unmodelled: serde_json::from_str(UNMODELLED).expect("built-in names"),
         })
     }
 
     pub fn architectures(&self) -> &[Architecture] {
         &self.architectures
+    }
+
+    /// GPUs that are known by name alone.
+    pub fn unmodelled(&self) -> &[Unmodelled] {
+        &self.unmodelled
     }
 
     /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
@@ -124,9 +161,14 @@ impl Catalogue {
             // A slip of the keys, no other word.
             .filter(|(distance, _)| *distance <= 2 && 2 * distance < wanted.len())
             .map(|(_, name)| name.to_owned());
+        let unmodelled = self.unmodelled.iter().find(|gpu| {
+            let mut names = gpu.names.iter();
+            names.any(|name| normalise(name) == wanted)
+        });
         Err(UnknownArchitecture {
             name: name.to_owned(),
             nearest,
+            unmodelled: unmodelled.cloned(),
         })
     }
 }
@@ -391,6 +433,12 @@ mod tests {
                 );
             }
         }
+        for gpu in Catalogue::builtin().unmodelled() {
+            assert!(Catalogue::builtin().find(&gpu.like).is_ok(), "{}", gpu.like);
+            for name in &gpu.names {
+                assert!(seen.insert(normalise(name)), "{name} is modelled");
+            }
+        }
     }
 
     #[test]
@@ -435,6 +483,17 @@ mod tests {
         }
         let error = Catalogue::builtin().find("hoper").unwrap_err();
         assert_eq!(error.nearest.as_deref(), Some("hopper"));
+        for (name, title) in [
+            ("mi350x", "AMD CDNA 4"),
+            ("sm_103", "NVIDIA Blackwell Ultra"),
+        ] {
+            let error = Catalogue::builtin().find(name).unwrap_err();
+            let said = error.to_string();
+            assert!(
+                said.contains(title) && said.contains("not modelled"),
+                "{said}"
+            );
+        }
         let error = Catalogue::builtin().find("rubin").unwrap_err();
         assert_eq!(error.nearest, None);
         // A word that may make it another GPU.

@@ -272,11 +272,18 @@ impl<'a, 'r> Run<'a, 'r> {
 
     fn list(&mut self, spec: &ScheduleSpec, problem: &Problem, indices: &[KIndex]) -> Vec<u64> {
         let Arithmetic {
-            step, accumulator, ..
+            step,
+            accumulator,
+            instruction_k,
+            ..
         } = self.replay.arithmetic;
         // A sum that nothing rounds on the way must not be read on the way.
         let panel = match step.rounds() {
-            true => PANEL.next_multiple_of(step.span()),
+            // Whole instructions, so that none is filled up but the last.
+            true => {
+                let whole = instruction_k.unwrap_or(1).next_multiple_of(step.span());
+                PANEL.next_multiple_of(whole)
+            }
             false => indices.len(),
         };
         let mut before: Option<Tensor> = None;

@@ -20,7 +20,7 @@ use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 /// 4. The terms are added exactly.
 /// 5. The sum is rounded once (`rounding`) to `precision` significant bits of the accumulator's
 ///    format, with gradual underflow, and to infinity on overflow whatever the direction.
-/// 6. A zero result is +0.
+/// 6. A zero result is +0, but for a negative sum that is rounded to zero, if `minus_zero` is set.
 /// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct Fused {
     pub rounding: Rounding,
     /// The code of a NaN result.
     pub nan: Code,
+    /// Whether a negative sum that is rounded to zero gives -0; one of exactly zero is +0 in any case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub minus_zero: bool,
 }
 
 /// A finite term: `(-1)^negative * magnitude * 2^lsb`, competing with `exponent`.
@@ -130,7 +133,7 @@ impl StepKind for Fused {
         observer.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        let result = if result == formats.accumulator.zero(true) {
+        let result = if result == formats.accumulator.zero(true) && !self.minus_zero {
             formats.accumulator.zero(false)
         } else {
             result
@@ -140,8 +143,16 @@ impl StepKind for Fused {
 
     fn summary(&self) -> String {
         format!(
-            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits",
-            self.group, self.alignment, self.fraction_bits, self.rounding, self.precision
+            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits{}",
+            self.group,
+            self.alignment,
+            self.fraction_bits,
+            self.rounding,
+            self.precision,
+            match self.minus_zero {
+                true => ", -0 where a negative sum vanishes",
+                false => "",
+            }
         )
     }
 
@@ -180,8 +191,18 @@ impl StepKind for Fused {
         ScaleUse::MoveExponents
     }
 
+    /// -0, and sums below what is kept beside zeros.
+    fn notices_zeros(&self, formats: Formats) -> bool {
+        let coarse = self.zero_exponent > formats.accumulator.min_exponent();
+        self.minus_zero || coarse || self.fraction_bits + 1 < self.precision
+    }
+
     fn plan(&self, formats: Formats) -> Option<Plan> {
-        GroupPlan::new(self.dot_add(), formats, None).map(Plan::Group)
+        let plan = GroupPlan::new(self.dot_add(), formats, None)?;
+        Some(Plan::Group(GroupPlan {
+            minus_zero: self.minus_zero,
+            ..plan
+        }))
     }
 }
 

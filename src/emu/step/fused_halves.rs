@@ -105,6 +105,9 @@ impl StepKind for FusedHalves {
                 self.half.group
             ));
         }
+        if self.half.minus_zero {
+            return Err("half.minus_zero is never seen: C is added last".into());
+        }
         self.half.check(formats)
     }
 

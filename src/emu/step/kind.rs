@@ -48,6 +48,11 @@ pub trait StepKind {
         true
     }
 
+    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    fn notices_zeros(&self, _formats: Formats) -> bool {
+        false
+    }
+
     /// The chain's beginning.
     fn start(&self, _formats: Formats, c: u64) -> Carried {
         Carried::Code(c)

@@ -101,6 +101,10 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.rounds()),* }
             }
 
+            fn notices_zeros(&self, formats: Formats) -> bool {
+                match self { $(Step::$kind(step) => step.notices_zeros(formats)),* }
+            }
+
             fn start(&self, formats: Formats, c: u64) -> Carried {
                 match self { $(Step::$kind(step) => step.start(formats, c)),* }
             }
@@ -155,6 +159,11 @@ impl Step {
     /// two steps.
     pub fn rounds(&self) -> bool {
         StepKind::rounds(self)
+    }
+
+    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    pub fn notices_zeros(&self, formats: Formats) -> bool {
+        StepKind::notices_zeros(self, formats)
     }
 
     /// The chain's beginning.

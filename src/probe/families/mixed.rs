@@ -6,22 +6,22 @@ use crate::probe::suite::Bench;
 const TELLS: &str = "everything at once";
 
 /// Marsaglia's xorshift, seeded alike each time.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
     /// A finite code whose exponent field lies within `spread` of the one for `exponent`.
-    fn code(&mut self, format: Format, exponent: i32, spread: u64) -> u64 {
+    pub fn code(&mut self, format: Format, exponent: i32, spread: u64) -> u64 {
         loop {
             let offset = self.below(2 * spread + 1) as i32 - spread as i32;
             let field = exponent + offset + format.bias();

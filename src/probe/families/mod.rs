@@ -1,6 +1,9 @@
 //! The questions, one file each.
 
 mod alignment;
+mod anything;
+mod distances;
+mod excursions;
 mod fasi;
 mod mixed;
 mod order;
@@ -32,6 +35,9 @@ pub fn all(bench: &mut Bench) {
         specials::write,
         fasi::write,
         mixed::write,
+        distances::write,
+        excursions::write,
+        anything::write,
     ] {
         family(bench);
     }

@@ -1,6 +1,6 @@
 //! The upper end: overflow to infinity or not, and the room for carries.
 
-use crate::probe::suite::Bench;
+use crate::probe::suite::{Bench, K};
 
 const TELLS: &str = "overflow, extra bits for carries, width of the accumulator";
 
@@ -14,6 +14,18 @@ pub fn write(bench: &mut Bench) {
             .case("overflow", TELLS, "C the largest number, no product")
             .c_code(c)
             .done();
+        // Small ones of either sign, each of which may count as one of the last place.
+        for n in [1usize, 2, 4, 8, 16, 32, 64, 128] {
+            for minus in [false, true] {
+                let sign = if minus { "-" } else { "" };
+                let purpose = format!("C the largest number, and {n} products of {sign}1");
+                bench
+                    .case("overflow", TELLS, purpose)
+                    .c_code(c)
+                    .powers(0..n, minus, 0)
+                    .done();
+            }
+        }
         let from = top - bench.precision() - 3;
         for e in from..=top {
             bench
@@ -67,7 +79,7 @@ pub fn write(bench: &mut Bench) {
             }
         }
         let max = |f: crate::num::Format| f.max_finite(false);
-        for n in [1usize, 2, 4, 8, 16, 64] {
+        for n in [1usize, 2, 4, 8, 16, 64, 128] {
             let pen = bench.case(
                 "overflow",
                 TELLS,
@@ -99,7 +111,7 @@ pub fn write(bench: &mut Bench) {
         let (ca, cb) = (ma & !3 | 2, mb & !3 | 2);
         let e = -((a.fraction_bits() + b.fraction_bits()) as i32);
         let c = (1u64 << bench.precision()) - 1;
-        for n in 1..=64usize {
+        for n in 1..=K / 2 {
             if n > 9 && n % 8 > 1 {
                 continue;
             }

@@ -42,6 +42,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         )
     });
     let arithmetic = &found.arithmetic;
+    let coverage = super::coverage(suite);
     Architecture {
         schema: SCHEMA.to_owned(),
         name: describe.name.clone(),
@@ -50,9 +51,15 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         gpus: Vec::new(),
         sources: BTreeMap::from([("answers".to_owned(), describe.answers.clone())]),
         notes: std::iter::once(
-            "Inferred by replaying directed probes: it gives every answer, and shows what a unit of \
-             another kind would do only where a probe asks."
-                .to_owned(),
+            format!(
+                "Inferred by replaying {} directed probes: it gives every answer, and shows what a unit of \
+                 another kind would do only where a probe asks. Products lay apart by {}; C above the \
+                 largest by {}, below it by {}.",
+                suite.cases.len(),
+                coverage.products_apart,
+                coverage.addend_above,
+                coverage.addend_below
+            ),
         )
         .chain(also)
         .collect(),
@@ -66,6 +73,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
                 accumulator: arithmetic.accumulator,
                 addend: arithmetic.addend,
                 scale: arithmetic.scale,
+                instruction_k: None,
                 evidence: Evidence::Hardware,
                 note: Some(note),
                 step: arithmetic.step.clone(),

@@ -23,6 +23,8 @@ struct Reading {
     /// The format's, and those of narrower results that are known.
     precisions: Vec<u32>,
     zero_exponent: i32,
+    /// Whether any answer is -0.
+    minus_zero: bool,
 }
 
 /// Starts by kind, simpler kinds first.
@@ -71,7 +73,7 @@ impl Reading {
             let lost = (2..K as i32).find(|&j| kept(j, d) == Some(false));
             groups.extend(lost.map(|j| j as usize));
         }
-        groups.extend([4, 8, 16, 32, 2, 1, 64]);
+        groups.extend([4, 8, 16, 32, 2, 1, 64, 96, 128]);
         groups.retain(|g| (1..=K / 2).contains(g));
         dedup(&mut groups);
 
@@ -96,6 +98,7 @@ impl Reading {
             precisions,
             // As deep below the smallest result as every unit known has it, fraction bits aside.
             zero_exponent: acc.min_exponent() + 18,
+            minus_zero: answers.contains(&acc.zero(true)),
         }
     }
 }
@@ -148,6 +151,7 @@ fn fused(reading: &Reading, nan: Code) -> impl Iterator<Item = Fused> + '_ {
                         precision,
                         rounding,
                         nan,
+                        minus_zero: reading.minus_zero,
                     })
                 })
             })
@@ -212,6 +216,7 @@ fn halves(reading: &Reading, nan: Code) -> Vec<Step> {
                         first: first.clone(),
                         half: Fused {
                             group: span / 2,
+                            minus_zero: false,
                             ..half.clone()
                         },
                         closing,

@@ -11,6 +11,7 @@
 //! that no hypothesis tried does.
 
 mod architecture;
+mod coverage;
 mod initial_hypotheses;
 mod perturbations;
 mod search;
@@ -22,6 +23,7 @@ use crate::emu::step::{Formats, Step};
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
+pub use coverage::{Coverage, coverage};
 use search::Evidence;
 
 /// What the answers say.
@@ -57,6 +59,11 @@ pub struct Contradicted {
     pub arithmetic: Arithmetic,
     /// Case, what the hypothesis expects, what was answered.
     pub cases: Vec<Mismatch>,
+    /// Hypotheses at which searches ended, this one among them.
+    pub hypotheses: usize,
+    /// Few cases that refute all of those between them, the simplest there are: each case, and how many it
+    /// refutes that the ones before do not.
+    pub witnesses: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,14 +136,16 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if exact.is_empty() {
-        let best = evidence.best(&starts);
-        if evidence.misses(&best, 0) != 0 {
+        let mut ends = evidence.best(&starts);
+        if evidence.misses(&ends[0], 0) != 0 {
             return Ok(Verdict::Contradicted(Box::new(Contradicted {
-                cases: evidence.mismatches(&best),
-                arithmetic: arithmetic(suite, best),
+                cases: evidence.mismatches(&ends[0]),
+                hypotheses: ends.len(),
+                witnesses: evidence.witnesses(suite, &ends),
+                arithmetic: arithmetic(suite, ends.swap_remove(0)),
             })));
         }
-        exact.push(best);
+        exact.push(ends.swap_remove(0));
     }
     let step = exact.remove(0);
     Ok(Verdict::Explained(Box::new(Explained {

@@ -70,7 +70,7 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
         ("lanes", _) => numbers(&mut [4, 8].into_iter()),
         ("addend", _) => ["value", "hidden_bit"].map(|a| json!(a)).into(),
         ("pair", _) => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
-        ("sparse_mask" | "ieee_top", _) => vec![json!(false), json!(true)],
+        ("sparse_mask" | "ieee_top" | "minus_zero", _) => vec![json!(false), json!(true)],
         ("period", _) => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
         ("first", Step::FusedHalves(halves)) => patterns(halves.period),
         _ => Vec::new(),

@@ -1,6 +1,7 @@
 //! Hypotheses against answers.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 
 use serde_json::Value;
 
@@ -51,6 +52,10 @@ impl<'a> Evidence<'a> {
         } = self.formats;
         let arithmetic = Arithmetic::plain([a, b], accumulator, step.clone());
         arithmetic.check().is_ok()
+    }
+
+    fn gives(&self, step: &Step, case: usize) -> bool {
+        self.cases[case].answer(self.formats, step) == self.answers[case]
     }
 
     /// The number of answers that a step does not give, counted no further than one above `limit`.
@@ -114,8 +119,9 @@ impl<'a> Evidence<'a> {
         perturbations::with(step, name, value).filter(|step| self.possible(step))
     }
 
-    /// The step that misses fewest answers, from the most promising starts of every kind.
-    pub fn best(&self, kinds: &[Vec<Step>]) -> Step {
+    /// Steps that miss few answers, from the most promising starts of every kind: the best one first, and
+    /// where others ended.
+    pub fn best(&self, kinds: &[Vec<Step>]) -> Vec<Step> {
         /// Cases that rank starts, and those that a first descent goes by.
         const GLANCE: usize = 80;
         const SAMPLE: usize = 240;
@@ -149,7 +155,9 @@ impl<'a> Evidence<'a> {
         if let Some((misses, step)) = near.min_by_key(|(misses, _)| *misses)
             && misses <= n / 50
         {
-            return self.descend(step.clone(), n).1;
+            let mut all = vec![self.descend(step.clone(), n).1];
+            all.extend(ranked.iter().map(|(.., step)| (*step).clone()));
+            return all;
         }
         // The best of each kind, then the others.
         let mut seen = Vec::new();
@@ -172,7 +180,13 @@ impl<'a> Evidence<'a> {
             }
         }
         found.sort_by_key(|(misses, _)| *misses);
-        found.truncate(SECOND);
+        let ends: Vec<Step> = found.iter().map(|(_, step)| step.clone()).collect();
+        // Nothing near: a longer look makes no difference to what is refused.
+        let nearest = found.first().map_or(0, |(misses, _)| *misses);
+        found.truncate(if nearest > n / 3 { 1 } else { SECOND });
+        if nearest > n / 3 {
+            return ends;
+        }
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
             let misses = self.misses(&step, n);
@@ -182,7 +196,37 @@ impl<'a> Evidence<'a> {
             }
         });
         let best = again.min_by_key(|(misses, _)| *misses);
-        best.expect("every kind has starts").1
+        let mut all = vec![best.expect("every kind has starts").1];
+        all.extend(ends);
+        all
+    }
+
+    /// Few cases that refute all of these steps between them, the simplest there are, and how many steps each
+    /// refutes.
+    pub fn witnesses(&self, suite: &Suite, steps: &[Step]) -> Vec<(usize, usize)> {
+        let size = |case: usize| {
+            let case = &suite.cases[case];
+            let used = case.a.iter().zip(&case.b).filter(|(a, b)| **a | **b != 0);
+            used.count() + usize::from(case.c != 0)
+        };
+        let missed: Vec<Vec<bool>> = steps
+            .iter()
+            .map(|step| {
+                let cases = 0..self.cases.len();
+                cases.map(|case| !self.gives(step, case)).collect()
+            })
+            .collect();
+        let mut left: Vec<&Vec<bool>> = missed.iter().filter(|all| all.contains(&true)).collect();
+        let mut witnesses = Vec::new();
+        while !left.is_empty() {
+            let refutes = |case: usize| left.iter().filter(|missed| missed[case]).count();
+            let best = (0..self.cases.len())
+                .max_by_key(|&case| (refutes(case), Reverse(size(case)), Reverse(case)))
+                .expect("there are cases");
+            witnesses.push((best, refutes(best)));
+            left.retain(|missed| !missed[best]);
+        }
+        witnesses
     }
 
     /// The best of a fused step's roundings and widths, all combinations of them: they make up for one
@@ -191,6 +235,7 @@ impl<'a> Evidence<'a> {
         let Step::Fused(start) = &step else {
             return step;
         };
+        let start = start.clone();
         let modes = [
             Rounding::TowardZero,
             Rounding::NearestEven,
@@ -199,8 +244,7 @@ impl<'a> Evidence<'a> {
         ];
         let full = self.formats.accumulator.fraction_bits() + 1;
         let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
-        let mut misses = self.count(&step, usize::MAX - 1, cases);
-        let mut best = step.clone();
+        let mut best = Best::of(self, step, cases);
         for fraction_bits in depths {
             for alignment in modes {
                 for rounding in modes {
@@ -212,31 +256,27 @@ impl<'a> Evidence<'a> {
                             precision,
                             ..start.clone()
                         });
-                        if misses == 0 || !self.possible(&candidate) {
-                            continue;
-                        }
-                        let count = self.count(&candidate, misses - 1, cases);
-                        if count < misses {
-                            (misses, best) = (count, candidate);
+                        if best.misses > 0 && self.possible(&candidate) {
+                            best.challenge(candidate);
                         }
                     }
                 }
             }
         }
-        best
+        best.step
     }
 
     /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
-    fn descend(&self, mut step: Step, cases: usize) -> (usize, Step) {
+    fn descend(&self, step: Step, cases: usize) -> (usize, Step) {
         /// More are never needed where constants show on their own.
         const SWEEPS: usize = 4;
-        let mut misses = self.count(&step, usize::MAX - 1, cases);
+        let mut best = Best::of(self, step, cases);
         for _ in 0..SWEEPS {
-            let before = misses;
-            for constant in step.constants() {
-                for value in self.values(&step, &constant.name) {
-                    if misses == 0 {
-                        return (0, step);
+            let before = best.misses;
+            for constant in best.step.constants() {
+                for value in self.values(&best.step, &constant.name) {
+                    if best.misses == 0 {
+                        return (0, best.step);
                     }
                     // Zeros far below all terms are much alike.
                     if value
@@ -245,23 +285,64 @@ impl<'a> Evidence<'a> {
                     {
                         continue;
                     }
-                    let Some(candidate) = self.with(&step, &constant.name, &value) else {
+                    let Some(candidate) = self.with(&best.step, &constant.name, &value) else {
                         continue;
                     };
-                    if candidate == step {
-                        continue;
-                    }
-                    let count = self.count(&candidate, misses - 1, cases);
-                    if count < misses {
-                        (misses, step) = (count, candidate);
+                    if candidate != best.step {
+                        best.challenge(candidate);
                     }
                 }
             }
-            if misses == before {
+            if best.misses == before {
                 break;
             }
         }
-        (misses, step)
+        (best.misses, best.step)
+    }
+}
+
+/// The best step so far, by some of the answers.
+struct Best<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    step: Step,
+    misses: usize,
+    /// Cases by which it is judged. Those that it misses come first: most steps miss them as well, and are
+    /// done with soonest there.
+    cases: Vec<usize>,
+}
+
+impl<'e, 'a> Best<'e, 'a> {
+    fn of(evidence: &'e Evidence<'a>, step: Step, cases: usize) -> Best<'e, 'a> {
+        let order = evidence.order.borrow();
+        let cases = order[..cases.min(order.len())].to_vec();
+        let mut best = Best {
+            evidence,
+            step,
+            misses: 0,
+            cases,
+        };
+        best.sort();
+        best
+    }
+
+    fn sort(&mut self) {
+        let misses = |case: &usize| !self.evidence.gives(&self.step, *case);
+        let (first, rest): (Vec<_>, Vec<_>) = self.cases.iter().partition(|case| misses(case));
+        self.misses = first.len();
+        self.cases = [first, rest].concat();
+    }
+
+    /// Takes the place of the best if it misses fewer answers.
+    fn challenge(&mut self, candidate: Step) {
+        let mut misses = 0;
+        for &case in &self.cases {
+            misses += usize::from(!self.evidence.gives(&candidate, case));
+            if misses >= self.misses {
+                return;
+            }
+        }
+        self.step = candidate;
+        self.sort();
     }
 }
 

@@ -115,6 +115,7 @@ fn closing_adds_that_cancel() {
             precision: 24,
             rounding: Rounding::TowardZero,
             nan: Code(0x7fff_ffff),
+            minus_zero: false,
         };
         let model = halves(fused);
         // A step with one product, then one that only shows other scales of row and column.

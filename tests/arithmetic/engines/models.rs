@@ -99,6 +99,7 @@ fn fused(random: &mut Random, accumulator: Format) -> Fused {
     let full = accumulator.fraction_bits() + 1;
     let odd = random.once_in(24);
     Fused {
+        minus_zero: random.once_in(6),
         group: match random.below(8) {
             0 => random.between(1, 70) as usize,
             1 => random.pick(&[127, 128, 129, 200, 256, 1000]),
@@ -161,6 +162,7 @@ fn halves(random: &mut Random, half: Fused) -> FusedHalves {
         first,
         half: Fused {
             group: if random.once_in(12) { group + 1 } else { group },
+            minus_zero: false,
             ..half
         },
         closing: if random.once_in(12) {

@@ -39,6 +39,7 @@ fn fused(accumulator: Format, group: usize, random: &mut Random) -> Fused {
         precision: 1 + random.below(accumulator.fraction_bits() as usize + 1) as u32,
         rounding: random.pick(&ROUNDINGS),
         nan: nan(accumulator),
+        minus_zero: false,
     }
 }
 
@@ -116,6 +117,7 @@ fn the_largest_sum_that_is_accepted() {
                 alignment: Rounding::TowardZero,
                 zero_exponent: -2000,
                 nan: nan(Format::Fp64),
+                minus_zero: false,
             }),
         );
         assert_eq!(arithmetic.check(), Ok(()));

@@ -4,6 +4,6 @@
 mod catalogue;
 mod corrupted;
 mod features;
-mod machine;
+pub mod machine;
 mod made_up;
 mod suites;

@@ -1,6 +1,7 @@
 //! `tcverify identify`: results find their makers, made-up ones find none.
 
 mod files;
+mod hidden;
 mod honest;
 mod schedules;
 mod separations;

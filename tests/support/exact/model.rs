@@ -46,7 +46,14 @@ impl<'a> Reference<'a> {
             _ => unreachable!("see `knows`"),
         };
         let steps = a.chunks(span).zip(b.chunks(span));
-        steps.fold(c, |c, (a, b)| self.step(a, b, c))
+        let code = steps.fold(c, |c, (a, b)| self.step(a, b, c));
+        // Zeros fill up the instruction, and a sum of -0 and +0 is +0.
+        let whole = self.arithmetic.instruction_k.unwrap_or(span);
+        let minus_zero = self.arithmetic.accumulator.sign_mask();
+        match code == minus_zero && a.len().next_multiple_of(span) % whole != 0 {
+            true => 0,
+            false => code,
+        }
     }
 
     fn step(&self, a: &[u64], b: &[u64], c: u64) -> u64 {

@@ -86,8 +86,12 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
         let GroupPlan {
             accumulator: to,
             nan,
+            minus_zero,
             ..
         } = *self.plan.products();
+        if minus_zero && state & i32::MAX == 0 {
+            return None;
+        }
         let code = u64::from(state as u32);
         Some(match to {
             Format::Fp32 if (state & i32::MAX) <= 0x7f80_0000 => code,

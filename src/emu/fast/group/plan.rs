@@ -39,6 +39,8 @@ pub struct GroupPlan {
     /// Scales, powers of two: they move the exponents of operands.
     pub scale: Option<Scale>,
     pub nan: u64,
+    /// Whether a result of zero can be -0, which the kernel cannot tell.
+    pub minus_zero: bool,
 }
 
 /// The constants of a fused dot-add.
@@ -103,6 +105,7 @@ impl GroupPlan {
             halves,
             scale: formats.scale,
             nan: fused.nan,
+            minus_zero: false,
         })
     }
 

@@ -50,6 +50,7 @@ fn plan(output: Output, halves: bool) -> GroupPlan {
         output,
         halves: halves.then(Vec::new),
         nan: 0,
+        minus_zero: false,
     }
 }
 

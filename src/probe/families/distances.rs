@@ -1,0 +1,138 @@
+//! Two terms at every distance of exponents that the formats allow, of either sign: a shifter that
+//! takes only some bits of the distance, or that stops somewhere, shows at the one distance or the other.
+
+use crate::num::Format;
+use crate::probe::number::factors;
+use crate::probe::suite::{Bench, Pen};
+
+const TELLS: &str = "alignment at every distance: a shift that wraps or stops";
+
+pub fn write(bench: &mut Bench) {
+    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+    let lowest = |f: Format| f.min_exponent() - f.fraction_bits() as i32;
+    let products = (bench.lowest_product(), a.max_exponent() + b.max_exponent());
+    let addends = (lowest(acc), acc.max_exponent());
+    // A sum of these is finite.
+    let fits = products.1.min(addends.1 - 2);
+    for d in distances(products.1 - products.0) {
+        for top in ends(products.0 + d, fits) {
+            beside_product(bench, top, d);
+        }
+        // Beyond the range of results only what cancels leaves something.
+        if products.1 > fits {
+            cancelled(bench, products.1, d);
+        }
+    }
+    let (most, least) = (addends.1 - 2, addends.0);
+    for d in distances((most - products.0).max(fits - least)) {
+        for c in ends(least.max(products.0 + d), most.min(products.1 + d)) {
+            below_addend(bench, c, c - d);
+        }
+        for product in ends(products.0.max(least + d), fits.min(most + d)) {
+            above_addend(bench, product, product - d);
+        }
+    }
+}
+
+/// Both ends of a range, if it is one.
+fn ends(from: i32, to: i32) -> impl Iterator<Item = i32> {
+    let both = [from, to].into_iter().take(if from < to { 2 } else { 1 });
+    both.filter(move |_| from <= to)
+}
+
+/// All distances; of the thousands that FP64 allows, those about multiples of 64, where a shifter ends.
+fn distances(most: i32) -> impl Iterator<Item = i32> {
+    (1..=most).filter(|d| *d <= 600 || (d + 3) % 64 < 9)
+}
+
+/// A product of this size, of full significands if it is asked for and there are some: every bit that
+/// is kept shows.
+fn small(pen: Pen, of: [Format; 2], k: usize, negative: bool, full: bool, e: i32) -> Pen {
+    let bits = of.map(Format::fraction_bits);
+    let ones = bits.map(|bits| (1u64 << (bits + 1)) - 1);
+    let last = e - (bits[0] + bits[1]) as i32;
+    match full && factors(of, negative, ones, last).is_some() {
+        true => pen.factors(k, negative, ones, last),
+        false => pen.product(k, negative, 1, e),
+    }
+}
+
+/// The same for C.
+fn addend(pen: Pen, of: Format, negative: bool, e: i32) -> Pen {
+    let bits = of.fraction_bits() + 1;
+    match e >= of.min_exponent() {
+        true => pen.c(negative, (1 << bits) - 1, e - bits as i32 + 1),
+        false => pen.c(negative, 1, e),
+    }
+}
+
+fn sign(negative: bool) -> &'static str {
+    if negative { "-" } else { "" }
+}
+
+fn beside_product(bench: &mut Bench, top: i32, d: i32) {
+    let of = [bench.a, bench.b];
+    for (full, negative) in [(false, d & 1 == 1), (true, true), (true, false)] {
+        let what = if full { "full significands at " } else { "" };
+        let purpose = format!("2^{top} and {what}{}2^{}", sign(negative), top - d);
+        let pen = bench.case("distances", TELLS, purpose);
+        small(
+            pen.product(0, false, 1, top),
+            of,
+            1,
+            negative,
+            full,
+            top - d,
+        )
+        .done();
+    }
+    cancelled(bench, top, d);
+}
+
+fn cancelled(bench: &mut Bench, top: i32, d: i32) {
+    let of = [bench.a, bench.b];
+    for negative in [false, true] {
+        let low = format!("{}2^{}", sign(negative), top - d);
+        let purpose = format!("2^{top} - 2^{top} and full significands at {low}");
+        let pen = bench.case("distances", TELLS, purpose);
+        let pen = pen.product(0, false, 1, top).product(1, true, 1, top);
+        small(pen, of, 2, negative, true, top - d).done();
+    }
+}
+
+/// A product below C, and what is left of it where C cancels.
+fn below_addend(bench: &mut Bench, c: i32, product: i32) {
+    let of = [bench.a, bench.b];
+    for negative in [false, true] {
+        let low = format!("{}2^{product}", sign(negative));
+        let purpose = format!("C = 2^{c}, full significands at {low}");
+        let pen = bench.case("distances", TELLS, purpose).c(false, 1, c);
+        small(pen, of, 0, negative, true, product).done();
+    }
+    let negative = c & 1 == 1;
+    let purpose = format!(
+        "C = 2^{c}, -2^{c} and full significands at {}2^{product}",
+        sign(negative)
+    );
+    let pen = bench.case("distances", TELLS, purpose).c(false, 1, c);
+    small(pen.product(0, true, 1, c), of, 1, negative, true, product).done();
+}
+
+/// C below a product, and what is left of it where products cancel.
+fn above_addend(bench: &mut Bench, product: i32, c: i32) {
+    let of = bench.accumulator;
+    for negative in [false, true] {
+        let low = format!("{}2^{c}", sign(negative));
+        let purpose = format!("2^{product} and a C of full significand at {low}");
+        let pen = bench.case("distances", TELLS, purpose);
+        addend(pen.product(0, false, 1, product), of, negative, c).done();
+    }
+    let negative = c & 1 == 1;
+    let low = format!("{}2^{c}", sign(negative));
+    let purpose = format!("2^{product} - 2^{product}, C of full significand at {low}");
+    let pen = bench.case("distances", TELLS, purpose);
+    let pen = pen
+        .product(0, false, 1, product)
+        .product(1, true, 1, product);
+    addend(pen, of, negative, c).done();
+}

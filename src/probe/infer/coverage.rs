@@ -1,0 +1,96 @@
+//! What a model was tested on: which numbers the answers were to.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::num::{Class, Format};
+use crate::probe::Suite;
+
+/// What the cases of a suite span. Exponents are those of values: of the leading bit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    pub cases: usize,
+    /// Cases by family.
+    pub families: BTreeMap<&'static str, usize>,
+    /// The largest distance of exponents between two products of a case, how many distances there are, and
+    /// whether it is every one that the formats allow.
+    pub products_apart: Distances,
+    /// The same of C above the largest product, and of C below it.
+    pub addend_above: Distances,
+    pub addend_below: Distances,
+    /// The most products other than zero.
+    pub most_products: usize,
+    /// K of every case.
+    pub k: usize,
+}
+
+/// Which distances were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Distances {
+    pub most: i32,
+    /// Different ones, from 1 to `most`.
+    pub asked: usize,
+}
+
+impl Distances {
+    fn of(mut seen: Vec<i32>) -> Distances {
+        seen.retain(|d| *d > 0);
+        seen.sort_unstable();
+        seen.dedup();
+        Distances {
+            most: seen.last().copied().unwrap_or(0),
+            asked: seen.len(),
+        }
+    }
+}
+
+impl std::fmt::Display for Distances {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.asked as i32 == self.most {
+            true => write!(f, "every distance up to {}", self.most),
+            false => write!(f, "{} distances up to {}", self.asked, self.most),
+        }
+    }
+}
+
+/// The exponent of a finite number's leading bit.
+fn leading(format: Format, code: u64) -> Option<i32> {
+    let n = format.unpack(code);
+    let finite = n.class == Class::Finite && n.significand != 0;
+    finite.then(|| n.exponent - format.fraction_bits() as i32 + n.significand.ilog2() as i32)
+}
+
+/// What a suite spans.
+pub fn coverage(suite: &Suite) -> Coverage {
+    let mut families = BTreeMap::new();
+    let (mut apart, mut above, mut below) = (Vec::new(), Vec::new(), Vec::new());
+    let mut most_products = 0;
+    for case in &suite.cases {
+        *families.entry(case.family).or_insert(0) += 1;
+        let products = case.a.iter().zip(&case.b);
+        let mut exponents: Vec<i32> = products
+            .filter_map(|(&a, &b)| Some(leading(suite.a, a)? + leading(suite.b, b)?))
+            .collect();
+        most_products = most_products.max(exponents.len());
+        exponents.sort_unstable();
+        exponents.dedup();
+        let Some(&largest) = exponents.last() else {
+            continue;
+        };
+        apart.extend(exponents.iter().map(|e| largest - e));
+        if let Some(c) = leading(suite.accumulator, case.c) {
+            above.push(c - largest);
+            below.push(largest - c);
+        }
+    }
+    Coverage {
+        cases: suite.cases.len(),
+        families,
+        products_apart: Distances::of(apart),
+        addend_above: Distances::of(above),
+        addend_below: Distances::of(below),
+        most_products,
+        k: crate::probe::suite::K,
+    }
+}

@@ -1,0 +1,179 @@
+//! Machines outside the vocabulary are refused, or what is inferred of them computes what they do.
+//!
+//! Two hundred machines with one habit or two that no kind of step has, in arithmetic that shares nothing
+//! with the library. Each answers the probes. If `infer` explains it, fresh elements are compared: one
+//! that differs is a wrong name, and there must be none. `TCVERIFY_HIDDEN_ELEMENTS` is how many
+//! (100000 was run once: see docs/probing.md).
+
+mod fresh;
+
+use rayon::prelude::*;
+use tcverify::num::Format;
+use tcverify::probe::infer::{Verdict, infer};
+use tcverify::probe::suite::Tag;
+use tcverify::probe::{Case, replay};
+
+use super::probes::machine::suite;
+use crate::support::hidden::machine::{Cut, Distance, Machine, Order};
+use crate::support::hidden::number::{BF16, Dice, E4M3, E5M2, FP16, Layout, TF32};
+use fresh::element;
+
+const HABITS: [&str; 12] = [
+    "shift modulo 2^n",
+    "shift clamped",
+    "sticky jam",
+    "floor",
+    "subnormals flushed",
+    "saturation",
+    "two accumulators",
+    "another order",
+    "C apart or a tree",
+    "wider accumulator",
+    "sums wrap around",
+    "negative underflow",
+];
+
+fn habit(machine: &mut Machine, which: usize, dice: &mut Dice) {
+    match which {
+        0 => machine.distance = Distance::Modulo(dice.pick(&[32, 64, 128, 256])),
+        1 => machine.distance = Distance::Clamped(dice.pick(&[12, 20, 25, 26, 28, 31, 63, 127])),
+        2 => machine.cut = Cut::Jam,
+        3 => machine.cut = dice.pick(&[Cut::Floor, Cut::Nearest]),
+        4 => machine.flush[dice.below(3)] = true,
+        5 => machine.saturate = true,
+        6 => machine.accumulators = 2,
+        7 => machine.order = dice.pick(&[Order::Descending, Order::Strided]),
+        8 => machine.order = dice.pick(&[Order::Tree, Order::AddendLast]),
+        9 => machine.extra = dice.pick(&[1, 2, 3, 6, 8]),
+        10 => machine.wrap = Some(2 + dice.below(6) as u32),
+        _ => machine.minus_zero = true,
+    }
+}
+
+const FORMATS: [(Format, Layout); 5] = [
+    (Format::Fp16, FP16),
+    (Format::Bf16, BF16),
+    (Format::Tf32, TF32),
+    (Format::E4m3, E4M3),
+    (Format::E5m2, E5M2),
+];
+
+/// Machine `i`, and what it is.
+fn hidden(i: usize) -> (Format, Machine, String) {
+    let mut dice = Dice(0x1d3b_0000 + i as u64);
+    let (format, layout) = dice.pick(&FORMATS);
+    let mut machine = Machine::plain(layout, &mut dice);
+    let mut habits = vec![i % HABITS.len()];
+    if i % 3 == 2 {
+        habits.push(dice.below(HABITS.len()));
+    }
+    let mut names = Vec::new();
+    for which in habits {
+        habit(&mut machine, which, &mut dice);
+        names.push(HABITS[which]);
+    }
+    let names = names.join(" and ");
+    (format, machine, names)
+}
+
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Refused,
+    Found,
+    Wrong(usize, String),
+}
+
+fn judge(format: Format, machine: &Machine, seed: u64, elements: usize) -> Outcome {
+    let suite = suite(format, format, Format::Fp32);
+    let answers: Vec<u64> = suite
+        .cases
+        .iter()
+        .map(|case| machine.dot(&case.a, &case.b, case.c))
+        .collect();
+    let found = match infer(&suite, &answers).unwrap() {
+        Verdict::Contradicted(_) => return Outcome::Refused,
+        Verdict::Explained(found) => found,
+    };
+    let mut dice = Dice(seed);
+    let mut wrong = Vec::new();
+    for _ in 0..elements {
+        let element = element(&mut dice, machine.operand);
+        let truth = machine.dot(&element.a, &element.b, element.c);
+        let case = Case {
+            family: "fresh",
+            purpose: String::new(),
+            tells: "",
+            tag: Tag::default(),
+            a: element.a,
+            b: element.b,
+            c: element.c,
+        };
+        let model = replay::answers(&found.arithmetic, std::slice::from_ref(&case))[0];
+        if model != truth {
+            wrong.push((case, model, truth));
+        }
+    }
+    match wrong.first() {
+        None => Outcome::Found,
+        Some((case, model, truth)) => Outcome::Wrong(
+            wrong.len(),
+            format!(
+                "{}; a {:x?} b {:x?} c {:x}: {model:x}, not {truth:x}",
+                found.arithmetic.step.summary(),
+                case.a,
+                case.b,
+                case.c
+            ),
+        ),
+    }
+}
+
+fn elements() -> usize {
+    let given = std::env::var("TCVERIFY_HIDDEN_ELEMENTS");
+    given.map_or(1500, |n| n.parse().expect("a number of elements"))
+}
+
+#[test]
+fn two_hundred_hidden_machines_get_no_wrong_name() {
+    let outcomes: Vec<_> = (0..200)
+        .into_par_iter()
+        .map(|i| {
+            let (format, machine, habits) = hidden(i);
+            let outcome = judge(format, &machine, i as u64, elements());
+            (format, machine, habits, outcome)
+        })
+        .collect();
+    let (mut found, mut refused, mut wrong) = (0, 0, Vec::new());
+    for (i, (format, machine, habits, outcome)) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Outcome::Found => found += 1,
+            Outcome::Refused => refused += 1,
+            Outcome::Wrong(n, how) => {
+                wrong.push(format!(
+                    "{i}: {format}, {habits}: {n} differ\n  {machine:?}\n  {how}"
+                ));
+            }
+        }
+    }
+    println!(
+        "hidden machines: {found} found, {refused} refused, {} wrong",
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Refusing everything would be no answer, finding everything no search.
+    assert!(
+        found >= 20 && refused >= 100,
+        "{found} found, {refused} refused"
+    );
+}
+
+/// The same arithmetic without a habit is found: what is refused above is refused for its habit.
+#[test]
+fn machines_without_a_habit_are_found() {
+    (0..15).into_par_iter().for_each(|i| {
+        let (format, layout) = FORMATS[i % FORMATS.len()];
+        let machine = Machine::plain(layout, &mut Dice(77 + i as u64));
+        let outcome = judge(format, &machine, i as u64, elements());
+        assert_eq!(outcome, Outcome::Found, "{format} {machine:?}");
+    });
+}

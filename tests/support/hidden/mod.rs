@@ -1,0 +1,4 @@
+//! Machines and kernels in arithmetic of their own, which shares nothing with the library's.
+
+pub mod machine;
+pub mod number;
