@@ -69,8 +69,10 @@ impl BatchArgs {
         let batch = batch::run(&cases, &state, &self.memory.files(), &Bar::new())?;
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
-        if !self.report.quiet && !to_stdout {
-            show::print(|out| batch.text(out))?;
+        if self.report.brief && !to_stdout {
+            show::print(|out| batch.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
+            show::print(|out| batch.text(show::columns(), out))?;
         }
         if self.report.github {
             show::commands(|out| batch.github(out))?;

@@ -9,7 +9,7 @@ use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
 use crate::check::CheckError;
 use crate::io::{Outputs, escaped};
-use crate::report::{Exporter, Text, Verdict};
+use crate::report::{Exporter, TextWithin, Verdict};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -87,10 +87,12 @@ impl Check {
         let to_stdout = reports.to_stdout;
         let report = &judged.report;
         reports.publish(&prepared, &judged)?;
-        if !self.report.quiet && !to_stdout {
+        if self.report.brief && !to_stdout {
+            show::print(|out| report.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
             let explain = prepared.explain_command(report);
             show::print(|out| {
-                Text.export(report, out)?;
+                TextWithin(show::columns()).export(report, out)?;
                 match explain {
                     Some(command) => {
                         let command = escaped(&command);

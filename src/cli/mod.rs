@@ -63,6 +63,17 @@ struct Cli {
     )]
     threads: u16,
 
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_default_value = true,
+        value_parser = args::word::<show::Colours>()
+    )]
+    color: show::Colours,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -102,6 +113,8 @@ enum Ending {
 /// Exit codes: 0 identical or done, 1 different, 2 anything else.
 pub fn main() -> ExitCode {
     crate::io::guard_process();
+    // What is wrong with a command line is coloured before it is understood.
+    show::colours_of(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -120,6 +133,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<Ending> {
+    cli.color.use_them();
     rayon::ThreadPoolBuilder::new()
         .num_threads(cli.threads.into())
         .build_global()

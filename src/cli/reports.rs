@@ -24,6 +24,10 @@ pub struct ReportArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
+    /// Print one line: the verdict, and the model that it is by; of a batch, one for every case
+    #[arg(long, conflicts_with = "quiet")]
+    pub brief: bool,
+
     /// Write the report as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::junit::escaped;
+use super::lines::wrapped;
 use super::words::{evidence, grouped, model_line, product_line, sentence, title};
 use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
 use crate::emu::Evidence;
@@ -150,6 +151,19 @@ impl BatchCase {
         }
     }
 
+    /// The whole report as text, of a case that differs.
+    fn text_within(&self, width: usize) -> Option<String> {
+        let known = self.summary.as_ref()?.text.clone()?;
+        if width >= known.lines().map(str::len).max()? {
+            return Some(known);
+        }
+        let report: Option<Report> = self
+            .report
+            .as_ref()
+            .and_then(|report| serde_json::from_str(report.get()).ok());
+        Some(report.map_or(known, |report| report.text_within(width)))
+    }
+
     /// What came out, in one line.
     fn said(&self) -> &str {
         let summary = self.summary.as_ref();
@@ -224,18 +238,43 @@ impl Batch {
         cases.filter(|case| case.verdict > CaseVerdict::IdenticalInPart)
     }
 
-    /// The text for people.
+    /// A line for all, and one for every case.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (style, word) = mark(self.verdict);
+        writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
+        for case in &self.cases {
+            let (style, _) = mark(case.verdict);
+            let (name, said) = (line(&case.name), line(case.said()));
+            let (word, rest) = case.title().split_at(case.verdict.title().len());
+            let title = format!("{}{}", word.to_uppercase(), line(rest));
+            let model = match case.model() {
+                "" => String::new(),
+                model => format!("; {}", line(model)),
+            };
+            writeln!(out, "{style}{title}{style:#}  {name}: {said}{model}")?;
+        }
+        Ok(())
+    }
+
+    /// The text for people, in so many columns.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
         let (style, word) = mark(self.verdict);
         writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
         for case in self.bad() {
             let (style, _) = mark(case.verdict);
             writeln!(out, "\n{style}{}{style:#}", line(&case.name))?;
-            let text = case.summary.as_ref().and_then(|s| s.text.as_deref());
-            for text in text.unwrap_or(case.said()).trim_end().lines() {
+            let text = case.text_within(width.saturating_sub(2));
+            let lines = match &text {
+                Some(text) => text.trim_end().lines().collect(),
+                None => wrapped(case.said(), width.saturating_sub(2)),
+            };
+            for text in lines {
                 writeln!(out, "{}", format!("  {}", line(text)).trim_end())?;
             }
         }

@@ -9,6 +9,7 @@ mod html;
 mod identification;
 mod json;
 mod junit;
+mod lines;
 mod map;
 mod markdown;
 mod piece;
@@ -42,7 +43,8 @@ pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
-pub use text::Text;
+pub use lines::wrapped;
+pub use text::{Text, TextWithin};
 pub use words::grouped;
 
 /// A form a report can take.
