@@ -1,6 +1,7 @@
 //! The report as one page: nothing is loaded from anywhere, no template, no framework.
 
 mod charts;
+mod groups;
 mod map;
 mod markup;
 mod mismatches;
@@ -55,11 +56,11 @@ impl Exporter for Html {
         {
             causes(report, out)?;
             if let Some(map) = &self.map {
-                map::write(map, comparison, out)?;
+                map::write(map, comparison, &groups::marks(report, comparison), out)?;
                 script = format!("<script>\n{SCRIPT}</script>\n");
             }
             charts::write(comparison, out)?;
-            mismatches::write(comparison, report.reproduced.format, out)?;
+            mismatches::write(comparison, report, out)?;
             if let Some(trace) = &self.trace {
                 section("trace", "The first mismatch, step by step", out, |out| {
                     write!(
@@ -101,8 +102,11 @@ fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> 
         escaped(&model_line(report)),
         escaped(&product_line(report)),
     )?;
-    out.write_all(b"<dl class=\"tiles\">\n")?;
-    for (name, value) in tiles(report) {
+    let tiles = tiles(report);
+    // Rows as even as they can be.
+    let columns = tiles.len().div_ceil(tiles.len().div_ceil(4));
+    writeln!(out, "<dl class=\"tiles\" style=\"--columns: {columns}\">")?;
+    for (name, value) in tiles {
         writeln!(
             out,
             "<div><dt>{}</dt><dd>{}</dd></div>",
@@ -145,15 +149,26 @@ fn tiles(report: &Report) -> Vec<(String, String)> {
     tiles
 }
 
+/// The number of a group, as the map has it.
+fn badge_of(number: usize) -> String {
+    format!("<span class=\"badge\"><span class=\"unseen\">group </span>{number}</span> ")
+}
+
 fn causes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.causes.is_empty() {
         return Ok(());
     }
-    section("causes", "Likely cause", out, |out| {
+    let heading = match report.causes.len() {
+        1 => "Likely cause",
+        _ => "Likely causes",
+    };
+    section("causes", heading, out, |out| {
         for cause in &report.causes {
+            let badge = groups::number(cause, &report.causes);
             write!(
                 out,
-                "<div class=\"cause\"><p>{}</p>",
+                "<div class=\"cause\"><p>{}{}</p>",
+                badge.map_or(String::new(), badge_of),
                 escaped(&cause.sentence)
             )?;
             if let Some(command) = &cause.command {
