@@ -4,6 +4,7 @@
 mod case;
 mod folder;
 mod manifest;
+mod pages;
 mod progress;
 mod run;
 mod state;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use case::Case;
 pub use manifest::{MANIFEST, parsed};
+pub use pages::Pages;
 pub use run::run;
 pub use state::State;
 

@@ -6,10 +6,10 @@ use std::sync::{Mutex, OnceLock};
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case};
+use super::{BatchError, Case, Pages};
 use crate::check::{Progress, Source};
 use crate::io::Files;
-use crate::report::{Batch, BatchCase};
+use crate::report::{Batch, BatchCase, Html};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
@@ -24,6 +24,7 @@ pub fn run(
     cases: &[Case],
     state: &State,
     files: &Files,
+    pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
     progress.begin(cases.len() as u64 * STEPS);
@@ -31,7 +32,7 @@ pub fn run(
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
-    let one = |i: usize| match judged(&cases[i], state, files, progress) {
+    let one = |i: usize| match judged((i, &cases[i]), state, files, pages, progress) {
         Ok(case) => done[i].set(case).is_ok(),
         Err(error) => {
             *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
@@ -88,17 +89,27 @@ fn bytes(case: &Case) -> u64 {
 
 /// The verdict on a case, or why there is none; an error only if it cannot be kept.
 fn judged(
-    case: &Case,
+    (place, case): (usize, &Case),
     state: &State,
     files: &Files,
+    pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
     let share = Share::of(progress);
     if let Some(known) = state.recall(case, files) {
-        return Ok(known);
+        let Some(pages) = pages else {
+            return Ok(known);
+        };
+        // The page of one that differs shows what no report holds: it is judged again.
+        if let Some(report) = known.agreeing() {
+            let written = pages.write(place, Html::default(), &report);
+            return written.map(|()| known).map_err(BatchError::File);
+        }
     }
     // A case that brings the program down is one without a verdict, and stops no other.
-    let found = catch_unwind(AssertUnwindSafe(|| judge(case, files, &share)));
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        judge((place, case), files, pages, &share)
+    }));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
     match found {
@@ -111,14 +122,26 @@ fn judged(
     }
 }
 
-fn judge(case: &Case, files: &Files, progress: &dyn Progress) -> Result<Entry, String> {
+fn judge(
+    (place, case): (usize, &Case),
+    files: &Files,
+    pages: Option<&Pages>,
+    progress: &dyn Progress,
+) -> Result<Entry, String> {
     let prepared = case.check.prepare_in(files);
     let prepared = prepared.map_err(|error| error.to_string())?;
     let k = prepared.problem().k as u64;
     if let Some(said) = case.k.filter(|&said| said != k) {
         return Err(format!("case.json says that k is {said}, but it is {k}"));
     }
-    let report = prepared.run(progress).map_err(|error| error.to_string())?;
+    let judged = prepared.judge(pages.is_some(), progress);
+    let judged = judged.map_err(|error| error.to_string())?;
+    if let Some(pages) = pages {
+        let page = prepared.page(&judged).map_err(|error| error.to_string())?;
+        let written = pages.write(place, page, &judged.report);
+        written.map_err(|error| format!("{error:#}"))?;
+    }
+    let report = judged.report;
     // What is generated follows from the request.
     let files = prepared.arrays().zip(report.inputs.named());
     let files = files.filter(|(array, _)| !array.source.file().is_made());

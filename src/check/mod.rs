@@ -19,6 +19,7 @@ mod error;
 mod explain;
 mod fields;
 pub mod model;
+mod page;
 mod part;
 mod prepare;
 mod progress;

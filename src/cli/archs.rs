@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Ending, show};
 use crate::emu::model::pairs;
-use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, Rule};
+use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rule};
 use crate::num::Format;
 use crate::report::wrapped;
 
@@ -20,6 +20,7 @@ Examples:
   tcverify archs hopper --json > hopper.json")]
 pub struct Archs {
     /// Architecture, compute capability or GPU
+    #[arg(value_parser = super::args::arch_names(), hide_possible_values = true)]
     name: Option<String>,
 
     /// Print the catalogue itself
@@ -91,7 +92,13 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let legend = "'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its rules: \
                   hardware = reproduces captured results, literature = published, inferred = neither.";
-    for line in wrapped(legend, columns.min(95)) {
+    let others = NotModelled::all().iter().map(|known| known.title.as_str());
+    let others: Vec<_> = others.collect();
+    let others = format!("Known, but not modelled: {}.", others.join(", "));
+    for line in wrapped(legend, columns.min(95))
+        .into_iter()
+        .chain(wrapped(&others, columns.min(95)))
+    {
         writeln!(out, "{line}")?;
     }
     Ok(())

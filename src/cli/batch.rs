@@ -9,7 +9,7 @@ use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
-use crate::batch::{self, State};
+use crate::batch::{self, Pages, State};
 use crate::io::Outputs;
 use crate::report::{Batch, CaseVerdict};
 
@@ -30,6 +30,9 @@ Examples:
   Captured cases, a folder with a case.json each, and a report for machines:
     tcverify batch captures/ --json report.json
 
+  The same, as pages for a browser: pages/index.html
+    tcverify batch captures/ --html pages
+
   A long batch that may be interrupted; the same command goes on where it was:
     tcverify batch cases.json --resume state.json --junit report.xml
 
@@ -49,6 +52,11 @@ pub struct BatchArgs {
 
     #[command(flatten)]
     report: ReportArgs,
+
+    /// Write a folder of pages for a browser: index.html lists all cases, and leads to the page of each. What has
+    /// these names there is replaced; they load nothing
+    #[arg(long, value_name = "FOLDER", help_heading = "Report")]
+    html: Option<PathBuf>,
 }
 
 impl BatchArgs {
@@ -65,10 +73,22 @@ impl BatchArgs {
             outputs.claim("the state", path)?;
         }
         let reports = self.report.open(&mut outputs, None)?;
+        let pages = self.html.as_deref();
+        let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
+        let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
-        let batch = batch::run(&cases, &state, &self.memory.files(), &Bar::new())?;
+        let batch = batch::run(
+            &cases,
+            &state,
+            &self.memory.files(),
+            pages.as_ref(),
+            &Bar::new(),
+        )?;
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
+        if let Some(pages) = pages {
+            pages.finish(&batch)?;
+        }
         if self.report.brief && !to_stdout {
             show::print(|out| batch.brief(out))?;
         } else if !self.report.quiet && !to_stdout {

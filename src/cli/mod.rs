@@ -2,6 +2,7 @@
 
 mod archs;
 mod args;
+mod auto;
 mod batch;
 mod bench;
 mod bench_schedules;

@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
 use super::plain::Plain;
-use crate::words::{Word, words};
 use crate::io::{escaped_lines, escaped_path, without_commands};
+use crate::words::{Word, words};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 

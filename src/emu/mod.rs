@@ -17,7 +17,9 @@ pub mod schedule;
 pub mod step;
 
 pub use crate::tensor::shape_text;
-pub use catalogue::{Catalogue, Choice, NoRule, UnknownArchitecture, Wanted, WantedScale};
+pub use catalogue::{
+    Catalogue, Choice, NoRule, NotModelled, UnknownArchitecture, Wanted, WantedScale,
+};
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
 use gathered::GatheredRows;

@@ -117,6 +117,13 @@ impl Prepared {
         apart.collect()
     }
 
+    /// The check that the first fit is, by its first name.
+    pub(super) fn first(&self, searched: &Searched) -> Option<Check> {
+        let test = searched.found.fits().next()?;
+        let candidate = &searched.candidates[test.candidate];
+        Some(self.check(candidate.names.first()?, candidate))
+    }
+
     /// The check that a fit is.
     fn check(&self, name: &Name, candidate: &Candidate) -> Check {
         let operands = self.request.operands.clone();

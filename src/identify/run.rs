@@ -7,7 +7,7 @@ use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, candidates};
-use crate::check::{CheckError, Progress};
+use crate::check::{Check, CheckError, Progress};
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
 use crate::num::Format;
@@ -42,6 +42,22 @@ impl Prepared {
     /// # Errors
     /// If no model has the formats, or a file has changed since it was opened.
     pub fn run(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
+        Ok(self.describe(&self.searched(progress)?))
+    }
+
+    /// The same, and the check that the first of those that fit is.
+    ///
+    /// # Errors
+    /// As of [`Prepared::run`].
+    pub fn choose(
+        &self,
+        progress: &dyn Progress,
+    ) -> Result<(Identification, Option<Check>), IdentifyError> {
+        let searched = self.searched(progress)?;
+        Ok((self.describe(&searched), self.first(&searched)))
+    }
+
+    fn searched(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
         let limits = self.request.limits;
         progress.begin(limits.budget);
         let mut budget = Budget::new(limits.budget);
@@ -108,12 +124,12 @@ impl Prepared {
             let unchanged = readings.source.file().confirm_unchanged();
             unchanged.map_err(CheckError::file("a"))?;
         }
-        Ok(self.describe(&Searched {
+        Ok(Searched {
             candidates,
             found,
             schedules,
             sample,
-        }))
+        })
     }
 
     /// The problem in some of its formats.

@@ -52,7 +52,7 @@ pub enum CaseVerdict {
 }
 
 impl CaseVerdict {
-    fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             CaseVerdict::Identical => Verdict::Identical.title(),
             CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
@@ -61,7 +61,7 @@ impl CaseVerdict {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             CaseVerdict::Identical => "identical",
             CaseVerdict::IdenticalInPart => "identical_in_part",
@@ -164,15 +164,23 @@ impl BatchCase {
         Some(report.map_or(known, |report| report.text_within(width)))
     }
 
+    /// The report, if D or its part agreed.
+    pub fn agreeing(&self) -> Option<Report> {
+        let report = self.report.as_ref()?;
+        let agrees = self.verdict <= CaseVerdict::IdenticalInPart;
+        let report = || serde_json::from_str(report.get()).ok();
+        agrees.then(report).flatten()
+    }
+
     /// What came out, in one line.
-    fn said(&self) -> &str {
+    pub(super) fn said(&self) -> &str {
         let summary = self.summary.as_ref();
         let summary = summary.map(|summary| summary.sentence.as_str());
         self.error.as_deref().or(summary).unwrap_or_default()
     }
 
     /// The verdict, how much of D it is about, and what it lets pass.
-    fn title(&self) -> &str {
+    pub(super) fn title(&self) -> &str {
         let summary = self.summary.as_ref();
         summary.map_or(self.verdict.title(), |summary| summary.title.as_str())
     }
@@ -182,7 +190,7 @@ impl BatchCase {
         self.verdict <= CaseVerdict::IdenticalInPart && self.title() != Verdict::Identical.title()
     }
 
-    fn model(&self) -> &str {
+    pub(super) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
     }
 }
@@ -211,7 +219,7 @@ impl Batch {
     }
 
     /// The totals as a sentence.
-    fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let Totals {
             cases,
             identical,

@@ -26,24 +26,24 @@ pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Summary, Totals};
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Cause, CauseArea, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model,
-    Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
+    Cause, CauseArea, Chosen, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed,
+    Model, Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
-pub use html::Html;
+pub use html::{Html, PageOf};
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
     Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::Json;
 pub use junit::Junit;
+pub use lines::wrapped;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
 pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
-pub use lines::wrapped;
 pub use text::{Text, TextWithin};
 pub use words::grouped;
 

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::lines::wrapped;
 use super::words::{
-    classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence, title,
-    touched,
+    chosen, classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence,
+    title, touched,
 };
 use super::{Comparison, Exporter, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
@@ -159,6 +159,9 @@ fn model(report: &Report, out: &mut Page) -> io::Result<()> {
     let model = &report.model;
     row(out, "model", &model_line(report))?;
     row(out, "", &model.summary)?;
+    if let Some(chosen) = chosen(report) {
+        styled(out, "chosen", CAUTION, &chosen)?;
+    }
     let style = match model.evidence {
         Evidence::Hardware => Style::new(),
         _ => CAUTION,
@@ -330,7 +333,8 @@ fn histogram(c: &Comparison, out: &mut Page) -> io::Result<()> {
     let room = out.width.saturating_sub(INDENT + ranges + counts + 4);
     let longest = room.clamp(1, BAR) as u64;
     for (i, (range, count, number)) in rows.iter().enumerate() {
-        let bar = "#".repeat((u128::from(*number) * u128::from(longest)).div_ceil(most.into()) as usize);
+        let bar =
+            "#".repeat((u128::from(*number) * u128::from(longest)).div_ceil(most.into()) as usize);
         let label = if i == 0 { "ulps" } else { "" };
         whole(
             out,

@@ -1,6 +1,11 @@
 //! The built-in architectures, found by the names people use.
 
+mod names;
+
 use std::sync::OnceLock;
+
+pub use names::NotModelled;
+use names::{capability, nearest, normalised};
 
 use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
@@ -49,6 +54,21 @@ pub struct UnknownArchitecture {
 impl std::fmt::Display for UnknownArchitecture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let UnknownArchitecture { name, nearest } = self;
+        if name == "auto" {
+            return f.write_str(
+                "\"auto\" is for 'tcverify check' alone, which asks 'tcverify identify' then; name the GPU",
+            );
+        }
+        let known = NotModelled::find(name);
+        let known = known.or_else(|| NotModelled::find(&capability(name)?));
+        if let Some(NotModelled { title, .. }) = known {
+            return write!(
+                f,
+                "{name:?} is {title}, which is not modelled: no description of its arithmetic was published or found \
+                 out; 'tcverify probe' and 'tcverify infer' find it out on the GPU itself ('tcverify archs' lists those \
+                 that are modelled)"
+            );
+        }
         write!(f, "no architecture or GPU is called {name:?}; ")?;
         match nearest {
             Some(nearest) => {
@@ -99,22 +119,22 @@ impl Catalogue {
     /// # Errors
     /// The nearest known name, if one is near.
     pub fn find(&self, name: &str) -> Result<&Architecture, UnknownArchitecture> {
-        let wanted = normalise(name);
+        let wanted = normalised(name);
         let names = || {
             self.architectures
                 .iter()
                 .flat_map(|arch| names_of(arch).map(move |name| (name, arch)))
         };
-        if let Some((_, arch)) = names().find(|(name, _)| normalise(name) == wanted) {
+        if let Some((_, arch)) = names().find(|(name, _)| normalised(name) == wanted) {
             return Ok(arch);
         }
-        // Distances first, then the catalogue's order: ties are deterministic.
-        let nearest = names()
-            .map(|(name, _)| (strsim::damerau_levenshtein(&normalise(name), &wanted), name))
-            .min_by_key(|(distance, _)| *distance)
-            // A slip of the keys, no other word.
-            .filter(|(distance, _)| *distance <= 2 && 2 * distance < wanted.len())
-            .map(|(_, name)| name.to_owned());
+        let nearest = match capability(name) {
+            Some(target) => {
+                let mut names = names().map(|(name, _)| name);
+                names.find(|known| **known == target).map(str::to_owned)
+            }
+            None => nearest(name, names().map(|(name, _)| name)),
+        };
         Err(UnknownArchitecture {
             name: name.to_owned(),
             nearest,
@@ -125,16 +145,6 @@ impl Catalogue {
 fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
     let names = [&arch.name].into_iter().chain(&arch.also).chain(&arch.gpus);
     names.map(String::as_str)
-}
-
-fn normalise(name: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    let without = |name: &str, prefixes: [&str; 2]| {
-        let bare = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
-        bare.unwrap_or(name).to_owned()
-    };
-    without(&without(&bare, ["nvidia", "amd"]), ["geforce", "instinct"])
 }
 
 /// What is known of a product before its rule is: formats, and perhaps more.
@@ -331,7 +341,7 @@ mod tests {
         for arch in Catalogue::builtin().architectures() {
             for name in names_of(arch) {
                 assert!(
-                    seen.insert(normalise(name)),
+                    seen.insert(normalised(name)),
                     "{name} names two architectures"
                 );
             }

@@ -43,7 +43,10 @@ pub fn marks(report: &Report, c: &Comparison) -> Vec<Mark> {
 pub fn number(cause: &Cause, all: &[Cause]) -> Option<usize> {
     let area = cause.area.as_ref()?;
     let area = [area.rows, area.columns];
-    areas(all).iter().position(|other| *other == area).map(|i| i + 1)
+    areas(all)
+        .iter()
+        .position(|other| *other == area)
+        .map(|i| i + 1)
 }
 
 /// The number of the group that a mismatch lies in: of the smallest of those around it.
@@ -79,6 +82,9 @@ fn place(mismatch: &Mismatch, shape: &[usize]) -> [usize; 2] {
     let Some((column, rows)) = mismatch.index.split_last() else {
         return [0, 0];
     };
-    let row = rows.iter().zip(shape).fold(0, |row, (at, length)| row * length + at);
+    let row = rows
+        .iter()
+        .zip(shape)
+        .fold(0, |row, (at, length)| row * length + at);
     [row, *column]
 }

@@ -90,6 +90,29 @@ pub fn write(
     })
 }
 
+/// Where parts were merged, which keep no map.
+pub fn without(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    section("where", "Where they are", out, |out| {
+        writeln!(
+            out,
+            "<p>In {} of {} rows and {} of {} columns. Parts that were merged keep no map; <code>tcverify check \
+             --html</code> of the whole draws one.</p>",
+            grouped(c.rows_touched),
+            grouped(c.rows),
+            grouped(c.columns_touched),
+            grouped(c.columns)
+        )?;
+        match &c.units {
+            Some(units) => writeln!(
+                out,
+                "<p>{}, if the kernel tiles D plainly.</p>",
+                touched(units)
+            ),
+            None => Ok(()),
+        }
+    })
+}
+
 fn side(margin: &Margin) -> Side {
     Side {
         step: margin.step,
@@ -128,7 +151,11 @@ fn summary(map: &MismatchMap) -> String {
     let touched = map.bins.iter().filter(|count| **count > 0).count();
     let total = grouped(map.bins.iter().sum());
     let cells = grouped(map.bins.len() as u64);
-    let mismatches = if total == "1" { "mismatch" } else { "mismatches" };
+    let mismatches = if total == "1" {
+        "mismatch"
+    } else {
+        "mismatches"
+    };
     match map.bin {
         [1, 1] => format!("{total} of {cells} elements."),
         _ => format!(

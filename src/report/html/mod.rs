@@ -2,6 +2,7 @@
 
 mod charts;
 mod groups;
+mod index;
 mod map;
 mod markup;
 mod mismatches;
@@ -11,7 +12,7 @@ use std::io::{self, Write};
 
 use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{grouped, model_line, product_line, sentence, title};
-use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
+use super::{Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
 
 /// One self-contained page.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,16 @@ pub struct Html {
     pub map: Option<MismatchMap>,
     /// The first mismatch step by step, as plain text.
     pub trace: Option<String>,
+    /// The batch that it is a case of.
+    pub of: Option<PageOf>,
+}
+
+/// A case among others.
+#[derive(Clone, Debug)]
+pub struct PageOf {
+    pub case: String,
+    /// The page that lists all of them, beside this one.
+    pub index: String,
 }
 
 const STYLE: &str = include_str!("report.css");
@@ -36,18 +47,25 @@ impl Exporter for Html {
             Verdict::Different => "bad",
         };
         let word = title(report);
-        let title = format!("{word}: {}", model_line(report));
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta name=\"referrer\" content=\"no-referrer\">\n\
-             <title>{} - tcverify</title>\n<style>\n{STYLE}</style>\n</head>\n\
-             <body class=\"{class}\">\n<main>\n",
-            escaped(&title)
-        )?;
+        let case = self
+            .of
+            .as_ref()
+            .map_or(String::new(), |of| format!("{}: ", of.case));
+        let title = format!("{case}{word}: {}", model_line(report));
+        let about = Page {
+            class,
+            title: &title,
+            styles: &[],
+        };
+        head(&about, out)?;
+        if let Some(of) = &self.of {
+            writeln!(
+                out,
+                "<nav><a href=\"{}\">All cases</a> <span aria-hidden=\"true\">&rsaquo;</span> {}</nav>",
+                escaped(&of.index),
+                escaped(&of.case)
+            )?;
+        }
         headline(report, &word, out)?;
         // Only the map needs it.
         let mut script = String::new();
@@ -58,6 +76,8 @@ impl Exporter for Html {
             if let Some(map) = &self.map {
                 map::write(map, comparison, &groups::marks(report, comparison), out)?;
                 script = format!("<script>\n{SCRIPT}</script>\n");
+            } else {
+                map::without(comparison, out)?;
             }
             charts::write(comparison, out)?;
             mismatches::write(comparison, report, out)?;
@@ -73,13 +93,43 @@ impl Exporter for Html {
             }
         }
         provenance::write(report, out)?;
-        write!(
-            out,
-            "</main>\n<footer><p>{} {} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
-             the same page.</p></footer>\n{script}</body>\n</html>\n",
-            report.tool.name, report.tool.version, report.schema
-        )
+        footer(&report.schema, &script, out)
     }
+}
+
+/// What the pages have in common.
+struct Page<'a> {
+    /// Good, in part, or bad.
+    class: &'a str,
+    title: &'a str,
+    /// Beside the common one.
+    styles: &'a [&'a str],
+}
+
+fn head(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{} - tcverify</title>\n<style>\n{STYLE}{}</style>\n</head>\n\
+         <body class=\"{}\">\n<main>\n",
+        escaped(page.title),
+        page.styles.concat(),
+        page.class
+    )
+}
+
+fn footer(schema: &str, script: &str, out: &mut dyn Write) -> io::Result<()> {
+    let Tool { name, version } = Tool::default();
+    write!(
+        out,
+        "</main>\n<footer><p>{name} {version} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
+         the same page.</p></footer>\n{script}</body>\n</html>\n",
+        escaped(schema)
+    )
 }
 
 fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> {
