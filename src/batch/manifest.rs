@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::BatchError;
 use super::case::{Case, Object, case, validate};
+use super::pattern::{List, expanded, names_in};
 use crate::io::{escaped_path, printable};
 
 /// Value of the `schema` field.
@@ -41,14 +42,19 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String
 
 pub(super) fn read(path: &Path) -> Result<Vec<Case>, BatchError> {
     let text = text_of(path).map_err(BatchError::document(path))?;
-    parsed(&text, path)
+    cases(&text, path, &names_in)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are looked for.
+/// The cases of a manifest's text; its path is for messages, and where files are looked for. None is
+/// opened, so that a case that stands for many is refused.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
+    cases(text, path, &|_| Err("files are not opened here".into()))
+}
+
+fn cases(text: &str, path: &Path, list: List) -> Result<Vec<Case>, BatchError> {
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
@@ -77,19 +83,24 @@ pub fn parsed(text: &str, path: &Path) -> Result<Vec<Case>, BatchError> {
             None => return Err(fail(format!("{place}: has no field \"name\""))),
         };
         let place = format!("{place} ({})", printable(&name));
-        if !names.insert(name.clone()) {
-            return Err(fail(format!("{place}: another case has that name")));
-        }
         validate(&fields).map_err(|reason| fail(format!("{place}: {reason}")))?;
         // A null takes a default away.
         for (field, value) in &defaults.0 {
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
-        let found = case(name, fields, folder).map_err(|error| BatchError::Case {
-            place: format!("{}: {place}", escaped_path(path)),
-            error,
-        });
-        read.push(found?);
+        let many = expanded(name, fields, folder, list);
+        let many = many.map_err(|reason| fail(format!("{place}: {reason}")))?;
+        for (name, fields) in many {
+            if !names.insert(name.clone()) {
+                let name = printable(&name);
+                return Err(fail(format!("{place}: another case has the name {name}")));
+            }
+            let found = case(name, fields, folder).map_err(|error| BatchError::Case {
+                place: format!("{}: {place}", escaped_path(path)),
+                error,
+            });
+            read.push(found?);
+        }
     }
     Ok(read)
 }

@@ -5,6 +5,7 @@ mod case;
 mod folder;
 mod manifest;
 mod pages;
+mod pattern;
 mod progress;
 mod run;
 mod state;

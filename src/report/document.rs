@@ -135,7 +135,7 @@ pub struct Model {
     pub sources: BTreeMap<String, String>,
 }
 
-/// A model that was chosen because it gives D: of those that do, the first.
+/// A model that was chosen because it gives D: of those that do, the best known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

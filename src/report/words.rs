@@ -168,8 +168,10 @@ pub fn chosen(report: &Report) -> Option<String> {
     };
     Some(format!(
         "nobody named a unit (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {named}{more}; \
-         this report is on the first",
-        grouped(chosen.tested as u64)
+         this report is by {} {}",
+        grouped(chosen.tested as u64),
+        report.model.architecture,
+        report.model.instruction
     ))
 }
 

@@ -64,9 +64,8 @@ impl std::fmt::Display for UnknownArchitecture {
         if let Some(NotModelled { title, .. }) = known {
             return write!(
                 f,
-                "{name:?} is {title}, which is not modelled: no description of its arithmetic was published or found \
-                 out; 'tcverify probe' and 'tcverify infer' find it out on the GPU itself ('tcverify archs' lists those \
-                 that are modelled)"
+                "{name:?} is {title}, which is not modelled; 'tcverify probe' and 'tcverify infer' find out how a GPU \
+                 computes ('tcverify archs' lists those that are modelled)"
             );
         }
         write!(f, "no architecture or GPU is called {name:?}; ")?;
