@@ -155,7 +155,11 @@ fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> 
     let tiles = tiles(report);
     // Rows as even as they can be.
     let columns = tiles.len().div_ceil(tiles.len().div_ceil(4));
-    writeln!(out, "<dl class=\"tiles\" style=\"--columns: {columns}\">")?;
+    let rest = columns - (tiles.len() - 1) % columns;
+    writeln!(
+        out,
+        "<dl class=\"tiles\" style=\"--columns: {columns}; --rest: {rest}\">"
+    )?;
     for (name, value) in tiles {
         writeln!(
             out,

@@ -3,5 +3,7 @@
 mod forms;
 mod manifests;
 mod merging;
+pub mod pages;
+mod patterns;
 mod products;
 mod resuming;
