@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::{Case, Object, case, validate};
+use super::pattern::{List, expanded, names_in};
 use super::{BatchError, Policy};
 use crate::io::{escaped_path, printable};
 
@@ -45,15 +46,35 @@ pub(super) fn read(path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, Ba
         own.map_err(BatchError::document(path))?;
     }
     let text = text_of(path).map_err(BatchError::document(path))?;
-    parsed(&text, path, policy)
+    let names = |file: &Path| {
+        // Before it is opened.
+        if let Some(policy) = policy {
+            let admitted = policy.admit_file(super::root(path), file);
+            admitted.map_err(|error| error.to_string())?;
+        }
+        names_in(file)
+    };
+    cases(&text, path, policy, &names)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are looked for. A policy refuses
-/// cases that say what they may not.
+/// The cases of a manifest's text; its path is for messages, and where files are looked for. None is
+/// opened, so that a case that stands for many is refused. A policy refuses cases that say what they
+/// may not.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
+    cases(text, path, policy, &|_| {
+        Err("files are not opened here".into())
+    })
+}
+
+fn cases(
+    text: &str,
+    path: &Path,
+    policy: Option<&Policy>,
+    list: List,
+) -> Result<Vec<Case>, BatchError> {
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
@@ -82,22 +103,27 @@ pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Ca
             None => return Err(fail(format!("{place}: has no field \"name\""))),
         };
         let place = format!("{place} ({})", printable(&name));
-        if !names.insert(name.clone()) {
-            return Err(fail(format!("{place}: another case has that name")));
-        }
         validate(&fields).map_err(|reason| fail(format!("{place}: {reason}")))?;
         // A null takes a default away.
         for (field, value) in &defaults.0 {
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
-        let found = case(name, fields, folder).and_then(|case| match policy {
-            Some(policy) => policy.admit(&case.check, folder).map(|()| case),
-            None => Ok(case),
-        });
-        read.push(found.map_err(|error| BatchError::Case {
-            place: format!("{}: {place}", escaped_path(path)),
-            error,
-        })?);
+        let many = expanded(name, fields, folder, list);
+        let many = many.map_err(|reason| fail(format!("{place}: {reason}")))?;
+        for (name, fields) in many {
+            if !names.insert(name.clone()) {
+                let name = printable(&name);
+                return Err(fail(format!("{place}: another case has the name {name}")));
+            }
+            let found = case(name, fields, folder).and_then(|case| match policy {
+                Some(policy) => policy.admit(&case.check, folder).map(|()| case),
+                None => Ok(case),
+            });
+            read.push(found.map_err(|error| BatchError::Case {
+                place: format!("{}: {place}", escaped_path(path)),
+                error,
+            })?);
+        }
     }
     Ok(read)
 }

@@ -4,6 +4,8 @@
 mod case;
 mod folder;
 mod manifest;
+mod pages;
+mod pattern;
 mod policy;
 mod progress;
 mod run;
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use case::Case;
 pub use manifest::{MANIFEST, parsed};
+pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::State;

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case, Policy};
+use super::{BatchError, Case, Pages, Policy};
 use crate::check::{CheckError, Progress, Source};
 use crate::io::Files;
-use crate::report::{Batch, BatchCase};
+use crate::report::{Batch, BatchCase, Html};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
@@ -19,11 +19,13 @@ const SMALL: u64 = 1 << 20;
 /// Of a case that the policy's time ended, or that had none left.
 const LATE: &str = "no verdict: stopped, as the time that it had was over";
 
-/// What the policy leaves to every case.
+/// What is the same for every case.
 #[derive(Clone, Copy)]
-struct Limit<'a> {
+struct Terms<'a> {
     policy: Option<&'a Policy>,
+    /// When the policy's time is over.
     end: Option<Instant>,
+    pages: Option<&'a Pages>,
 }
 
 /// Judges all cases, in whatever order, and returns them in theirs. What they read is opened and hashed
@@ -36,20 +38,22 @@ pub fn run(
     state: &State,
     files: &Files,
     policy: Option<&Policy>,
+    pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
-    let limit = Limit {
+    let terms = Terms {
         policy,
         end: policy
             .and_then(Policy::time)
             .and_then(|time| Instant::now().checked_add(time)),
+        pages,
     };
     progress.begin(cases.len() as u64 * STEPS);
     let done: Vec<OnceLock<BatchCase>> = cases.iter().map(|_| OnceLock::new()).collect();
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
-    let one = |i: usize| match judged(&cases[i], state, files, limit, progress) {
+    let one = |i: usize| match judged((i, &cases[i]), state, files, terms, progress) {
         Ok(case) => done[i].set(case).is_ok(),
         Err(error) => {
             *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
@@ -106,13 +110,13 @@ fn bytes(case: &Case) -> u64 {
 
 /// The verdict on a case, or why there is none; an error only if it cannot be kept.
 fn judged(
-    case: &Case,
+    (place, case): (usize, &Case),
     state: &State,
     files: &Files,
-    limit: Limit,
+    terms: Terms,
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
-    let share = Share::of(progress, limit.end);
+    let share = Share::of(progress, terms.end);
     if progress.interrupted() {
         return Err(BatchError::Interrupted);
     }
@@ -120,11 +124,18 @@ fn judged(
         return Ok(BatchCase::unjudged(&case.name, LATE.into()));
     }
     if let Some(known) = state.recall(case, files) {
-        return Ok(known);
+        let Some(pages) = terms.pages else {
+            return Ok(known);
+        };
+        // The page of one that differs shows what no report holds: it is judged again.
+        if let Some(report) = known.agreeing() {
+            let written = pages.write(place, Html::default(), &report);
+            return written.map(|()| known).map_err(BatchError::File);
+        }
     }
     // A case that brings the program down is one without a verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
-        judge(case, files, limit.policy, &share)
+        judge((place, case), files, terms, &share)
     }));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
@@ -142,9 +153,9 @@ fn judged(
 }
 
 fn judge(
-    case: &Case,
+    (place, case): (usize, &Case),
     files: &Files,
-    policy: Option<&Policy>,
+    terms: Terms,
     progress: &dyn Progress,
 ) -> Result<Entry, String> {
     let words = |error: CheckError| match error {
@@ -156,12 +167,19 @@ fn judge(
     if let Some(said) = case.k.filter(|&said| said != k) {
         return Err(format!("case.json says that k is {said}, but it is {k}"));
     }
-    if let Some(policy) = policy {
+    if let Some(policy) = terms.policy {
         let known = policy.admit_evidence(prepared.choice().rule.evidence);
         let admitted = known.and_then(|()| policy.admit_work(prepared.replay().work()));
         admitted.map_err(|error| error.to_string())?;
     }
-    let report = prepared.run(progress).map_err(words)?;
+    let judged = prepared.judge(terms.pages.is_some(), progress);
+    let judged = judged.map_err(words)?;
+    if let Some(pages) = terms.pages {
+        let page = prepared.page(&judged).map_err(|error| error.to_string())?;
+        let written = pages.write(place, page, &judged.report);
+        written.map_err(|error| format!("{error:#}"))?;
+    }
+    let report = judged.report;
     // What is generated follows from the request.
     let files = prepared.arrays().zip(report.inputs.named());
     let files = files.filter(|(array, _)| !array.source.file().is_made());

@@ -22,6 +22,7 @@ mod fields;
 mod formats;
 mod kernel;
 pub mod model;
+mod page;
 mod part;
 mod prepare;
 mod progress;

@@ -236,6 +236,7 @@ impl Prepared {
             request: serde_json::to_value(self.asked()).ok(),
             command: self.ask_again(),
             model: Model::of(&self.choice(), self.model.file()),
+            chosen: None,
             schedule: self.scheduled(),
             product: self.product(),
             commitment: None,

@@ -7,8 +7,9 @@ use clap::Args;
 
 use super::{Ending, show};
 use crate::emu::model::pairs;
-use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, Rule};
+use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rule};
 use crate::num::Format;
+use crate::report::wrapped;
 
 /// List architectures, or show one's rules, constants, sources and evidence
 #[derive(Args)]
@@ -19,6 +20,7 @@ Examples:
   tcverify archs hopper --json > hopper.json")]
 pub struct Archs {
     /// Architecture, compute capability or GPU
+    #[arg(value_parser = super::args::arch_names(), hide_possible_values = true)]
     name: Option<String>,
 
     /// Print the catalogue itself
@@ -50,11 +52,8 @@ impl Archs {
 }
 
 fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{:<14} {:<12} {:<22} {:<52} GPUs",
-        "name", "evidence", "instructions", "operand formats"
-    )?;
+    let head = ["name", "evidence", "GPU", "instructions"].map(str::to_owned);
+    let mut rows = vec![(head, "operand formats".to_owned())];
     for arch in architectures {
         let used = |format: &Format| {
             let mut operands = rules(arch).flat_map(|rule| &rule.operands);
@@ -62,27 +61,53 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
         };
         let formats: Vec<_> = Format::ALL.into_iter().filter(used).collect();
         let formats: Vec<_> = formats.iter().map(Format::to_string).collect();
-        writeln!(
-            out,
-            "{:<14} {:<12} {:<22} {:<52} {}",
-            arch.name,
-            strongest(arch),
+        let gpu = arch.gpus.first().map_or("-", String::as_str);
+        let cells = [
+            arch.name.clone(),
+            strongest(arch).to_string(),
+            gpu.to_owned(),
             instructions(arch),
-            formats.join(" "),
-            arch.gpus.first().map_or("", String::as_str),
-        )?;
+        ];
+        rows.push((cells, formats.join(" ")));
     }
-    writeln!(
-        out,
-        "\n'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its\n\
-         rules: hardware = reproduces captured results, literature = published, inferred = neither."
-    )
+    let widths = [0, 1, 2, 3].map(|column| {
+        let widths = rows.iter().map(|(cells, _)| cells[column].chars().count());
+        widths.max().unwrap_or(0)
+    });
+    let columns = show::columns();
+    let indent = widths.iter().map(|width| width + 2).sum::<usize>();
+    for ([name, evidence, gpu, instructions], formats) in &rows {
+        let [a, b, c, d] = widths;
+        let line = format!("{name:a$}  {evidence:b$}  {gpu:c$}  {instructions:d$}");
+        // The last column goes on under itself, or under the line where there is no room for it.
+        let room = columns.saturating_sub(indent);
+        let (first, indent, room) = match room < 24 {
+            true => ("\n    ", 4, columns.saturating_sub(4)),
+            false => ("  ", indent, room),
+        };
+        let line = if indent == 4 { line.trim_end() } else { &line };
+        let formats = wrapped(formats, room).join(&format!("\n{:indent$}", ""));
+        writeln!(out, "{line}{first}{formats}")?;
+    }
+    writeln!(out)?;
+    let legend = "'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its rules: \
+                  hardware = reproduces captured results, literature = published, inferred = neither.";
+    let others = NotModelled::all().iter().map(|known| known.title.as_str());
+    let others: Vec<_> = others.collect();
+    let others = format!("Known, but not modelled: {}.", others.join(", "));
+    for line in wrapped(legend, columns.min(95))
+        .into_iter()
+        .chain(wrapped(&others, columns.min(95)))
+    {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
 }
 
 /// All names, or the first and how many more.
 fn instructions(arch: &Architecture) -> String {
     match arch.instructions.as_slice() {
-        [first, rest @ ..] if rest.len() > 2 => format!("{} and {} more", first.name, rest.len()),
+        [first, rest @ ..] if rest.len() > 1 => format!("{} and {} more", first.name, rest.len()),
         all => {
             let names: Vec<_> = all.iter().map(|i| i.name.as_str()).collect();
             names.join(", ")

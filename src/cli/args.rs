@@ -1,15 +1,19 @@
 //! Options that several commands share, and the fields of a request that they fill.
 
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::check::{
     Check, CheckError, EngineChoice, Fields, Operands, Source, Strictness, Tf32Input, option,
 };
-use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
+use crate::emu::Catalogue;
+use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice, presets};
 use crate::io::{Files, Privacy, escaped_path};
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::memory::Limits;
@@ -68,8 +72,9 @@ pub fn size(text: &str) -> Result<u64, String> {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...
-    #[arg(long, value_name = "NAME")]
+    /// Architecture, compute capability or GPU: hopper, sm_90, h100, cdna3, mi300x ...; of 'check' also
+    /// "auto": 'identify' finds one that gives D, and the report says so
+    #[arg(long, value_name = "NAME", value_parser = arch_names(), hide_possible_values = true)]
     pub arch: Option<String>,
 
     /// Architecture file, such as 'tcverify infer' writes or you do, in place of the catalogue
@@ -85,7 +90,7 @@ pub struct ModelArgs {
     pub dtype_b: Option<Format>,
 
     /// Instruction: mma, wgmma, tcgen05, mfma ...; by default the architecture's own for the operands
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = instruction_names(), hide_possible_values = true)]
     pub instruction: Option<String>,
 
     /// Format the instruction accumulates in and returns: f32 (default), f16, f64 for FP64, s32 for
@@ -198,7 +203,7 @@ impl OperandArgs {
 pub struct ScheduleArgs {
     /// How the kernel chains the instruction over K: plain (default), cutlass-sm80, cublas-workspace,
     /// deepgemm-sm90 ...; 'tcverify schedules' describes them
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = schedule_names(), hide_possible_values = true)]
     schedule: Option<String>,
 
     /// A schedule of your own, in the schema of the built-in ones
@@ -423,7 +428,7 @@ pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<Fields, 
 #[derive(Args, Clone)]
 pub struct JudgeArgs {
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
-    #[arg(value_name = "D.npy", help_heading = None::<&str>, required_unless_present = "d_digest")]
+    #[arg(value_name = "D.npy", help_heading = None::<&str>)]
     d: Option<PathBuf>,
 
     /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a
@@ -532,6 +537,11 @@ impl CheckArgs {
             block_rows,
             no_causes,
         } = &self.judge;
+        if d.is_none() && d_digest.is_none() {
+            let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
+                          `d_digest`";
+            return Err(CheckError::request("d", reason));
+        }
         Ok(Fields {
             d: source("d", d.as_deref())?,
             d_dtype: *d_dtype,
@@ -624,10 +634,128 @@ const OPERANDS: [Format; 17] = [
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
 fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    let names = formats
-        .iter()
-        .map(|f| PossibleValue::new(f.name()).aliases(f.aliases().iter().copied()));
-    PossibleValuesParser::new(names).map(|name| Format::from_name(&name).expect("listed above"))
+    Formats(formats)
+}
+
+#[derive(Clone)]
+struct Formats(&'static [Format]);
+
+impl TypedValueParser for Formats {
+    type Value = Format;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Format, clap::Error> {
+        let word = value.to_string_lossy();
+        let known = Format::from_name(&word).filter(|format| self.0.contains(format));
+        if let (Some(format), true) = (known, value.to_str() == Some(word.trim())) {
+            return Ok(format);
+        }
+        let names = self.0.iter().map(|format| format.name().to_owned());
+        let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(command);
+        if let Some(argument) = argument {
+            let argument = ContextValue::String(argument.to_string());
+            error.insert(ContextKind::InvalidArg, argument);
+        }
+        error.insert(
+            ContextKind::InvalidValue,
+            ContextValue::String(word.clone().into_owned()),
+        );
+        error.insert(
+            ContextKind::ValidValue,
+            ContextValue::Strings(names.clone().collect()),
+        );
+        let family = Format::family(&word).iter();
+        let family: Vec<_> = family
+            .filter(|one| self.0.contains(one))
+            .map(|f| f.name())
+            .collect();
+        if !family.is_empty() {
+            let tip = format!("{word} is {}: say which", family.join(" or "));
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![tip.into()]),
+            );
+        } else if let Some((_, near)) = names
+            .map(|name| {
+                (
+                    strsim::damerau_levenshtein(&name, &word.to_ascii_lowercase()),
+                    name,
+                )
+            })
+            .filter(|(distance, _)| *distance == 1)
+            .min()
+        {
+            error.insert(ContextKind::SuggestedValue, ContextValue::String(near));
+        }
+        Err(error)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = self.0.iter().map(|f| PossibleValue::new(f.name()));
+        Some(Box::new(values))
+    }
+}
+
+/// Names that complete themselves in a shell; what they mean is looked up later, where an error can say more.
+#[derive(Clone)]
+struct Names(fn() -> Vec<String>);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = (self.0)().into_iter();
+        // A space ends a word of a command line.
+        let names = names.filter(|name| !name.contains(' '));
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
+/// Architectures, compute capabilities and GPUs.
+pub fn arch_names() -> impl TypedValueParser<Value = String> {
+    Names(|| {
+        let mut names = vec!["auto".to_owned()];
+        for arch in Catalogue::builtin().architectures() {
+            names.push(arch.name.clone());
+            names.extend(arch.also.iter().cloned());
+            names.extend(
+                arch.gpus
+                    .iter()
+                    .map(|gpu| gpu.to_lowercase().replace(' ', "")),
+            );
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| name.is_ascii() && seen.insert(name.clone()));
+        names
+    })
+}
+
+fn instruction_names() -> impl TypedValueParser<Value = String> {
+    Names(|| {
+        let all = Catalogue::builtin().architectures().iter();
+        let names = all
+            .flat_map(|arch| &arch.instructions)
+            .map(|i| i.name.clone());
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    })
+}
+
+/// Schedules of kernels.
+pub fn schedule_names() -> impl TypedValueParser<Value = String> {
+    Names(|| presets().iter().map(|preset| preset.name.clone()).collect())
 }
 
 pub fn operand_format() -> impl TypedValueParser<Value = Format> {

@@ -9,7 +9,7 @@ use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
-use crate::batch::{self, Policy, STRICT, State};
+use crate::batch::{self, Pages, Policy, STRICT, State};
 use crate::io::{Outputs, escaped_path};
 use crate::report::{Batch, CaseVerdict};
 
@@ -29,6 +29,9 @@ Examples:
 
   Captured cases, a folder with a case.json each, and a report for machines:
     tcverify batch captures/ --json report.json
+
+  The same, as pages for a browser: pages/index.html
+    tcverify batch captures/ --html pages
 
   A long batch that may be interrupted; the same command goes on where it was:
     tcverify batch cases.json --resume state.json --junit report.xml
@@ -58,6 +61,11 @@ pub struct BatchArgs {
 
     #[command(flatten)]
     report: ReportArgs,
+
+    /// Write a folder of pages for a browser: index.html lists all cases, and leads to the page of each. What has
+    /// these names there is replaced; they load nothing
+    #[arg(long, value_name = "FOLDER", help_heading = "Report")]
+    html: Option<PathBuf>,
 }
 
 impl BatchArgs {
@@ -82,17 +90,26 @@ impl BatchArgs {
             outputs.claim("the state", path)?;
         }
         let reports = self.report.open(&mut outputs, None)?;
+        let pages = self.html.as_deref();
+        let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
+        let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         let most = policy.as_ref().and_then(|policy| policy.limits.memory);
         let files = self.memory.files_within(most);
-        let mut batch = batch::run(&cases, &state, &files, policy.as_ref(), &Bar::new())?;
+        let (terms, bar) = (policy.as_ref(), Bar::new());
+        let mut batch = batch::run(&cases, &state, &files, terms, pages.as_ref(), &bar)?;
         batch.policy = policy
             .zip(self.policy)
             .map(|(policy, path)| policy.described(&path));
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
-        if !self.report.quiet && !to_stdout {
-            show::print(|out| batch.text(out))?;
+        if let Some(pages) = pages {
+            pages.finish(&batch)?;
+        }
+        if self.report.brief && !to_stdout {
+            show::print(|out| batch.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
+            show::print(|out| batch.text(show::columns(), out))?;
         }
         if self.report.github {
             show::commands(|out| batch.github(out))?;

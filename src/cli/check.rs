@@ -4,12 +4,13 @@ use anyhow::Result;
 use clap::Args;
 
 use super::args::{CheckArgs, MemoryArgs, said};
+use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
 use crate::check::CheckError;
 use crate::io::{Outputs, escaped};
-use crate::report::{Exporter, Text, Verdict};
+use crate::report::{Exporter, TextWithin, Verdict};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -51,6 +52,9 @@ Examples:
   A weight of a model, and arrays that NumPy saved together:
     tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
 
+  Of a GPU that nobody named, if D tells:
+    tcverify check --arch auto --dtype bf16 a.npy b.npy d.npy
+
   Against a published digest instead of a file:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
@@ -71,12 +75,26 @@ pub struct Check {
 
 impl Check {
     pub fn run(self) -> Result<Ending> {
-        let check = self.check.check()?;
+        let mut check = self.check.check()?;
+        let mut chosen = None;
+        if auto::is_asked(&check) {
+            match auto::choose(&check)? {
+                Auto::Found(found, by) => (check, chosen) = (*found, Some(by)),
+                // As of a commitment: an answer, but no verdict on a model.
+                Auto::Nothing(tested) => {
+                    show::different(&format!(
+                        "none of the {tested} models that were tested gives this D; 'tcverify identify' says how near \
+                         each comes"
+                    ));
+                    return Ok(Ending::Different);
+                }
+            }
+        }
         let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
+        let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
             Err(error @ CheckError::NotCommitted { .. }) => {
                 show::different(&error.to_string());
@@ -84,13 +102,16 @@ impl Check {
             }
             judged => said(judged)?,
         };
+        judged.report.chosen = chosen;
         let to_stdout = reports.to_stdout;
         let report = &judged.report;
         reports.publish(&prepared, &judged)?;
-        if !self.report.quiet && !to_stdout {
+        if self.report.brief && !to_stdout {
+            show::print(|out| report.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
             let explain = prepared.explain_command(report);
             show::print(|out| {
-                Text.export(report, out)?;
+                TextWithin(show::columns()).export(report, out)?;
                 match explain {
                     Some(command) => {
                         let command = escaped(&command);

@@ -10,6 +10,11 @@ use super::{Cli, Ending, show};
 ///
 /// For bash: tcverify completions bash > ~/.local/share/bash-completion/completions/tcverify
 #[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify completions bash > ~/.local/share/bash-completion/completions/tcverify
+  tcverify completions zsh > ~/.zfunc/_tcverify
+  tcverify completions fish > ~/.config/fish/completions/tcverify.fish")]
 pub struct Completions {
     shell: Shell,
 }

@@ -18,6 +18,10 @@ use crate::num::Format;
 /// payload (the codes in C order, little-endian), which does not depend on header, order or byte
 /// order. The payload digest of D is what 'check --d-digest' expects.
 #[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify digest d.npy
+  tcverify digest model.safetensors#q_proj.weight")]
 pub struct Digest {
     /// Arrays: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "X.npy", required = true)]

@@ -1,10 +1,12 @@
 //! `tcverify man`: manual pages.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
+use roff::{Roff, roman};
 
 use super::{Cli, Ending};
 use crate::io::Output;
@@ -14,6 +16,9 @@ use crate::io::Output;
 /// They are made from the definitions that --help shows. To read them: tcverify man --output man1,
 /// then man -l man1/tcverify-check.1
 #[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify man --output man1 && man -l man1/tcverify-check.1")]
 pub struct ManPages {
     /// Directory to write them to; made if it is not there, what has these names is replaced
     #[arg(long, short, value_name = "DIR")]
@@ -25,7 +30,7 @@ impl ManPages {
         let mut program = Cli::command().disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();
-        render(&program, &mut pages)?;
+        render(&program, &[], &mut pages)?;
         let failed = || format!("{}: cannot be written", self.output.display());
         std::fs::create_dir_all(&self.output).with_context(failed)?;
         for (name, page) in pages {
@@ -36,16 +41,97 @@ impl ManPages {
     }
 }
 
-/// A command's page and those of the commands below it.
-fn render(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+/// A command's page and those of the commands below it; `above` are the helps of those that it is below.
+fn render(command: &Command, above: &[String], pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
     let man = Man::new(command.clone());
     let man = man.source(concat!("tcverify ", env!("CARGO_PKG_VERSION")));
+    let own = command.get_after_long_help().or(command.get_after_help());
+    let own = own.map_or(String::new(), ToString::to_string);
+    let mut helps = above.to_vec();
+    helps.push(own);
     let mut page = Vec::new();
-    man.render(&mut page).context("a page cannot be rendered")?;
+    sections(command, &man, &helps, &mut page).context("a page cannot be rendered")?;
     pages.push((man.get_filename(), page));
     let below = command.get_subcommands().filter(|c| !c.is_hide_set());
     for command in below.filter(|c| c.get_name() != "help") {
-        render(command, pages)?;
+        render(command, &helps, pages)?;
     }
     Ok(())
+}
+
+/// A page; the last of the helps is the command's own.
+fn sections(
+    command: &Command,
+    man: &Man,
+    helps: &[String],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    if command
+        .get_arguments()
+        .any(|argument| !argument.is_hide_set())
+    {
+        man.render_options_section(out)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(out)?;
+    }
+    let name = command.get_bin_name().unwrap_or("tcverify");
+    let mut roff = Roff::new();
+    let examples = examples(name, helps);
+    if !examples.is_empty() {
+        roff.control("SH", ["EXAMPLES"]).control("nf", []);
+        for line in &examples {
+            roff.text([roman(line)]);
+        }
+        roff.control("fi", []);
+    }
+    roff.control("SH", ["EXIT STATUS"]);
+    roff.text([roman(exit_status(helps))]);
+    roff.to_writer(out)?;
+    man.render_version_section(out)
+}
+
+/// The command's own, or those lines above it that call it.
+fn examples(name: &str, helps: &[String]) -> Vec<String> {
+    let (own, above) = helps.split_last().expect("its own at least");
+    let of = |help: &str| -> Vec<String> {
+        let (before, _) = help.split_once(EXIT).unwrap_or((help, ""));
+        let after = before.split_once("Examples:\n").map(|(_, after)| after);
+        let lines = after.unwrap_or_default().trim_end().lines();
+        lines
+            .map(|line| line.strip_prefix("  ").unwrap_or(line).to_owned())
+            .collect()
+    };
+    let own = of(own);
+    if !own.is_empty() {
+        return own;
+    }
+    let calls = |line: &String| {
+        let rest = line.trim_start().strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let above = above.iter().rev().map(|help| of(help));
+    let above = above.map(|lines| lines.into_iter().filter(calls).collect::<Vec<_>>());
+    above
+        .into_iter()
+        .find(|lines| !lines.is_empty())
+        .unwrap_or_default()
+}
+
+const EXIT: &str = "Exit codes: ";
+
+/// What the command says of it, or the nearest above it but the program itself.
+fn exit_status(helps: &[String]) -> String {
+    let own = helps.len() - 1;
+    let said = |(i, help): (usize, &String)| {
+        let (_, said) = help.split_once(EXIT)?;
+        let said = said.split("\n'").next().unwrap_or(said);
+        (i > 0 || own == 0).then(|| said.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let said = helps.iter().enumerate().rev().find_map(said);
+    said.unwrap_or_else(|| "0 done, 2 anything else, which standard error names.".to_owned())
 }

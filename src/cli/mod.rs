@@ -3,6 +3,7 @@
 mod archs;
 mod args;
 mod audit;
+mod auto;
 mod batch;
 mod bench;
 mod bench_schedules;
@@ -67,6 +68,17 @@ struct Cli {
     )]
     threads: u16,
 
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_default_value = true,
+        value_parser = args::word::<show::Colours>()
+    )]
+    color: show::Colours,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -115,6 +127,8 @@ pub fn main() -> ExitCode {
 /// it sets signal handlers and starts the worker threads.
 pub fn main_of(words: Vec<OsString>) -> u8 {
     crate::io::guard_process();
+    // What is wrong with a command line is coloured before it is understood.
+    show::colours_of(words.iter().skip(1).cloned());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
@@ -133,6 +147,7 @@ pub fn main_of(words: Vec<OsString>) -> u8 {
 }
 
 fn run(cli: Cli) -> Result<Ending> {
+    cli.color.use_them();
     rayon::ThreadPoolBuilder::new()
         .num_threads(cli.threads.into())
         .build_global()

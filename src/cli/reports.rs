@@ -7,9 +7,8 @@ use clap::Args;
 
 use super::show;
 use crate::check::{Judged, Prepared};
-use crate::explain::{self, Wish};
 use crate::io::{Output, Outputs};
-use crate::report::{Exporter, GitHub, Html, Json, Junit, Markdown, Outcome, Report};
+use crate::report::{Exporter, GitHub, Html, Json, Junit, Markdown, Report};
 
 use super::args::said;
 
@@ -23,6 +22,10 @@ pub struct ReportArgs {
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     pub quiet: bool,
+
+    /// Print one line: the verdict, and the model that it is by; of a batch, one for every case
+    #[arg(long, conflicts_with = "quiet")]
+    pub brief: bool,
 
     /// Write the report as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
@@ -65,6 +68,15 @@ pub struct Destinations {
 }
 
 impl ReportArgs {
+    /// The same with another name for the JSON report's place.
+    #[must_use]
+    pub fn with_json(self, path: Option<PathBuf>) -> ReportArgs {
+        ReportArgs {
+            json: path.or(self.json),
+            ..self
+        }
+    }
+
     /// Opens them, so that an unwritable place does not cost a replay.
     ///
     /// # Errors
@@ -106,11 +118,19 @@ impl Destinations {
     pub fn publish(mut self, prepared: &Prepared, judged: &Judged) -> Result<()> {
         let report = &judged.report;
         if let Some(html) = self.html.take() {
-            let page = Html {
-                trace: trace(prepared, report)?,
-                map: judged.map.clone(),
-            };
+            let page = said(prepared.page(judged))?;
             html.commit(|out| page.export(report, out))?;
+        }
+        self.publish_report(report)
+    }
+
+    /// The same of what was merged, without a look at the operands.
+    ///
+    /// # Errors
+    /// The first destination that cannot be written.
+    pub fn publish_plainly(mut self, report: &Report) -> Result<()> {
+        if let Some(html) = self.html.take() {
+            html.commit(|out| Html::default().export(report, out))?;
         }
         self.publish_report(report)
     }
@@ -146,23 +166,4 @@ impl Destinations {
 /// If standard output cannot be written.
 pub fn annotate(report: &Report) -> Result<()> {
     show::commands(|out| GitHub.export(report, out))
-}
-
-/// The longest K that a page explains: more takes long, and memory.
-const MAX_EXPLAINED_K: usize = 1 << 20;
-
-/// What `tcverify explain` shows of the first mismatch, without colours.
-fn trace(prepared: &Prepared, report: &Report) -> Result<Option<String>> {
-    let Outcome::Elements { comparison, .. } = &report.outcome else {
-        return Ok(None);
-    };
-    let first = comparison.first.first();
-    let Some(first) = first.filter(|_| report.product.k <= MAX_EXPLAINED_K) else {
-        return Ok(None);
-    };
-    let explanation = said(prepared.explain(&first.index, Wish::default()))?;
-    said(prepared.confirm_unchanged())?;
-    let mut text = Vec::new();
-    explain::write(&explanation, &mut text)?;
-    Ok(Some(String::from_utf8(strip_ansi_escapes::strip(text))?))
 }

@@ -1,16 +1,17 @@
 //! `tcverify shard`: one check, cut into parts that run anywhere.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
+use super::reports::{ReportArgs, annotate};
 use super::{Ending, show};
-use crate::check::Check;
+use crate::check::{Check, Judged};
 use crate::io::Outputs;
-use crate::report::{Exporter, Json, Text, Verdict};
+use crate::report::{Exporter, TextWithin, Verdict};
 use crate::shard::{Part, Plan, merge};
 
 /// Cut one check into parts that run anywhere, and merge what they found
@@ -91,12 +92,15 @@ struct Merge {
     memory: MemoryArgs,
 
     /// Where to write the report; "-" is standard output, instead of the text
-    #[arg(long, short, value_name = "REPORT.json")]
+    #[arg(long, short, value_name = "REPORT.json", conflicts_with = "json")]
     output: Option<PathBuf>,
 
-    /// Print nothing; the exit code tells
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    report: ReportArgs,
+
+    /// Write the report as one page for a browser, without the map that 'check --html' draws. It loads nothing
+    #[arg(long, value_name = "PATH", help_heading = "Report")]
+    html: Option<PathBuf>,
 }
 
 /// Run some parts again, drawn by a seed, and say what that proves
@@ -229,18 +233,25 @@ impl Merge {
         for part in &self.parts {
             outputs.protect("a part", part);
         }
-        let output = self.output.as_deref();
-        let output = output
-            .map(|path| outputs.open("the report", path))
-            .transpose()?;
+        let asked = self.report.with_json(self.output);
+        let reports = asked.open(&mut outputs, self.html.as_deref())?;
         let prepared = plan.prepare_merge(&parts, &self.memory.files())?;
         let report = merge(&plan, &prepared, parts)?;
-        if let Some(output) = output {
-            output.commit(|out| Json.export(&report, out))?;
+        let to_stdout = reports.to_stdout;
+        let judged = Judged { report, map: None };
+        match plan.check.causes {
+            true => reports.publish(&prepared, &judged)?,
+            // Nobody looks at operands then.
+            false => reports.publish_plainly(&judged.report)?,
         }
-        let to_stdout = self.output.as_deref() == Some(Path::new("-"));
-        if !self.quiet && !to_stdout {
-            show::print(|out| Text.export(&report, out))?;
+        let report = judged.report;
+        if asked.brief && !to_stdout {
+            show::print(|out| report.brief(out))?;
+        } else if !asked.quiet && !to_stdout {
+            show::print(|out| TextWithin(show::columns()).export(&report, out))?;
+        }
+        if asked.github {
+            annotate(&report)?;
         }
         Ok(match report.verdict {
             Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,

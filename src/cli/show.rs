@@ -8,8 +8,58 @@ use anyhow::{Context, Result};
 
 use super::plain::Plain;
 use crate::io::{escaped_lines, escaped_path, without_commands};
+use crate::words::{Word, words};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+words! {
+    /// When colours are used.
+    pub enum Colours {
+        /// On a terminal, unless NO_COLOR is set
+        Auto = "auto",
+        /// Always
+        Always = "always",
+        /// Never
+        Never = "never",
+    }
+}
+
+impl Colours {
+    /// From now on.
+    pub fn use_them(self) {
+        let choice = match self {
+            Colours::Auto => anstream::ColorChoice::Auto,
+            Colours::Always => anstream::ColorChoice::Always,
+            Colours::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// Heeds a `--color` among words that may be no command line.
+pub fn colours_of(words: impl Iterator<Item = OsString>) {
+    let words: Vec<_> = words.collect();
+    let option = |i: usize| match words[i].to_str() {
+        Some("--color") => words.get(i + 1)?.to_str(),
+        Some(word) => word.strip_prefix("--color="),
+        None => None,
+    };
+    let said = (0..words.len()).rev().find_map(option);
+    if let Some(colours) = said.and_then(Colours::of_word) {
+        colours.use_them();
+    }
+}
+
+/// Columns that text may take: what COLUMNS says, or the terminal has; without either there is no limit, so
+/// that what goes into a file or a pipe stays in one piece.
+pub fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok();
+    let said = said.and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(io::stdout());
+    said.filter(|columns| *columns > 0)
+        .or_else(|| terminal().map(|(width, _)| width.0.into()))
+        .unwrap_or(usize::MAX)
+}
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
 /// (`tcverify archs | head -1`) is no error. Whatever else is in it that a terminal or the log of a CI

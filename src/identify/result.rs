@@ -118,6 +118,16 @@ impl Prepared {
         apart.collect()
     }
 
+    /// The check that the first fit is, by that of its names which is known best.
+    pub(super) fn first(&self, searched: &Searched) -> Option<Check> {
+        let test = searched.found.fits().next()?;
+        let candidate = &searched.candidates[test.candidate];
+        // Of equals the first.
+        let name = candidate.names.iter().rev();
+        let name = name.max_by_key(|name| name.evidence)?;
+        Some(self.check(name, candidate))
+    }
+
     /// The check that a fit is.
     fn check(&self, name: &Name, candidate: &Candidate) -> Check {
         let mut operands = self.request.operands.clone();

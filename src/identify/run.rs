@@ -7,7 +7,7 @@ use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, candidates};
-use crate::check::{CheckError, Progress, interruptible};
+use crate::check::{Check, CheckError, Progress, interruptible};
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
 use crate::num::Format;
@@ -42,11 +42,27 @@ impl Prepared {
     /// # Errors
     /// If no model has the formats, a file has changed since it was opened, or it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
+        Ok(self.describe(&self.searched(progress)?))
+    }
+
+    /// The same, and the check that the first of those that fit is.
+    ///
+    /// # Errors
+    /// As of [`Prepared::run`].
+    pub fn choose(
+        &self,
+        progress: &dyn Progress,
+    ) -> Result<(Identification, Option<Check>), IdentifyError> {
+        let searched = self.searched(progress)?;
+        Ok((self.describe(&searched), self.first(&searched)))
+    }
+
+    fn searched(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
         let found = interruptible(|| self.search(progress));
         found.unwrap_or(Err(CheckError::Interrupted.into()))
     }
 
-    fn search(&self, progress: &dyn Progress) -> Result<Identification, IdentifyError> {
+    fn search(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
         let limits = self.request.limits;
         progress.begin(limits.budget);
         let mut budget = Budget::new(limits.budget);
@@ -113,12 +129,12 @@ impl Prepared {
             let unchanged = readings.source.file().confirm_unchanged();
             unchanged.map_err(CheckError::file("a"))?;
         }
-        Ok(self.describe(&Searched {
+        Ok(Searched {
             candidates,
             found,
             schedules,
             sample,
-        }))
+        })
     }
 
     /// The problem in some of its formats.

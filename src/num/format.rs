@@ -248,6 +248,24 @@ impl Format {
         Format::ALL.into_iter().find(named)
     }
 
+    /// What a word that is no format of its own may stand for: `fp8` is one of two.
+    pub fn family(word: &str) -> &'static [Format] {
+        const FAMILIES: [(&[&str], &[Format]); 4] = [
+            (&["fp8", "f8", "float8"], &[Format::E4m3, Format::E5m2]),
+            (&["fp6", "f6", "float6"], &[Format::E3m2, Format::E2m3]),
+            (&["nvfp4", "mxfp4"], &[Format::E2m1]),
+            (
+                &["int", "integer"],
+                &[Format::Int8, Format::Uint8, Format::Int4, Format::Uint4],
+            ),
+        ];
+        let lower = word.trim().to_ascii_lowercase();
+        let of_it = FAMILIES
+            .iter()
+            .find(|(words, _)| words.contains(&lower.as_str()));
+        of_it.map_or(&[], |(_, formats)| formats)
+    }
+
     /// The `descr` under which `.npy` files of this format are written: NumPy's own type where there
     /// is one.
     pub const fn npy_descr(self) -> &'static str {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::junit::escaped;
+use super::lines::wrapped;
 use super::words::{evidence, grouped, model_line, product_line, sentence, title};
 use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
 use crate::emu::Evidence;
@@ -64,7 +65,7 @@ pub enum CaseVerdict {
 }
 
 impl CaseVerdict {
-    fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             CaseVerdict::Identical => Verdict::Identical.title(),
             CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
@@ -73,7 +74,7 @@ impl CaseVerdict {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             CaseVerdict::Identical => "identical",
             CaseVerdict::IdenticalInPart => "identical_in_part",
@@ -163,15 +164,36 @@ impl BatchCase {
         }
     }
 
+    /// The whole report as text, of a case that differs.
+    fn text_within(&self, width: usize) -> Option<String> {
+        let known = self.summary.as_ref()?.text.clone()?;
+        if width >= known.lines().map(str::len).max()? {
+            return Some(known);
+        }
+        let report: Option<Report> = self
+            .report
+            .as_ref()
+            .and_then(|report| serde_json::from_str(report.get()).ok());
+        Some(report.map_or(known, |report| report.text_within(width)))
+    }
+
+    /// The report, if D or its part agreed.
+    pub fn agreeing(&self) -> Option<Report> {
+        let report = self.report.as_ref()?;
+        let agrees = self.verdict <= CaseVerdict::IdenticalInPart;
+        let report = || serde_json::from_str(report.get()).ok();
+        agrees.then(report).flatten()
+    }
+
     /// What came out, in one line.
-    fn said(&self) -> &str {
+    pub(super) fn said(&self) -> &str {
         let summary = self.summary.as_ref();
         let summary = summary.map(|summary| summary.sentence.as_str());
         self.error.as_deref().or(summary).unwrap_or_default()
     }
 
     /// The verdict, how much of D it is about, and what it lets pass.
-    fn title(&self) -> &str {
+    pub(super) fn title(&self) -> &str {
         let summary = self.summary.as_ref();
         summary.map_or(self.verdict.title(), |summary| summary.title.as_str())
     }
@@ -181,7 +203,7 @@ impl BatchCase {
         self.verdict <= CaseVerdict::IdenticalInPart && self.title() != Verdict::Identical.title()
     }
 
-    fn model(&self) -> &str {
+    pub(super) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
     }
 }
@@ -211,7 +233,7 @@ impl Batch {
     }
 
     /// The totals as a sentence.
-    fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let Totals {
             cases,
             identical,
@@ -238,11 +260,32 @@ impl Batch {
         cases.filter(|case| case.verdict > CaseVerdict::IdenticalInPart)
     }
 
-    /// The text for people.
+    /// A line for all, and one for every case.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (style, word) = mark(self.verdict);
+        writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
+        for case in &self.cases {
+            let (style, _) = mark(case.verdict);
+            let (name, said) = (line(&case.name), line(case.said()));
+            let (word, rest) = case.title().split_at(case.verdict.title().len());
+            let title = format!("{}{}", word.to_uppercase(), line(rest));
+            let model = match case.model() {
+                "" => String::new(),
+                model => format!("; {}", line(model)),
+            };
+            writeln!(out, "{style}{title}{style:#}  {name}: {said}{model}")?;
+        }
+        Ok(())
+    }
+
+    /// The text for people, in so many columns.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
         let (style, word) = mark(self.verdict);
         writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
         if let Some(policy) = &self.policy {
@@ -256,8 +299,12 @@ impl Batch {
         for case in self.bad() {
             let (style, _) = mark(case.verdict);
             writeln!(out, "\n{style}{}{style:#}", line(&case.name))?;
-            let text = case.summary.as_ref().and_then(|s| s.text.as_deref());
-            for text in text.unwrap_or(case.said()).trim_end().lines() {
+            let text = case.text_within(width.saturating_sub(2));
+            let lines = match &text {
+                Some(text) => text.trim_end().lines().collect(),
+                None => wrapped(case.said(), width.saturating_sub(2)),
+            };
+            for text in lines {
                 writeln!(out, "{}", format!("  {}", line(text)).trim_end())?;
             }
         }

@@ -28,6 +28,9 @@ pub struct Report {
     /// The command that asks for it; null if an array was in a program's memory.
     pub command: Option<String>,
     pub model: Model,
+    /// How the model was chosen, if nobody claimed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
     /// Of the kernel around the instruction; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Scheduled>,
@@ -130,6 +133,18 @@ pub struct Model {
     pub constants: Vec<Constant>,
     /// Citations by the keys used in `constants`.
     pub sources: BTreeMap<String, String>,
+}
+
+/// A model that was chosen because it gives D: of those that do, the best known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// All that give it, as far as was searched.
+    pub fits: Vec<String>,
+    /// Models, alone and under schedules, that were tested; those that the budget had no room for.
+    pub tested: usize,
+    pub untested: usize,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

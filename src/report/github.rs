@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::io::{escaped as line, without_commands};
 
-use super::words::{evidence, model_line, product_line, sentence, title};
+use super::words::{chosen, evidence, model_line, product_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
 
 /// One annotation for the verdict, one for each likely cause.
@@ -27,6 +27,7 @@ impl Exporter for GitHub {
             evidence(&report.model),
             product_line(report),
         ];
+        said.extend(chosen(report));
         for (name, input) in report.inputs.named() {
             said.push(format!("{name}: {}", line(&input.path)));
         }

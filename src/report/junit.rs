@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::io::{escaped as line, escaped_lines as lines, without_commands};
 
-use super::words::{evidence, model_line, schedule_line, sentence, title};
+use super::words::{chosen, evidence, model_line, schedule_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
 
 /// JUnit XML, as CI servers read it. Without times: the same inputs give the same file.
@@ -27,6 +27,9 @@ impl Exporter for Junit {
             ("model.evidence".to_owned(), evidence(model)),
             ("model.sha256".to_owned(), model.sha256.clone()),
         ];
+        if let Some(chosen) = chosen(report) {
+            properties.push(("model.chosen".to_owned(), chosen));
+        }
         if let (Some(line), Some(schedule)) = (schedule_line(report), &report.schedule) {
             properties.push(("schedule".to_owned(), line));
             properties.push(("schedule.sha256".to_owned(), schedule.sha256.clone()));

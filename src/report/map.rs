@@ -8,6 +8,8 @@ use serde::Serialize;
 const BINS: usize = 256;
 /// Bins of a margin, at most: finer, since there are only two.
 const MARGIN: usize = 4096;
+/// Fewer mismatches gather by chance.
+const FEW: u64 = 8;
 /// The longest period within which positions are counted.
 pub const PERIOD: usize = 128;
 
@@ -106,7 +108,7 @@ impl MismatchMap {
         let mut best = (0.0, None);
         // In less than two periods a position is a row or a column.
         for period in [8, 16, 32, 64, PERIOD] {
-            if 2 * period > length || all == 0 {
+            if 2 * period > length || all < FEW || !self.returns(side, period) {
                 continue;
             }
             let mut counts = vec![0; period];
@@ -137,6 +139,22 @@ impl MismatchMap {
             }
         }
         best.1
+    }
+
+    /// Whether there are mismatches in several periods of a side, not one block: nothing else repeats.
+    fn returns(&self, side: usize, period: usize) -> bool {
+        let (length, margin) = match side {
+            0 => (self.matrix_rows, &self.by_row),
+            _ => (self.columns, &self.by_column),
+        };
+        let hit = margin.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        // Rows count on from matrix to matrix.
+        let mut periods: Vec<_> = hit
+            .map(|(i, _)| i * margin.step)
+            .map(|at| (at / length, at % length / period))
+            .collect();
+        periods.dedup();
+        periods.len() >= 3 || (periods.len() == 2 && length < 3 * period)
     }
 }
 

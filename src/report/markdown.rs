@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::words::{
-    classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence, title,
+    chosen, classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence,
+    title,
 };
 use crate::io::{escaped as line, without_commands};
 
@@ -28,6 +29,9 @@ impl Exporter for Markdown {
         writeln!(out, "| | |\n|---|---|")?;
         let mut row = |name: &str, text: &str| writeln!(out, "| {name} | {} |", escaped(text));
         row("model", &model_line(report))?;
+        if let Some(chosen) = chosen(report) {
+            row("chosen", &chosen)?;
+        }
         row("arithmetic", &report.model.summary)?;
         row("evidence", &evidence(&report.model))?;
         if let Some(schedule) = schedule_line(report) {

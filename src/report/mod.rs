@@ -11,6 +11,7 @@ mod identification;
 mod json;
 mod junit;
 mod kernel;
+mod lines;
 mod map;
 mod markdown;
 mod piece;
@@ -28,11 +29,11 @@ pub use classes::{Classes, Kind};
 pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Cause, CauseArea, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed, Model,
-    Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
+    Cause, CauseArea, Chosen, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed,
+    Model, Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 pub use github::GitHub;
-pub use html::{Fragment, Html};
+pub use html::{Fragment, Html, PageOf};
 pub use identification::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
     NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
@@ -40,13 +41,14 @@ pub use identification::{
 pub use json::Json;
 pub use junit::Junit;
 pub use kernel::{KernelSetting, KernelWords};
+pub use lines::wrapped;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
 pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
-pub use text::Text;
+pub use text::{Text, TextWithin};
 pub use words::{evidence as evidence_in_words, grouped};
 
 /// A form a report can take.

@@ -4,16 +4,22 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::lines::wrapped;
 use super::words::{
-    classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence, title,
-    touched,
+    chosen, classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence,
+    title, touched,
 };
 use super::{Comparison, Exporter, KernelWords, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
 use crate::io::escaped;
 
-/// Text with colours; whoever owns the stream strips them where they are not wanted.
+/// Text with colours; whoever owns the stream strips them where they are not wanted. A line is as long as
+/// what it says.
 pub struct Text;
+
+/// The same in so many columns: sentences go on under themselves. What is to be copied, commands and
+/// digests, stays in one piece.
+pub struct TextWithin(pub usize);
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Good as far as it goes.
@@ -22,18 +28,81 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
+/// Fewer columns hold no sentence.
+const LEAST: usize = 40;
+
+/// Where the text of a row begins.
+const INDENT: usize = 12;
+
+/// Columns of the longest bar.
+const BAR: usize = 30;
+
+/// What is written to, and how wide it is.
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+}
+
+impl Page<'_> {
+    fn write_fmt(&mut self, text: std::fmt::Arguments) -> io::Result<()> {
+        self.out.write_fmt(text)
+    }
+}
+
 impl Report {
     /// The report for people, without colours.
     pub fn text(&self) -> String {
+        self.text_within(usize::MAX)
+    }
+
+    /// The same in so many columns.
+    pub fn text_within(&self, width: usize) -> String {
         let mut text = Vec::new();
-        let written = Text.export(self, &mut text);
+        let written = TextWithin(width).export(self, &mut text);
         written.expect("memory takes everything");
         String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
     }
 }
 
+impl Report {
+    /// The verdict in one line, with its model and how that is known.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (style, title) = (verdict_style(self.verdict), title(self));
+        let (word, rest) = title.split_at(self.verdict.title().len());
+        let said = format!(
+            "{}; {} ({})",
+            sentence(self),
+            model_line(self),
+            self.model.evidence
+        );
+        let (word, said) = (word.to_uppercase(), escaped(&said));
+        writeln!(out, "{style}{word}{rest}{style:#}  {said}")
+    }
+}
+
+fn verdict_style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Identical => GOOD,
+        Verdict::IdenticalInPart => PART,
+        Verdict::Different => BAD,
+    }
+}
+
 impl Exporter for Text {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        TextWithin(usize::MAX).export(report, out)
+    }
+}
+
+impl Exporter for TextWithin {
+    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        let out = &mut Page {
+            out,
+            width: self.0.max(LEAST),
+        };
         headline(report, out)?;
         model(report, out)?;
         schedule(report, out)?;
@@ -49,32 +118,50 @@ impl Exporter for Text {
 }
 
 /// How to repeat it, and what it proves.
-fn again(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn again(report: &Report, out: &mut Page) -> io::Result<()> {
     let Tool { name, version } = &report.tool;
     writeln!(out)?;
     if let Some(command) = &report.command {
-        row(out, "repeat", command)?;
+        whole(out, "repeat", command)?;
     }
     row(out, "by", &format!("{name} {version}"))?;
-    writeln!(out, "\n  {QUIET}{}{QUIET:#}", proves(report))
+    writeln!(out)?;
+    for line in wrapped(proves(report), out.width.saturating_sub(2)) {
+        writeln!(out, "  {QUIET}{line}{QUIET:#}")?;
+    }
+    Ok(())
 }
 
-fn headline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let style = match report.verdict {
-        Verdict::Identical => GOOD,
-        Verdict::IdenticalInPart => PART,
-        Verdict::Different => BAD,
-    };
+fn headline(report: &Report, out: &mut Page) -> io::Result<()> {
+    let style = verdict_style(report.verdict);
     let title = title(report);
     let (word, rest) = title.split_at(report.verdict.title().len());
-    let (word, sentence) = (word.to_uppercase(), sentence(report));
-    writeln!(out, "{style}{word}{rest}{style:#}  {sentence}\n")
+    let head = format!("{}{rest}", word.to_uppercase());
+    let sentence = sentence(report);
+    // A head that leaves no room has a line of its own.
+    let room = out.width.saturating_sub(head.chars().count() + 2);
+    let (first, lines) = match room < LEAST && room < sentence.len() {
+        true => ("\n  ", wrapped(&sentence, out.width - 2)),
+        false => ("  ", wrapped(&sentence, room)),
+    };
+    let indent = match first {
+        "  " => head.chars().count() + 2,
+        _ => 2,
+    };
+    writeln!(
+        out,
+        "{style}{head}{style:#}{first}{}\n",
+        lines.join(&format!("\n{:indent$}", ""))
+    )
 }
 
-fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn model(report: &Report, out: &mut Page) -> io::Result<()> {
     let model = &report.model;
     row(out, "model", &model_line(report))?;
     row(out, "", &model.summary)?;
+    if let Some(chosen) = chosen(report) {
+        styled(out, "chosen", CAUTION, &chosen)?;
+    }
     let style = match model.evidence {
         Evidence::Hardware => Style::new(),
         _ => CAUTION,
@@ -86,7 +173,7 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn schedule(report: &Report, out: &mut Page) -> io::Result<()> {
     let Some(schedule) = &report.schedule else {
         return Ok(());
     };
@@ -134,7 +221,7 @@ fn schedule(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What a library says of the kernel.
-fn said(kernel: &KernelWords, out: &mut dyn Write) -> io::Result<()> {
+fn said(kernel: &KernelWords, out: &mut Page) -> io::Result<()> {
     let place = kernel.place.as_ref().or(kernel.text.as_ref());
     let place = place.map_or(String::new(), |place| format!(" ({place})"));
     row(out, "kernel", &format!("{}{place}", kernel.kind))?;
@@ -152,7 +239,7 @@ fn said(kernel: &KernelWords, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn product(report: &Report, out: &mut Page) -> io::Result<()> {
     row(out, "product", &product_line(report))?;
     if let Some(sample) = &report.reproduced.sample {
         sampled(sample, out)?;
@@ -176,7 +263,7 @@ fn product(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+fn differences(report: &Report, c: &Comparison, out: &mut Page) -> io::Result<()> {
     let format = report.reproduced.format;
     row(
         out,
@@ -205,7 +292,7 @@ fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Resu
     for cause in &report.causes {
         row(out, "cause", &cause.sentence)?;
         if let Some(command) = &cause.command {
-            row(out, "", command)?;
+            whole(out, "", command)?;
         }
     }
     if !report.tried.is_empty() {
@@ -215,27 +302,7 @@ fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Resu
         return Ok(());
     }
 
-    let width = 2 + 2 * format.bytes();
-    let index_width = c.first.iter().map(|m| format!("{:?}", m.index).len()).max();
-    let index_width = index_width.unwrap_or(0).max(5);
-    writeln!(
-        out,
-        "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}  {:>10}  values",
-        "index", "reproduced", "given", "xor", "ulp"
-    )?;
-    for m in &c.first {
-        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
-        writeln!(
-            out,
-            "  {:<index_width$}  0x{}  0x{}  0x{}  {ulp:>10}  {} -> {}",
-            format!("{:?}", m.index),
-            m.reproduced,
-            m.given,
-            m.xor,
-            m.reproduced_value,
-            m.given_value
-        )?;
-    }
+    listed(c, 2 + 2 * format.bytes(), out)?;
     let hidden = c.mismatches - c.first.len() as u64;
     if hidden > 0 {
         let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));
@@ -244,30 +311,71 @@ fn differences(report: &Report, c: &Comparison, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-fn histogram(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let most = c.histogram.iter().map(|b| b.count).max().unwrap_or(0);
-    for (i, bucket) in c.histogram.iter().enumerate() {
-        let range = range(bucket);
-        let bar = "#".repeat((bucket.count * 30).div_ceil(most) as usize);
-        let label = if i == 0 { "ulps" } else { "" };
-        row(
+/// The first mismatches: a line each, or two where one is too long. A code has so many columns.
+fn listed(c: &Comparison, width: usize, out: &mut Page) -> io::Result<()> {
+    let rows = c.first.iter().map(|m| {
+        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+        let values = format!("{} -> {}", m.reproduced_value, m.given_value);
+        (format!("{:?}", m.index), m, ulp, values)
+    });
+    let rows: Vec<_> = rows.collect();
+    let index_width = rows.iter().map(|(index, ..)| index.len()).max();
+    let index_width = index_width.unwrap_or(0).max(5);
+    let values_width = rows.iter().map(|(.., values)| values.len()).max();
+    let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
+    let narrow = one_line > out.width;
+    let last = if narrow { "" } else { "         ulp  values" };
+    writeln!(
+        out,
+        "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}{last}",
+        "index", "reproduced", "given", "xor"
+    )?;
+    for (index, m, ulp, values) in &rows {
+        let last = match narrow {
+            true => format!("\n  {:index_width$}  {values}, {ulp} ulp", ""),
+            false => format!("  {ulp:>10}  {values}"),
+        };
+        writeln!(
             out,
-            label,
-            &format!("{range:>24}  {:>12}  {bar}", grouped(bucket.count)),
+            "  {index:<index_width$}  0x{}  0x{}  0x{}{last}",
+            m.reproduced, m.given, m.xor
         )?;
     }
     Ok(())
 }
 
-fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn histogram(c: &Comparison, out: &mut Page) -> io::Result<()> {
+    let rows = c.histogram.iter();
+    let rows: Vec<_> = rows
+        .map(|bucket| (range(bucket), grouped(bucket.count), bucket.count))
+        .collect();
+    let most = rows.iter().map(|(_, _, count)| *count).max().unwrap_or(0);
+    let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+    let ranges = widest(&mut rows.iter().map(|(range, _, _)| range.len()));
+    let counts = widest(&mut rows.iter().map(|(_, count, _)| count.len()));
+    let room = out.width.saturating_sub(INDENT + ranges + counts + 4);
+    let longest = room.clamp(1, BAR) as u64;
+    for (i, (range, count, number)) in rows.iter().enumerate() {
+        let bar =
+            "#".repeat((u128::from(*number) * u128::from(longest)).div_ceil(most.into()) as usize);
+        let label = if i == 0 { "ulps" } else { "" };
+        whole(
+            out,
+            label,
+            &format!("{range:>ranges$}  {count:>counts$}  {bar}"),
+        )?;
+    }
+    Ok(())
+}
+
+fn digests(report: &Report, out: &mut Page) -> io::Result<()> {
     writeln!(out, "\n  SHA-256")?;
-    row(out, "  model", &report.model.sha256)?;
+    digest(out, "  model", &report.model.sha256, "")?;
     if let Some(schedule) = &report.schedule {
-        row(out, "  spec", &schedule.sha256)?;
+        digest(out, "  spec", &schedule.sha256, "")?;
     }
     if let Some(commitment) = &report.commitment {
-        let about = format!("{}  {}", commitment.file_sha256, commitment.path);
-        row(out, "  commit", &about)?;
+        digest(out, "  commit", &commitment.file_sha256, &commitment.path)?;
     }
     for (name, input) in report.inputs.named() {
         let about = format!(
@@ -277,45 +385,55 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             shape_text(&input.shape),
             input.descr
         );
-        let file = format!("{}  {about}", input.file_sha256);
-        row(out, &format!("  {name} file"), &file)?;
-        row(out, &format!("  {name} data"), &input.payload_sha256)?;
+        digest(out, &format!("  {name} file"), &input.file_sha256, &about)?;
+        digest(out, &format!("  {name} data"), &input.payload_sha256, "")?;
     }
     if let Outcome::Digest {
         expected_payload_sha256,
     } = &report.outcome
     {
-        row(out, "  wanted", expected_payload_sha256)?;
+        digest(out, "  wanted", expected_payload_sha256, "")?;
     }
     let reproduced = &report.reproduced;
     if let Some(tree) = &reproduced.tree {
         let about = format!(
-            "{}  root of the reproduced D in blocks of {} rows ({}, {})",
-            tree.root,
+            "root of the reproduced D in blocks of {} rows ({}, {})",
             tree.block_rows,
             reproduced.format,
             shape_text(&reproduced.shape)
         );
-        return row(out, "  root", &about);
+        return digest(out, "  root", &tree.root, &about);
     }
-    let about = match (&reproduced.payload_sha256, &reproduced.sample) {
-        (Some(sha256), _) => format!(
-            "{sha256}  reproduced D ({}, {})",
-            reproduced.format,
-            shape_text(&reproduced.shape)
-        ),
-        (None, Some(sample)) => format!(
-            "{}  {} reproduced elements ({})",
-            sample.sha256,
-            grouped(sample.elements),
-            reproduced.format
-        ),
+    let (sha256, about) = match (&reproduced.payload_sha256, &reproduced.sample) {
+        (Some(sha256), _) => {
+            let shape = shape_text(&reproduced.shape);
+            let about = format!("reproduced D ({}, {shape})", reproduced.format);
+            (sha256, about)
+        }
+        (None, Some(sample)) => {
+            let count = grouped(sample.elements);
+            let about = format!("{count} reproduced elements ({})", reproduced.format);
+            (&sample.sha256, about)
+        }
         (None, None) => return Ok(()),
     };
-    row(out, "  replay", &about)
+    digest(out, "  replay", sha256, &about)
 }
 
-fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
+/// A digest and what it is of, on a line of its own where one is too short.
+fn digest(out: &mut Page, label: &str, sha256: &str, about: &str) -> io::Result<()> {
+    if about.is_empty() {
+        return whole(out, label, sha256);
+    }
+    let line = format!("{sha256}  {about}");
+    if INDENT + escaped(&line).chars().count() <= out.width {
+        return whole(out, label, &line);
+    }
+    whole(out, label, sha256)?;
+    row(out, "", about)
+}
+
+fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
     let [rows, columns] = [sample.rows, sample.columns];
     let seed = sample
         .seed
@@ -357,13 +475,24 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+fn row(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
     styled(out, label, Style::new(), text)
 }
 
-/// One line, whatever the text holds: much of it comes from files and names.
-fn styled(out: &mut dyn Write, label: &str, style: Style, text: &str) -> io::Result<()> {
+/// No line ends within what the text holds: much of it comes from files and names.
+fn styled(out: &mut Page, label: &str, style: Style, text: &str) -> io::Result<()> {
     let text = escaped(text);
     // A label that fills its column still ends before the text.
-    writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {style}{text}{style:#}")
+    let room = out.width.saturating_sub(INDENT);
+    for (i, line) in wrapped(&text, room).into_iter().enumerate() {
+        let label = if i == 0 { label } else { "" };
+        writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {style}{line}{style:#}")?;
+    }
+    Ok(())
+}
+
+/// One line, however long: what is to be copied.
+fn whole(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
+    let text = escaped(text);
+    writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {text}")
 }

@@ -7,6 +7,9 @@ use crate::emu::{Evidence, shape_text};
 /// The verdict, how much of D it is about, and what it lets pass.
 pub fn title(report: &Report) -> String {
     let mut title = report.verdict.title().to_owned();
+    if report.chosen.is_some() {
+        title += ", model chosen to fit D";
+    }
     let Outcome::Elements { comparison, .. } = &report.outcome else {
         return title;
     };
@@ -142,6 +145,34 @@ pub fn evidence(model: &Model) -> String {
         ),
         (Evidence::Claimed, None) => "claimed: by a file, not the catalogue".to_owned(),
     }
+}
+
+/// How the model was chosen, if nobody claimed one.
+pub fn chosen(report: &Report) -> Option<String> {
+    /// As many as a line holds.
+    const NAMED: usize = 6;
+    let chosen = report.chosen.as_ref()?;
+    let (fits, all) = (&chosen.fits, chosen.fits.len());
+    let named = fits[..all.min(NAMED)].join(", ");
+    let more = match all.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let untested = match chosen.untested {
+        0 => String::new(),
+        n => format!(" ({} were not)", grouped(n as u64)),
+    };
+    let which = match all {
+        1 => "one gives".to_owned(),
+        _ => format!("{} give", grouped(all as u64)),
+    };
+    Some(format!(
+        "nobody named a unit (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {named}{more}; \
+         this report is by {} {}",
+        grouped(chosen.tested as u64),
+        report.model.architecture,
+        report.model.instruction
+    ))
 }
 
 /// Architecture, instruction and formats.

@@ -96,7 +96,13 @@ impl Folder {
         let mut command = Command::new(program);
         command.current_dir(self.0.path());
         // Whoever runs the tests may have wishes about colours.
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+        for name in [
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "FORCE_COLOR",
+            "COLUMNS",
+        ] {
             command.env_remove(name);
         }
         command

@@ -1,8 +1,11 @@
 //! The built-in architectures, found by the names people use.
 
+mod names;
+
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+pub use names::NotModelled;
+use names::{bare_capability, capability, nearest, normalised, without_form};
 
 use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
@@ -26,25 +29,10 @@ const FILES: [&str; 15] = [
     include_str!("gpgpu-sim.json"),
 ];
 
-/// GPUs that are known by name alone.
-const UNMODELLED: &str = include_str!("unmodelled.json");
-
-/// A GPU whose arithmetic nobody has published or captured.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Unmodelled {
-    /// For people.
-    pub title: String,
-    pub names: Vec<String>,
-    /// The architecture of the catalogue that is most like it: a guess, to try.
-    pub like: String,
-}
-
 /// The architectures that come with the tool.
 #[derive(Debug)]
 pub struct Catalogue {
     architectures: Vec<Architecture>,
-    unmodelled: Vec<Unmodelled>,
 }
 
 /// A rule chosen for a product.
@@ -62,7 +50,7 @@ pub struct UnknownArchitecture {
     pub name: String,
     pub nearest: Option<String>,
     /// What it is, if it is a GPU that is known but not modelled.
-    pub unmodelled: Option<Unmodelled>,
+    pub unmodelled: Option<&'static NotModelled>,
 }
 
 impl std::fmt::Display for UnknownArchitecture {
@@ -72,12 +60,26 @@ impl std::fmt::Display for UnknownArchitecture {
             nearest,
             unmodelled,
         } = self;
-        if let Some(Unmodelled { title, like, .. }) = unmodelled {
-            return write!(
+        if name == "auto" {
+            return f.write_str(
+                "\"auto\" is for 'tcverify check' alone, which asks 'tcverify identify' then; name the GPU",
+            );
+        }
+        if let Some(NotModelled { title, like, .. }) = unmodelled {
+            write!(
                 f,
                 "{name:?} is {title}, which is not modelled: how its matrix unit rounds was neither published \
-                 nor captured. The most like it is {like:?}, a guess that a verdict would rest on; 'tcverify \
-                 probe' and 'infer' find out how a machine computes"
+                 nor captured. "
+            )?;
+            if let Some(like) = like {
+                write!(
+                    f,
+                    "The most like it is {like:?}, a guess that a verdict would rest on; "
+                )?;
+            }
+            return f.write_str(
+                "'tcverify probe' and 'tcverify infer' find out how a GPU computes ('tcverify archs' lists \
+                 those that are modelled)",
             );
         }
         write!(f, "no architecture or GPU is called {name:?}; ")?;
@@ -117,17 +119,11 @@ impl Catalogue {
                 .iter()
                 .map(|text| Architecture::from_json(text).expect("built-in architecture"))
                 .collect(),
-            unmodelled: serde_json::from_str(UNMODELLED).expect("built-in names"),
         })
     }
 
     pub fn architectures(&self) -> &[Architecture] {
         &self.architectures
-    }
-
-    /// GPUs that are known by name alone.
-    pub fn unmodelled(&self) -> &[Unmodelled] {
-        &self.unmodelled
     }
 
     /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
@@ -137,38 +133,30 @@ impl Catalogue {
     /// # Errors
     /// The nearest known name, if one is near.
     pub fn find(&self, name: &str) -> Result<&Architecture, UnknownArchitecture> {
-        let wanted = match capability(name) {
-            Some(capability) => capability,
-            None => normalise(name),
-        };
+        let wanted = normalised(capability(name).as_deref().unwrap_or(name));
         let names = || {
             self.architectures
                 .iter()
                 .flat_map(|arch| names_of(arch).map(move |name| (name, arch)))
         };
-        if let Some((_, arch)) = names().find(|(name, _)| normalise(name) == wanted) {
+        if let Some((_, arch)) = names().find(|(name, _)| normalised(name) == wanted) {
             return Ok(arch);
         }
         if let Some(bare) = without_form(name)
-            && let Some((_, arch)) = names().find(|(name, _)| normalise(name) == bare)
+            && let Some((_, arch)) = names().find(|(name, _)| normalised(name) == bare)
         {
             return Ok(arch);
         }
-        // Distances first, then the catalogue's order: ties are deterministic.
-        let nearest = names()
-            .map(|(name, _)| (strsim::damerau_levenshtein(&normalise(name), &wanted), name))
-            .min_by_key(|(distance, _)| *distance)
-            // A slip of the keys, no other word.
-            .filter(|(distance, _)| *distance <= 2 && 2 * distance < wanted.len())
-            .map(|(_, name)| name.to_owned());
-        let unmodelled = self.unmodelled.iter().find(|gpu| {
-            let mut names = gpu.names.iter();
-            names.any(|name| normalise(name) == wanted)
-        });
+        let mut known = names().map(|(name, _)| name);
+        let nearest = match bare_capability(name) {
+            Some(target) => known.find(|known| **known == target).map(str::to_owned),
+            None => nearest(name, known),
+        };
+        let unmodelled = NotModelled::find(&wanted);
         Err(UnknownArchitecture {
             name: name.to_owned(),
             nearest,
-            unmodelled: unmodelled.cloned(),
+            unmodelled,
         })
     }
 }
@@ -176,62 +164,6 @@ impl Catalogue {
 fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
     let names = [&arch.name].into_iter().chain(&arch.also).chain(&arch.gpus);
     names.map(String::as_str)
-}
-
-fn normalise(name: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    let without = |name: &str, prefixes: &[&str]| {
-        let bare = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
-        bare.unwrap_or(name).to_owned()
-    };
-    without(
-        &without(&bare, &["nvidia", "amd"]),
-        &["geforce", "instinct", "tesla"],
-    )
-}
-
-/// `sm90` of `9.0` and `(9, 0)`, as `torch.cuda.get_device_capability` gives it.
-fn capability(text: &str) -> Option<String> {
-    let text = text.trim();
-    let inside = text
-        .strip_prefix('(')
-        .and_then(|text| text.strip_suffix(')'));
-    let (major, minor) = match inside {
-        Some(pair) => pair.split_once(',')?,
-        None => text.split_once('.')?,
-    };
-    let number = |text: &str| text.trim().parse::<u8>().ok();
-    Some(format!("sm{}{}", number(major)?, number(minor)?))
-}
-
-/// A driver's name for a GPU without the words that say how much memory it has, of which kind, and how it is
-/// built: `NVIDIA A100-SXM4-80GB`. Any other word may make it another GPU.
-fn without_form(name: &str) -> Option<String> {
-    const FORMS: [&str; 9] = [
-        "pcie",
-        "nvl",
-        "sxm",
-        "oam",
-        "laptop",
-        "gpu",
-        "mobile",
-        "generation",
-        "super",
-    ];
-    let form = |word: &str| {
-        let digits = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
-        FORMS.contains(&word)
-            || ["sxm", "hbm"].contains(&digits) && digits != word
-            || ["hbm2e", "hbm3e"].contains(&word)
-            || number == "gb" && number != word
-    };
-    let lower = name.to_ascii_lowercase();
-    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let kept = words.iter().rposition(|word| !form(word))? + 1;
-    (kept < words.len()).then(|| normalise(&words[..kept].concat()))
 }
 
 /// What is known of a product before its rule is: formats, and perhaps more.
@@ -428,7 +360,7 @@ mod tests {
         for arch in Catalogue::builtin().architectures() {
             for name in names_of(arch) {
                 assert!(
-                    seen.insert(normalise(name)),
+                    seen.insert(normalised(name)),
                     "{name} names two architectures"
                 );
             }

@@ -215,6 +215,14 @@ impl Contents {
             Some(known @ ("npy" | "npz" | "safetensors")) => known.to_owned(),
             _ if npz::looks_like_one(bytes) => "npz".to_owned(),
             _ if safetensors::looks_like_one(bytes) => "safetensors".to_owned(),
+            Some("pt" | "pth" | "bin" | "ckpt") if npz::is_pickle(bytes) => bail!(
+                "is a pickle, as PyTorch writes them, which is never loaded; save its tensors with \
+                 safetensors.torch.save_file, or each with numpy.save"
+            ),
+            Some("pt" | "pth") if !bytes.starts_with(b"\x93NUMPY") => bail!(
+                "is a PyTorch file by its name, and neither a .npy, .npz nor .safetensors file by its first bytes; save \
+                 its tensors with safetensors.torch.save_file, or each with numpy.save"
+            ),
             _ => "npy".to_owned(),
         };
         Ok(match kind.as_str() {

@@ -66,6 +66,11 @@ pub fn is_pytorch(file: &[u8]) -> bool {
     file.starts_with(OLD) || looks_like_one(file) && pickled().is_some()
 }
 
+/// Whether it begins as a binary pickle does.
+pub fn is_pickle(file: &[u8]) -> bool {
+    matches!(file, [0x80, 2..=5, ..])
+}
+
 /// The arrays of an archive in the order of its directory.
 ///
 /// # Errors

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::groups::Mark;
 use super::markup::{json_in_script, section};
 use crate::report::words::{grouped, touched};
 use crate::report::{Comparison, Gathered, Margin, MismatchMap};
 
 /// What the script draws. Counts come in pairs of a count and how often it is repeated.
 #[derive(Serialize)]
-struct Data {
+struct Data<'a> {
     rows: usize,
     columns: usize,
     matrix: usize,
@@ -19,6 +20,7 @@ struct Data {
     compared: Option<Vec<u64>>,
     by_row: Side,
     by_column: Side,
+    marks: &'a [Mark],
 }
 
 #[derive(Serialize)]
@@ -30,7 +32,12 @@ struct Side {
 /// Bins that are listed in words.
 const LISTED: usize = 8;
 
-pub fn write(map: &MismatchMap, c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    map: &MismatchMap,
+    c: &Comparison,
+    marks: &[Mark],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     section("where", "Where they are", out, |out| {
         let summary = summary(map);
         let [rows, columns] = map.bin;
@@ -44,13 +51,14 @@ pub fn write(map: &MismatchMap, c: &Comparison, out: &mut dyn Write) -> io::Resu
              <div class=\"tools\"><button type=\"button\" data-zoom=\"in\" aria-label=\"Zoom in\">+</button>\
              <button type=\"button\" data-zoom=\"out\" aria-label=\"Zoom out\">&minus;</button>\
              <button type=\"button\" data-zoom=\"all\">All of D</button>\
-             <span class=\"scale\" aria-hidden=\"true\"><span>few</span><canvas id=\"scale\" width=\"120\" height=\"10\"></canvas><span>many</span></span></div>\n\
+             {}</div>\n\
              <canvas id=\"heat\" tabindex=\"0\" role=\"img\" aria-label=\"Heat map of mismatches over D. {summary}\" \
              aria-describedby=\"map-words\"></canvas>\n\
              <output id=\"map-cell\" aria-live=\"polite\"></output>\n\
-             <p class=\"hint\">A square stands for {unit}. Above and beside it, the counts by column and by row. Drag to move, pinch \
-             or click and scroll to zoom; with the keyboard, arrows choose a square, + and &minus; zoom, 0 shows all.</p>\n</div>\n\
-             <noscript><p class=\"hint\">The heat map needs the script of this page; the table below says the same in words.</p></noscript>\n"
+             <p class=\"hint\">A cell stands for {unit}<span id=\"map-shape\"></span>. Above and beside it, the counts by column and by row. \
+             Drag to move, pinch or click and scroll to zoom; with the keyboard, arrows choose a cell, + and &minus; zoom, 0 shows all.</p>\n</div>\n\
+             <noscript><p class=\"hint\">The heat map needs the script of this page; the table below says the same in words.</p></noscript>\n",
+            scale(map)
         )?;
         if let Some(units) = &c.units {
             writeln!(
@@ -72,12 +80,36 @@ pub fn write(map: &MismatchMap, c: &Comparison, out: &mut dyn Write) -> io::Resu
             compared: map.compared.as_deref().map(runs),
             by_row: side(&map.by_row),
             by_column: side(&map.by_column),
+            marks,
         };
         writeln!(
             out,
             "<script type=\"application/json\" id=\"map-data\">{}</script>",
             json_in_script(&data)
         )
+    })
+}
+
+/// Where parts were merged, which keep no map.
+pub fn without(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    section("where", "Where they are", out, |out| {
+        writeln!(
+            out,
+            "<p>In {} of {} rows and {} of {} columns. Parts that were merged keep no map; <code>tcverify check \
+             --html</code> of the whole draws one.</p>",
+            grouped(c.rows_touched),
+            grouped(c.rows),
+            grouped(c.columns_touched),
+            grouped(c.columns)
+        )?;
+        match &c.units {
+            Some(units) => writeln!(
+                out,
+                "<p>{}, if the kernel tiles D plainly.</p>",
+                touched(units)
+            ),
+            None => Ok(()),
+        }
     })
 }
 
@@ -93,14 +125,41 @@ fn runs(counts: &[u64]) -> Vec<u64> {
     runs.flat_map(|run| [run[0], run.len() as u64]).collect()
 }
 
+/// What colours mean: the same in every report.
+fn scale(map: &MismatchMap) -> String {
+    let swatch = |class: &str, name: &str| {
+        format!("<span class=\"swatch\"><span class=\"{class}\"></span>{name}</span>")
+    };
+    let shares = match map.bin {
+        [1, 1] => swatch("differs", "differs"),
+        _ => "<span class=\"shares\"><span class=\"strip\"></span><span class=\"ticks\"><span>&le; 0.1 %</span>\
+              <span>1 %</span><span>10 %</span><span>100 %</span></span></span>"
+            .to_owned(),
+    };
+    let skipped = match map.compared {
+        Some(_) => swatch("skipped", "not compared"),
+        None => String::new(),
+    };
+    let of = match map.bin {
+        [1, 1] => "",
+        _ => "<span>of a cell differ</span>",
+    };
+    format!("<span class=\"scale\">{shares}{of}{skipped}</span>")
+}
+
 fn summary(map: &MismatchMap) -> String {
     let touched = map.bins.iter().filter(|count| **count > 0).count();
     let total = grouped(map.bins.iter().sum());
-    let squares = grouped(map.bins.len() as u64);
+    let cells = grouped(map.bins.len() as u64);
+    let mismatches = if total == "1" {
+        "mismatch"
+    } else {
+        "mismatches"
+    };
     match map.bin {
-        [1, 1] => format!("{total} of {squares} elements."),
+        [1, 1] => format!("{total} of {cells} elements."),
         _ => format!(
-            "{total} mismatches in {} of {squares} squares of the map.",
+            "{total} {mismatches} in {} of {cells} cells of the map.",
             grouped(touched as u64)
         ),
     }
@@ -161,7 +220,7 @@ fn densest(map: &MismatchMap, out: &mut dyn Write) -> io::Result<()> {
     let heading = match one {
         // The mismatches themselves are listed further down.
         true => "The map in words: the rows with most mismatches",
-        false => "The map in words: the squares with most mismatches",
+        false => "The map in words: the cells with most mismatches",
     };
     write!(
         out,

@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use super::badge_of;
+use super::groups::number_of;
 use super::markup::{escaped, number, section};
 use crate::num::Format;
 use crate::report::words::grouped;
-use crate::report::{Comparison, Kind, Mismatch};
+use crate::report::{Comparison, Kind, Mismatch, Report};
 
-pub fn write(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(c: &Comparison, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let format = report.reproduced.format;
     if c.first.is_empty() {
         return Ok(());
     }
@@ -29,13 +32,15 @@ pub fn write(c: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<
             grouped(c.mismatches),
         )?;
         for mismatch in &c.first {
-            row(mismatch, format, out)?;
+            row(mismatch, report, out)?;
         }
         out.write_all(b"</tbody></table>\n")
     })
 }
 
-fn row(m: &Mismatch, format: Format, out: &mut dyn Write) -> io::Result<()> {
+fn row(m: &Mismatch, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let format = report.reproduced.format;
+    let group = number_of(m, report).map_or(String::new(), badge_of);
     let code = |hex: &str| u64::from_str_radix(hex, 16).expect("written as hexadecimal");
     let xor = code(&m.xor);
     let line = |name: &str, hex: &str| {
@@ -47,7 +52,7 @@ fn row(m: &Mismatch, format: Format, out: &mut dyn Write) -> io::Result<()> {
     let ulp = m.ulp.map_or("\u{2013}".to_owned(), number);
     writeln!(
         out,
-        "<tr><th scope=\"row\">{:?}</th><td>{}{}</td>\
+        "<tr><th scope=\"row\">{group}{:?}</th><td>{}{}</td>\
          <td class=\"values\"><div>{}</div><div>{}</div></td><td class=\"count\">{ulp}</td><td>{}</td></tr>",
         m.index,
         line("reproduced", &m.reproduced),

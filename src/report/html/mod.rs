@@ -2,6 +2,8 @@
 
 mod charts;
 mod fragment;
+mod groups;
+mod index;
 mod map;
 mod markup;
 mod mismatches;
@@ -12,7 +14,7 @@ use std::io::{self, Write};
 pub use self::fragment::Fragment;
 use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{grouped, model_line, product_line, sentence, title};
-use super::{Exporter, MismatchMap, Outcome, Report, Verdict};
+use super::{Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
 
 /// One self-contained page.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,16 @@ pub struct Html {
     pub map: Option<MismatchMap>,
     /// The first mismatch step by step, as plain text.
     pub trace: Option<String>,
+    /// The batch that it is a case of.
+    pub of: Option<PageOf>,
+}
+
+/// A case among others.
+#[derive(Clone, Debug)]
+pub struct PageOf {
+    pub case: String,
+    /// The page that lists all of them, beside this one.
+    pub index: String,
 }
 
 const STYLE: &str = include_str!("report.css");
@@ -37,18 +49,25 @@ impl Exporter for Html {
             Verdict::Different => "bad",
         };
         let word = title(report);
-        let title = format!("{word}: {}", model_line(report));
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta name=\"referrer\" content=\"no-referrer\">\n\
-             <title>{} - tcverify</title>\n<style>\n{STYLE}</style>\n</head>\n\
-             <body class=\"{class}\">\n<main>\n",
-            escaped(&title)
-        )?;
+        let case = self
+            .of
+            .as_ref()
+            .map_or(String::new(), |of| format!("{}: ", of.case));
+        let title = format!("{case}{word}: {}", model_line(report));
+        let about = Page {
+            class,
+            title: &title,
+            styles: &[],
+        };
+        head(&about, out)?;
+        if let Some(of) = &self.of {
+            writeln!(
+                out,
+                "<nav><a href=\"{}\">All cases</a> <span aria-hidden=\"true\">&rsaquo;</span> {}</nav>",
+                escaped(&of.index),
+                escaped(&of.case)
+            )?;
+        }
         headline(report, &word, out)?;
         // Only the map needs it.
         let mut script = String::new();
@@ -57,11 +76,13 @@ impl Exporter for Html {
         {
             causes(report, out)?;
             if let Some(map) = &self.map {
-                map::write(map, comparison, out)?;
+                map::write(map, comparison, &groups::marks(report, comparison), out)?;
                 script = format!("<script>\n{SCRIPT}</script>\n");
+            } else {
+                map::without(comparison, out)?;
             }
             charts::write(comparison, out)?;
-            mismatches::write(comparison, report.reproduced.format, out)?;
+            mismatches::write(comparison, report, out)?;
             if let Some(trace) = &self.trace {
                 section("trace", "The first mismatch, step by step", out, |out| {
                     write!(
@@ -74,13 +95,43 @@ impl Exporter for Html {
             }
         }
         provenance::write(report, out)?;
-        write!(
-            out,
-            "</main>\n<footer><p>{} {} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
-             the same page.</p></footer>\n{script}</body>\n</html>\n",
-            report.tool.name, report.tool.version, report.schema
-        )
+        footer(&report.schema, &script, out)
     }
+}
+
+/// What the pages have in common.
+struct Page<'a> {
+    /// Good, in part, or bad.
+    class: &'a str,
+    title: &'a str,
+    /// Beside the common one.
+    styles: &'a [&'a str],
+}
+
+fn head(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{} - tcverify</title>\n<style>\n{STYLE}{}</style>\n</head>\n\
+         <body class=\"{}\">\n<main>\n",
+        escaped(page.title),
+        page.styles.concat(),
+        page.class
+    )
+}
+
+fn footer(schema: &str, script: &str, out: &mut dyn Write) -> io::Result<()> {
+    let Tool { name, version } = Tool::default();
+    write!(
+        out,
+        "</main>\n<footer><p>{name} {version} &middot; <code>{}</code> &middot; No time, no host: the same inputs give \
+         the same page.</p></footer>\n{script}</body>\n</html>\n",
+        escaped(schema)
+    )
 }
 
 fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -103,8 +154,15 @@ fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> 
         escaped(&model_line(report)),
         escaped(&product_line(report)),
     )?;
-    out.write_all(b"<dl class=\"tiles\">\n")?;
-    for (name, value) in tiles(report) {
+    let tiles = tiles(report);
+    // Rows as even as they can be.
+    let columns = tiles.len().div_ceil(tiles.len().div_ceil(4));
+    let rest = columns - (tiles.len() - 1) % columns;
+    writeln!(
+        out,
+        "<dl class=\"tiles\" style=\"--columns: {columns}; --rest: {rest}\">"
+    )?;
+    for (name, value) in tiles {
         writeln!(
             out,
             "<div><dt>{}</dt><dd>{}</dd></div>",
@@ -147,15 +205,26 @@ fn tiles(report: &Report) -> Vec<(String, String)> {
     tiles
 }
 
+/// The number of a group, as the map has it.
+fn badge_of(number: usize) -> String {
+    format!("<span class=\"badge\"><span class=\"unseen\">group </span>{number}</span> ")
+}
+
 fn causes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.causes.is_empty() {
         return Ok(());
     }
-    section("causes", "Likely cause", out, |out| {
+    let heading = match report.causes.len() {
+        1 => "Likely cause",
+        _ => "Likely causes",
+    };
+    section("causes", heading, out, |out| {
         for cause in &report.causes {
+            let badge = groups::number(cause, &report.causes);
             write!(
                 out,
-                "<div class=\"cause\"><p>{}</p>",
+                "<div class=\"cause\"><p>{}{}</p>",
+                badge.map_or(String::new(), badge_of),
                 escaped(&cause.sentence)
             )?;
             if let Some(command) = &cause.command {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
-use crate::report::words::{evidence, grouped, proves};
+use crate::report::words::{chosen, evidence, grouped, proves};
 use crate::report::{Factor, Input, KernelWords, Outcome, Report, Sampled, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -44,6 +44,9 @@ fn model(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         &format!("{} ({})", model.title, model.architecture),
         out,
     )?;
+    if let Some(chosen) = chosen(report) {
+        fact("Chosen", &chosen, out)?;
+    }
     fact("Instruction", &model.instruction, out)?;
     fact("Evidence", &evidence(model), out)?;
     if let Some(note) = &model.note {

@@ -48,8 +48,10 @@
     const low = Math.min(Math.floor(place), 3);
     return colours.heat[low].map((c, i) => Math.round(c + (colours.heat[low + 1][i] - c) * (place - low)));
   };
-  // Logarithmic: one mismatch in a square must be seen beside squares full of them.
-  const strength = (count) => (most === 1 ? 0.6 : Math.log(count) / Math.log(most));
+  // The share of a cell, logarithmic from a thousandth to all: one mismatch must be seen beside cells full of
+  // them, and a colour means the same in every report. Of cells of one element all are alike.
+  const one = binRows * binColumns === 1;
+  const strength = (i) => (one ? 0.6 : 1 + Math.log10(bins[i] / elements(Math.floor(i / across), i % across)) / 3);
 
   const image = document.createElement("canvas");
   image.width = across;
@@ -60,15 +62,10 @@
     const pixels = dots.createImageData(across, down);
     bins.forEach((count, i) => {
       const skipped = compared && compared[i] === 0;
-      const colour = count > 0 ? heat(strength(count)) : skipped ? colours.skipped : colours.none;
+      const colour = count > 0 ? heat(strength(i)) : skipped ? colours.skipped : colours.none;
       pixels.data.set([...colour, 255], 4 * i);
     });
     dots.putImageData(pixels, 0, 0);
-    const scale = document.getElementById("scale"), strip = scale.getContext("2d");
-    for (let x = 0; x < scale.width; x++) {
-      strip.fillStyle = `rgb(${heat(x / (scale.width - 1))})`;
-      strip.fillRect(x, 0, 1, scale.height);
-    }
   };
 
   // What is seen, in elements.
@@ -79,9 +76,13 @@
   const layout = () => {
     const width = canvas.clientWidth;
     const left = 8 + 7.2 * String(data.rows).length, right = width < 500 ? 34 : 56, top = width < 500 ? 34 : 50, bottom = 22;
-    const w = Math.max(width - left - right, 40);
-    const shape = Math.min(Math.max(data.rows / data.columns, 0.3), 1);
-    const h = Math.round(Math.min(w * shape, 620));
+    const room = Math.max(width - left - right, 40), tallest = 620, least = 48, shape = data.rows / data.columns;
+    // True to D's shape, unless one of its sides would vanish.
+    let w = Math.round(Math.min(room, tallest / shape)), h = Math.round(Math.min(tallest, room * shape));
+    const stretched = w < least || h < least;
+    w = Math.max(w, Math.min(least, room));
+    h = Math.max(h, least);
+    document.getElementById("map-shape").textContent = stretched ? "; D is not drawn to scale, for one of its sides is so short" : "";
     plot = { left, top, w, h, right, width, height: top + h + bottom };
     const ratio = window.devicePixelRatio || 1;
     canvas.style.height = `${plot.height}px`;
@@ -121,6 +122,46 @@
     });
   };
 
+  // Groups of mismatches: outlined, and ringed where they are too small to be seen.
+  const point = () => {
+    pen.font = "bold 12px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    const taken = [];
+    for (const mark of data.marks) {
+      const edge = (at, low, high) => Math.min(Math.max(at, low), high);
+      const x0 = toX(mark.columns[0]), x1 = toX(mark.columns[1]), y0 = toY(mark.rows[0]), y1 = toY(mark.rows[1]);
+      const inside = x1 > plot.left && x0 < plot.left + plot.w && y1 > plot.top && y0 < plot.top + plot.h;
+      if (!inside) continue;
+      const small = x1 - x0 < 16 && y1 - y0 < 16;
+      const shape = new Path2D();
+      const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
+      const left = edge(x0 - 2, plot.left - 2, plot.left + plot.w), top = edge(y0 - 2, plot.top - 2, plot.top + plot.h);
+      if (small) shape.arc(cx, cy, 11, 0, 2 * Math.PI);
+      else shape.rect(left, top, edge(x1 + 2, 0, plot.left + plot.w + 2) - left, edge(y1 + 2, 0, plot.top + plot.h + 2) - top);
+      for (const [width, colour] of [[5, colours.shade], [2, colours.ink]]) {
+        pen.lineWidth = width;
+        pen.strokeStyle = colour;
+        pen.stroke(shape);
+      }
+      const wide = Math.max(pen.measureText(mark.label).width + 10, 20), high = 20;
+      const places = small
+        ? [[cx + 10 + wide / 2, cy - 18], [cx - 10 - wide / 2, cy - 18], [cx + 10 + wide / 2, cy + 18], [cx - 10 - wide / 2, cy + 18]]
+        : [[left + wide / 2 + 3, top + high / 2 + 3], [left + wide / 2 + 3, top - high / 2 - 2]];
+      const fits = ([x, y]) => x - wide / 2 > 0 && x + wide / 2 < plot.width && y - high / 2 > 0 && y + high / 2 < plot.height
+        && taken.every(([u, v, w]) => Math.abs(x - u) > (wide + w) / 2 || Math.abs(y - v) > high);
+      const [x, y] = places.find(fits) || places[0];
+      const at = [edge(x, wide / 2, plot.width - wide / 2), edge(y, high / 2, plot.height - high / 2)];
+      taken.push([...at, wide]);
+      pen.fillStyle = colours.ink;
+      pen.beginPath();
+      pen.roundRect(at[0] - wide / 2, at[1] - high / 2, wide, high, 10);
+      pen.fill();
+      pen.fillStyle = colours.shade;
+      pen.fillText(mark.label, at[0], at[1] + 0.5);
+    }
+  };
+
   const draw = () => {
     if (!plot || plot.width !== canvas.clientWidth) layout();
     pen.clearRect(0, 0, plot.width, plot.height);
@@ -130,12 +171,12 @@
     pen.rect(plot.left, plot.top, plot.w, plot.h);
     pen.clip();
     pen.drawImage(image, toX(0), toY(0), across * binColumns / view.w * plot.w, down * binRows / view.h * plot.h);
-    // A square below a pixel would vanish: lone ones are drawn as large as can be seen.
+    // A cell below a pixel would vanish: lone ones are drawn as large as can be seen.
     const wide = binColumns / view.w * plot.w, high = binRows / view.h * plot.h;
     if (wide < 2.5 || high < 2.5) {
       bins.forEach((count, i) => {
         if (count === 0) return;
-        pen.fillStyle = `rgb(${heat(strength(count))})`;
+        pen.fillStyle = `rgb(${heat(strength(i))})`;
         pen.fillRect(toX(i % across * binColumns), toY(Math.floor(i / across) * binRows), Math.max(wide, 2.5), Math.max(high, 2.5));
       });
     }
@@ -153,6 +194,7 @@
       }
     }
     pen.restore();
+    point();
     margin("top", byColumn, data.by_column.step, view.x, view.w, plot.w);
     margin("right", byRow, data.by_row.step, view.y, view.h, plot.h);
     pen.fillStyle = colours.soft;
@@ -174,7 +216,7 @@
       const touched = bins.filter((count) => count > 0).length;
       cell.textContent = binRows * binColumns === 1
         ? `${number(total)} of ${number(bins.length)} elements differ`
-        : `${number(total)} mismatches in ${number(touched)} of ${number(bins.length)} squares; at most ${number(most)} in one`;
+        : `${number(total)} ${total === 1 ? "mismatch" : "mismatches"} in ${number(touched)} of ${number(bins.length)} cells; at most ${number(most)} in one`;
       return;
     }
     const { row, column } = chosen;
@@ -188,9 +230,11 @@
   };
 
   const limit = () => {
-    const least = [Math.min(8 * binColumns, data.columns), Math.min(8 * binRows, data.rows)];
-    view.w = Math.min(Math.max(view.w, least[0]), data.columns);
-    view.h = Math.min(Math.max(view.h, least[1]), data.rows);
+    // Both sides alike, so that shapes stay what they are; eight cells at least.
+    const closest = Math.max(1, Math.min(data.columns / (8 * binColumns), data.rows / (8 * binRows)));
+    const closer = Math.min(Math.max(data.columns / view.w, 1), Math.max(closest, 1));
+    view.w = data.columns / closer;
+    view.h = data.rows / closer;
     view.x = Math.min(Math.max(view.x, 0), data.columns - view.w);
     view.y = Math.min(Math.max(view.y, 0), data.rows - view.h);
   };

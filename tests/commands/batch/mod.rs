@@ -3,6 +3,8 @@
 mod forms;
 mod manifests;
 mod merging;
+pub mod pages;
+mod patterns;
 mod policy;
 mod products;
 mod resuming;

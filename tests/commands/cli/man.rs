@@ -34,6 +34,42 @@ fn a_page_for_every_command() {
     assert_eq!(page("tcverify.1"), whole);
 }
 
+/// Every page says how to call it and how it ends.
+#[test]
+fn every_page_has_examples_and_an_exit_status() {
+    let folder = Folder::new();
+    folder.tcverify("man --output man1").expect(0);
+    let entries = std::fs::read_dir(folder.path("man1")).unwrap();
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let page = std::fs::read_to_string(&path).unwrap();
+        let section = |title: &str| {
+            let (_, after) = page.split_once(&format!(".SH {title}\n"))?;
+            after.split("\n.SH ").next()
+        };
+        let status = section("EXIT STATUS").or(section("\"EXIT STATUS\""));
+        let status = status.unwrap_or_else(|| panic!("{name}: {page}"));
+        assert!(
+            status.contains('0') && status.contains('2'),
+            "{name}: {status}"
+        );
+        assert!(!page.contains("SH EXTRA"), "{name}");
+        let command = name.replace('-', "\\-");
+        if name != "tcverify" {
+            let examples = section("EXAMPLES").unwrap_or_else(|| panic!("{name}: {page}"));
+            let call = name.replace('-', " ");
+            assert!(examples.contains(&call), "{command}: {examples}");
+        }
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+    let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
+    assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
+    assert!(page("tcverify-commit-verify").contains("1 not what was committed"));
+}
+
 #[test]
 fn a_place_that_is_no_directory() {
     let folder = Folder::new();

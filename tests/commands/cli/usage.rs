@@ -19,7 +19,7 @@ fn mistakes_of_usage_exit_with_2() {
         ("check", "--arch"),
         ("check a.npy b.npy d.npy", "--arch <NAME>"),
         ("check --arch h100 a.npy b.npy d.npy", "--dtype <FORMAT>"),
-        ("check --arch h100 --dtype fp16 a.npy b.npy", "<D.npy>"),
+        ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
         (
             "check --arch h100 --dtype fp16 a b d e",
             "unexpected argument",
@@ -130,6 +130,42 @@ fn completions_for_every_shell() {
         assert!(run.stdout.contains("tcverify"), "{shell}");
         assert!(run.stdout.contains("max-mismatches"), "{shell}");
         assert_eq!(run.stderr, "");
+    }
+}
+
+/// Bash completes what an option takes: names that are looked up later, formats, words.
+#[test]
+fn values_are_completed() {
+    let folder = folder();
+    folder.write(
+        "script",
+        folder.tcverify("completions bash").expect(0).stdout,
+    );
+    for (words, expected) in [
+        ("check --arch hop", &["hopper"][..]),
+        ("check --arch rtx407", &["rtx4070", "rtx4070ti"]),
+        ("check --arch aut", &["auto"]),
+        ("check --schedule deepgemm", &["deepgemm-sm90"]),
+        ("explain --dtype e4", &["e4m3", "e4m3fnuz"]),
+        ("check --instruction wgm", &["wgmma"]),
+        ("check --color n", &["never"]),
+        ("archs blackw", &["blackwell"]),
+    ] {
+        let script = format!(
+            "source ./script; COMP_WORDS=(tcverify {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _tcverify tcverify \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; echo \"${{COMPREPLY[@]}}\""
+        );
+        let mut bash = folder.shell("bash");
+        let run = folder.run(bash.args(["-c", &script])).expect(0);
+        let found: Vec<_> = run.stdout.split_whitespace().collect();
+        for name in expected {
+            assert!(found.contains(name), "{words}: {run:?}");
+        }
+        let typed = words.rsplit(' ').next().unwrap();
+        assert!(
+            found.iter().all(|name| name.starts_with(typed)),
+            "{words}: {run:?}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@ mod inspect;
 mod mutations;
 mod naming;
 mod npz;
+mod pickles;
 mod products;
 mod safetensors;
 mod write;

@@ -56,7 +56,7 @@ fn the_script_draws_without_an_error() {
     assert_eq!(complaints(&run), [""; 0]);
     // 4 rows of 384 and 64 x 64, less the 64 in both; bins of 2 x 2: 4 x 192, and 32 x 32 less 32.
     for text in [
-        "5,568 mismatches in 1,760 of 49,152 squares; at most 4 in one",
+        "5,568 mismatches in 1,760 of 49,152 cells; at most 4 in one",
         "<div id=\"map\" class=\"map\">",
     ] {
         assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
@@ -126,7 +126,164 @@ fn the_map_answers_to_keys_wheel_and_pointer() {
     if let Some(run) = shown(&folder, "driven.html") {
         assert_eq!(complaints(&run), [""; 0]);
         let said = "row 4\u{2013}5, column 0\u{2013}1: 2 of 4 differ (50.0 %) / 5,568 mismatches in 1,760 of 49,152 \
-                    squares; at most 4 in one";
+                    cells; at most 4 in one";
         assert!(run.stdout.contains(said), "{}", run.stdout);
     }
+}
+
+/// What a page is at the width of a phone: how far it is wider than that, and what else a script says of it.
+fn on_a_phone(folder: &Folder, name: &str, page: &str, script: &str) -> Option<String> {
+    let said = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    let script = format!(
+        "<script>addEventListener('load', () => {{ {script}; parent.postMessage('too wide by ' + ({said}) + '; ' + \
+         (typeof more === 'undefined' ? '' : more), '*'); }})</script></body>"
+    );
+    folder.write(name, page.replace("</body>", &script));
+    let wrapper = format!(
+        "<!DOCTYPE html><body><iframe src=\"{name}\" style=\"border:0;width:375px;height:800px\"></iframe>\
+         <script>addEventListener('message', (event) => document.body.append(event.data))</script></body>"
+    );
+    folder.write("phone.html", wrapper);
+    let run = shown(folder, "phone.html")?;
+    assert_eq!(complaints(&run), [""; 0], "{name}");
+    Some(run.stdout)
+}
+
+#[test]
+fn nothing_is_wider_than_a_phone() {
+    let folder = folder(&|i, j| i % 128 == 5 || (i < 64 && j >= 320));
+    let page = page(&folder, 1);
+    // The table of constants is read as a list there, each note as wide as the list.
+    let script = "var note = [...document.querySelectorAll('.constants td:nth-child(5)')].filter((c) => c.textContent); \
+                  var more = 'notes ' + (Math.min(...note.map((c) => c.clientWidth)) > 200)";
+    if let Some(said) = on_a_phone(&folder, "one.html", &page, script) {
+        assert!(said.contains("too wide by 0; notes true"), "{said}");
+        let wide = page.replace("<main>", "<main><div style=\"width:600px\">x</div>");
+        let said = on_a_phone(&folder, "wide.html", &wide, "").unwrap();
+        assert!(!said.contains("too wide by 0"), "{said}");
+    }
+    let cases = crate::batch::pages::every_kind();
+    cases.tcverify("batch cases.json -q --html .").expect(2);
+    for name in [
+        "index.html",
+        "case-001.html",
+        "case-002.html",
+        "case-003.html",
+    ] {
+        let page = String::from_utf8(cases.read(name)).unwrap();
+        if let Some(said) = on_a_phone(&cases, &format!("phone-{name}"), &page, "") {
+            assert!(said.contains("too wide by 0"), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_map_has_the_shape_of_d_and_its_colours_are_fixed() {
+    let folder = folder(&|i, j| i < 64 && j < 64);
+    let page = page(&folder, 1);
+    assert!(page.contains("&le; 0.1 %") && page.contains("of a cell differ"));
+    let script = "
+        const map = document.getElementById('heat'), pen = map.getContext('2d');
+        const ratio = map.width / map.clientWidth, left = 8 + 7.2 * 3, top = 50;
+        const at = (x, y) => [...pen.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data.slice(0, 3)].join(',');
+        // 512 rows take 620 pixels, so 384 columns 465: right of them there is nothing.
+        document.body.append('height ' + map.style.height + '; full ' + at(left + 40, top + 45) +
+          '; none ' + at(left + 450, top + 600) + '; outside ' + at(left + 470, top + 600));
+    ";
+    let driven = page.replace("</body>", &format!("<script>{script}</script></body>"));
+    folder.write("driven.html", driven);
+    let Some(run) = shown(&folder, "driven.html") else {
+        return;
+    };
+    assert_eq!(complaints(&run), [""; 0]);
+    // #3a0a3d, the colour of a cell of which all differs; #eef1f6.
+    let said = "height 692px; full 58,10,61; none 238,241,246; outside 0,0,0";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+}
+
+/// Pixels of the map in the colour of rings and labels.
+const INK: &str = "
+    const heat = document.getElementById('heat');
+    const dots = heat.getContext('2d').getImageData(0, 0, heat.width, heat.height).data;
+    let ink = 0;
+    for (let i = 0; i < dots.length; i += 4) ink += dots[i] === 23 && dots[i + 1] === 32 && dots[i + 2] === 46 && dots[i + 3] === 255;
+    document.body.append('ink ' + ink + '.');
+";
+
+fn ink(folder: &Folder, page: &str) -> Option<u32> {
+    let script = format!("<script>{INK}</script></body>");
+    folder.write("ink.html", page.replace("</body>", &script));
+    let run = shown(folder, "ink.html")?;
+    assert_eq!(complaints(&run), [""; 0]);
+    let (_, count) = run.stdout.rsplit_once("'ink ' + ink + '.');").unwrap();
+    let (_, count) = count.split_once("ink ").expect("counted");
+    count.split('.').next().unwrap().parse().ok()
+}
+
+#[test]
+fn a_lone_mismatch_is_ringed_and_labelled() {
+    let folder = folder(&|i, j| (i, j) == (300, 77));
+    let page = page(&folder, 1);
+    let mark = "\"marks\":[{\"label\":\"[300, 77]\",\"rows\":[300,301],\"columns\":[77,78]}]";
+    assert!(page.contains(mark), "{page}");
+    assert!(page.contains("1 mismatch in 1 of 49,152 cells"));
+    let Some(ringed) = ink(&folder, &page) else {
+        return;
+    };
+    let bare = ink(&folder, &page.replace(mark, "\"marks\":[]")).unwrap();
+    assert!(bare < 20 && ringed > bare + 300, "{ringed} {bare}");
+}
+
+/// Groups have the same numbers among the causes, on the map and in the list.
+#[test]
+fn groups_are_told_apart() {
+    let folder =
+        folder(&|i, j| (i, j) == (3, 2) || ((128..256).contains(&i) && (128..256).contains(&j)));
+    let page = page(&folder, 1);
+    let group =
+        |n: u32| format!("<span class=\"badge\"><span class=\"unseen\">group </span>{n}</span>");
+    for text in [
+        format!("<p>{} Rows 128 to 255, columns 128 to 255", group(1)),
+        format!("<th scope=\"row\">{} [3, 2]</th>", group(2)),
+        format!("<th scope=\"row\">{} [128, 128]</th>", group(1)),
+        "{\"label\":\"1\",\"rows\":[128,256],\"columns\":[128,256]},{\"label\":\"2\",\"rows\":[3,4],\"columns\":[2,3]}".to_owned(),
+    ] {
+        assert!(page.contains(&text), "{text}: {page}");
+    }
+    assert!(ink(&folder, &page).is_none_or(|ink| ink > 500));
+}
+
+#[test]
+fn the_index_sorts_and_filters() {
+    let folder = crate::batch::pages::every_kind();
+    folder.tcverify("batch cases.json -q --html .").expect(2);
+    let page = String::from_utf8(folder.read("index.html")).unwrap();
+    let script = "
+        const said = [], rows = () => [...document.querySelectorAll('.cases tbody tr')].filter((row) => !row.hidden);
+        const say = () => said.push(rows().map((row) => Number(row.dataset.place) + 1).join(''));
+        const head = (n) => document.querySelectorAll('.cases thead button')[n].click();
+        const only = (verdict) => document.querySelector(`[data-verdict=${verdict}]`).click();
+        say();
+        head(1); say();
+        head(1); say();
+        head(0); say();
+        only('identical'); say();
+        only('unjudged'); say();
+        said.push(document.getElementById('shown').textContent);
+        only('all'); say();
+        document.body.append('SAID ' + said.join(' / '));
+    ";
+    // The case with a hostile name comes first of all names.
+    folder.write(
+        "driven.html",
+        page.replace("</body>", &format!("<script>{script}</script></body>")),
+    );
+    if let Some(run) = shown(&folder, "driven.html") {
+        assert_eq!(complaints(&run), [""; 0]);
+        let said = "SAID 12345 / 14235 / 53214 / 32154 / 14 / 5 / 1 of 5 cases shown / 32154";
+        assert!(run.stdout.contains(said), "{}", run.stdout);
+    }
+    // Without the script all of it is there to read.
+    assert_eq!(page.matches("<tr class=").count(), 5);
+    assert!(page.contains("aria-label=\"Cases by verdict\" hidden>"));
 }

@@ -1,0 +1,82 @@
+//! A folder of pages: one for every case that was judged, and an index of all.
+
+use std::path::{Path, PathBuf};
+
+use super::{BatchError, Case};
+use crate::io::{FileError, Output, Outputs, escaped_path};
+use crate::report::{Batch, CaseVerdict, Exporter, Html, PageOf, Report};
+
+/// Where the pages go.
+pub struct Pages {
+    folder: PathBuf,
+    /// Names of cases, in their order.
+    names: Vec<String>,
+    index: Output,
+}
+
+impl Pages {
+    /// Takes the places; a folder that is not there is made.
+    ///
+    /// # Errors
+    /// If the folder is a file, or a page would be written over something that is read.
+    pub fn open(folder: &Path, cases: &[Case], outputs: &mut Outputs) -> Result<Pages, BatchError> {
+        let fail =
+            |reason: String| BatchError::Other(format!("{}: {reason}", escaped_path(folder)));
+        if folder == Path::new("-") || (folder.exists() && !folder.is_dir()) {
+            let reason = "the pages of a batch are a folder of files: name one that is there, or can be made";
+            return Err(fail(reason.into()));
+        }
+        let names = cases.iter().map(|case| case.name.clone());
+        let names: Vec<String> = names.collect();
+        for place in 0..names.len() {
+            let page = folder.join(file_name(place, names.len()));
+            let role = format!("the page of case {}", place + 1);
+            outputs.claim(&role, &page).map_err(BatchError::File)?;
+        }
+        let index = folder.join("index.html");
+        outputs
+            .claim("the index", &index)
+            .map_err(BatchError::File)?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| fail(format!("cannot be made: {error}")))?;
+        Ok(Pages {
+            index: Output::prepare(&index).map_err(BatchError::File)?,
+            folder: folder.to_owned(),
+            names,
+        })
+    }
+
+    /// Writes the page of a case.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn write(&self, place: usize, page: Html, report: &Report) -> Result<(), FileError> {
+        let page = Html {
+            of: Some(PageOf {
+                case: self.names[place].clone(),
+                index: "index.html".to_owned(),
+            }),
+            ..page
+        };
+        let output = Output::prepare(&self.folder.join(file_name(place, self.names.len())))?;
+        output.commit(|out| page.export(report, out))
+    }
+
+    /// Writes the index: last, when all that it leads to is there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self, batch: &Batch) -> Result<(), FileError> {
+        let page = |place: usize| {
+            let judged = batch.cases[place].verdict != CaseVerdict::Unjudged;
+            judged.then(|| file_name(place, batch.cases.len()))
+        };
+        self.index.commit(|out| batch.index(&page, out))
+    }
+}
+
+/// By number, as wide as the last one's: names of cases may be anything.
+fn file_name(place: usize, count: usize) -> String {
+    let digits = count.to_string().len().max(3);
+    format!("case-{:0digits$}.html", place + 1)
+}

@@ -1,0 +1,82 @@
+//! A case of a manifest that stands for many: `*` in its name, and in those of its arrays.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::io::{Container, escaped_path, printable};
+
+/// Names of the arrays of a file.
+pub type List<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
+
+/// Fields that name arrays.
+const ARRAYS: [&str; 7] = ["a", "b", "c", "scale_a", "scale_b", "bias", "d"];
+
+/// What a file holds, by opening it.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn names_in(path: &Path) -> Result<Vec<String>, String> {
+    let container = Container::open(path).map_err(|error| format!("{error:#}"))?;
+    let names = container.meant().filter_map(|i| container.name(i));
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
+/// fits, in the order of its file. What `*` stands for is put into all names.
+///
+/// # Errors
+/// What is wrong with the pattern, or its file.
+pub fn expanded(
+    name: String,
+    fields: BTreeMap<String, Value>,
+    folder: &Path,
+    list: List,
+) -> Result<Vec<(String, BTreeMap<String, Value>)>, String> {
+    let stars = |text: &str| text.matches('*').count();
+    if stars(&name) == 0 {
+        return Ok(vec![(name, fields)]);
+    }
+    let d = fields.get("d").and_then(Value::as_str);
+    let d = d.and_then(|d| d.split_once('#'));
+    let Some((file, pattern)) = d.filter(|(file, pattern)| stars(file) == 0 && stars(pattern) == 1)
+    else {
+        return Err(
+            "its name has a *, so \"d\" must name arrays of one file with one, as x.npz#*.y".into(),
+        );
+    };
+    let (before, after) = pattern.split_once('*').expect("counted above");
+    for field in ARRAYS {
+        let text = fields
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if stars(text) > 1 || text.split('#').next().is_some_and(|file| stars(file) > 0) {
+            return Err(format!(
+                "field {field:?}: one * can stand in the name of an array, and none in that of a file"
+            ));
+        }
+    }
+    let path = folder.join(file);
+    let names = list(&path)?;
+    let stems = names.iter().filter_map(|name| {
+        let rest = name.strip_prefix(before)?;
+        rest.strip_suffix(after)
+    });
+    let stems: Vec<&str> = stems.collect();
+    if stems.is_empty() {
+        let (path, pattern) = (escaped_path(&path), printable(pattern));
+        return Err(format!("{path} holds no array whose name is {pattern}"));
+    }
+    let of_one = |stem: &&str| {
+        let mut fields = fields.clone();
+        for field in ARRAYS {
+            if let Some(Value::String(text)) = fields.get_mut(field) {
+                *text = text.replacen('*', stem, 1);
+            }
+        }
+        (name.replace('*', stem), fields)
+    };
+    Ok(stems.iter().map(of_one).collect())
+}

@@ -1,0 +1,97 @@
+//! `check --arch auto`: the unit that D itself points to.
+
+use anyhow::{Result, ensure};
+
+use super::progress::Bar;
+use crate::check::{Check, Claim, ModelSource, Source, option};
+use crate::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
+use crate::io::STDIN;
+use crate::report::{Chosen, Fit, Identification};
+
+/// What was found.
+pub enum Auto {
+    /// The check by the first that fits, and all of them.
+    Found(Box<Check>, Chosen),
+    /// Nothing fits; so many models were tested.
+    Nothing(usize),
+}
+
+/// Whether a check leaves its model to D.
+pub fn is_asked(check: &Check) -> bool {
+    matches!(&check.model.from, ModelSource::Catalogue(name) if name == "auto")
+}
+
+/// Looks for models that give D, as `identify` does.
+///
+/// # Errors
+/// If there is no D to ask, or more is said of the model than its formats.
+pub fn choose(check: &Check) -> Result<Auto> {
+    let Claim::Tensor(d) = &check.claim else {
+        anyhow::bail!("--arch auto asks D itself, of which --d-digest says nothing; name the GPU");
+    };
+    let model = &check.model;
+    ensure!(
+        model.instruction.is_none()
+            && model.acc.is_none()
+            && model.c_dtype.is_none()
+            && model.scale_dtype.is_none()
+            && model.scale_block.is_none()
+            && check.schedule == Default::default()
+            && check.operands.bias.is_none(),
+        "--arch auto finds instruction, accumulator and schedule by itself; leave out what says them, or name the GPU"
+    );
+    let piped = |(_, source): (_, &Source)| {
+        source
+            .path()
+            .is_some_and(|path| path == std::path::Path::new(STDIN) || path.starts_with("/dev"))
+    };
+    ensure!(
+        !check.sources().any(piped),
+        "--arch auto reads every file twice, and standard input can be read once; name a file or the GPU"
+    );
+    let request = Identify {
+        operands: check.operands.clone(),
+        d: d.clone(),
+        formats: Formats {
+            a: Some(model.dtype),
+            b: model.dtype_b,
+            d: check.d_dtype,
+        },
+        schedules: Schedules::Auto,
+        limits: Limits::default(),
+        engine: check.engine,
+    };
+    let in_words = |error: IdentifyError| anyhow::Error::msg(error.in_words(option));
+    let prepared = request.prepare().map_err(in_words)?;
+    let (found, first) = prepared.choose(&Bar::new()).map_err(in_words)?;
+    let tested = found.plain + found.schedules.as_ref().map_or(0, |s| s.tested);
+    let Some(first) = first else {
+        return Ok(Auto::Nothing(tested));
+    };
+    let mut check = check.clone();
+    check.model = first.model;
+    check.schedule = first.schedule;
+    check.d_dtype = first.d_dtype;
+    let chosen = Chosen {
+        fits: fits(&found),
+        tested,
+        untested: found.untested + found.schedules.as_ref().map_or(0, |s| s.untested),
+    };
+    Ok(Auto::Found(Box::new(check), chosen))
+}
+
+/// All that fit by name.
+fn fits(found: &Identification) -> Vec<String> {
+    let names = |fit: &Fit| {
+        let under = match &fit.model.schedule {
+            Some(schedule) => format!(" under {}", schedule.name),
+            None => String::new(),
+        };
+        let to = fit.model.arithmetic.accumulator;
+        let names = fit.model.names.iter();
+        names
+            .map(|name| format!("{} {} -> {to}{under}", name.architecture, name.instruction))
+            .collect::<Vec<_>>()
+    };
+    found.fits.iter().flat_map(names).collect()
+}

@@ -1,0 +1,220 @@
+//! The pages of a batch, and of a merged check.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::products::{flip, manifest, small, usual};
+use crate::support::Folder;
+
+/// Cases of every kind: one identical, one in part, one different, one by a claimed model, one without a verdict.
+pub fn every_kind() -> Folder {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    let hopper = folder.tcverify("archs hopper --json").expect(0).stdout;
+    folder.write("my.json", hopper);
+    let cases = json!([
+        {"name": "first"},
+        {"name": "a part", "rows": "0..2"},
+        {"name": "<script>alert(1)</script>\u{202e}\"'", "d": "bad.npy"},
+        {"name": "of a file", "arch": null, "model": "my.json"},
+        {"name": "gone", "b": "<b>gone.npy"},
+    ]);
+    manifest(&folder, usual(), cases);
+    folder
+}
+
+/// All files of a folder of pages.
+pub fn pages(folder: &Folder, name: &str) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(folder.path(name)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .map(|file| {
+            let text = folder.read(&format!("{name}/{file}"));
+            (file, String::from_utf8(text).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn the_index_has_every_case_and_leads_to_its_page() {
+    let folder = every_kind();
+    folder
+        .tcverify("batch cases.json -q --html new/pages --markdown r.md")
+        .expect(2);
+    let pages = pages(&folder, "new/pages");
+    let names: Vec<_> = pages.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "case-001.html",
+            "case-002.html",
+            "case-003.html",
+            "case-004.html",
+            "index.html"
+        ]
+    );
+    let index = &pages["index.html"];
+    let rows: Vec<_> = index
+        .lines()
+        .filter(|line| line.starts_with("<tr class="))
+        .collect();
+    assert_eq!(rows.len(), 5);
+    for (row, words) in rows.iter().zip([
+        &["class=\"identical\"", "<a href=\"case-001.html\">first</a>", ">Identical<"][..],
+        &["class=\"identical_in_part\"", ">Identical in part<", "50 % of D compared", "all 16 chosen elements"],
+        &["class=\"different\"", "<a href=\"case-003.html\">&lt;script&gt;alert(1)&lt;/script&gt;\\u{202e}&quot;&#39;</a>"],
+        &["class=\"identical\"", "(claimed: from my.json, not the catalogue; the file itself says"],
+        &["class=\"unjudged\"", "<th scope=\"row\">gone</th>", ">Unjudged<", "&lt;b&gt;gone.npy: cannot be opened"],
+    ]) {
+        for word in words {
+            assert!(row.contains(word), "{word}: {row}");
+        }
+    }
+    assert!(index.contains(
+        "5 cases: 2 identical, 1 identical in part, 1 different, 1 could not be judged."
+    ));
+    // The same words as in Markdown.
+    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    for words in [
+        "50 % of D compared",
+        "all 16 chosen elements",
+        "claimed: from my.json",
+    ] {
+        assert!(markdown.contains(words), "{words}: {markdown}");
+    }
+    for (name, page) in &pages {
+        assert!(
+            !page.contains("<script>alert") && !page.contains('\u{202e}'),
+            "{name}"
+        );
+        for word in [
+            "src=",
+            "@import",
+            "url(",
+            "<link",
+            "http-equiv=\"refresh",
+            "href=\"http",
+            "href=\"//",
+        ] {
+            assert!(!page.contains(word), "{name}: {word}");
+        }
+        assert_eq!(
+            name == "index.html",
+            !page.contains("<a href=\"index.html\">All cases</a>")
+        );
+    }
+    assert!(pages["case-003.html"].contains("1 mismatch in 1 of"));
+    assert!(pages["case-004.html"].contains("claimed"));
+}
+
+/// But for the way back, a case's page is the one that `check` writes.
+#[test]
+fn a_page_is_that_of_the_check() {
+    let folder = every_kind();
+    folder
+        .tcverify("batch cases.json -q --html pages")
+        .expect(2);
+    folder
+        .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy -q --html one.html")
+        .expect(0);
+    let alone = String::from_utf8(folder.read("one.html")).unwrap();
+    let page = &pages(&folder, "pages")["case-001.html"];
+    let lines = page.lines().filter(|line| !line.starts_with("<nav>"));
+    let lines: Vec<_> = lines
+        .map(|line| line.replace("<title>first: ", "<title>"))
+        .collect();
+    assert_eq!(lines, alone.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn resumed_or_not_and_by_any_number_of_threads_the_pages_are_the_same() {
+    let folder = every_kind();
+    folder.tcverify("batch cases.json -q --html one").expect(2);
+    let first = pages(&folder, "one");
+    for words in [
+        "--resume s.json --html two",
+        "--resume s.json --html three --threads 1",
+        "--html one",
+    ] {
+        folder
+            .tcverify(&format!("batch cases.json -q {words}"))
+            .expect(2);
+    }
+    for name in ["one", "two", "three"] {
+        assert!(pages(&folder, name) == first, "{name}");
+    }
+}
+
+#[test]
+fn pages_go_to_a_folder_and_over_no_input() {
+    let folder = every_kind();
+    for (place, said) in [
+        ("x.npy", "x.npy: the pages of a batch are a folder"),
+        ("-", "the pages of a batch are a folder"),
+        ("x.npy/pages", "x.npy"),
+    ] {
+        folder
+            .tcverify(&format!("batch cases.json --html {place}"))
+            .refuses(&[said]);
+    }
+    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.write("in/index.html", folder.read("x.npy"));
+    let cases = json!([{"name": "one", "a": "in/index.html"}]);
+    manifest(&folder, usual(), cases);
+    folder
+        .tcverify("batch cases.json --html in")
+        .refuses(&["in/index.html: the index would overwrite A"]);
+    assert_eq!(folder.read("in/index.html"), folder.read("x.npy"));
+    folder
+        .tcverify("batch cases.json --html out --json out/case-001.html")
+        .refuses(&["cannot go to one place"]);
+}
+
+/// `shard merge` has the forms that `check` has.
+#[test]
+fn a_merged_check_has_every_form() {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    let words = "--arch h100 --dtype fp16 --block-rows 2 x.npy w.npy bad.npy";
+    folder
+        .tcverify(&format!("shard plan -n 2 {words} -o plan.json"))
+        .expect(0);
+    for i in [0, 1] {
+        folder
+            .tcverify(&format!("shard run plan.json {i} -o p{i}.json"))
+            .expect(0);
+    }
+    let forms = "--junit FORM.xml --markdown FORM.md --html FORM.html --json FORM.json";
+    let merge = format!(
+        "shard merge plan.json p0.json p1.json -q {}",
+        forms.replace("FORM", "m")
+    );
+    folder.tcverify(&merge).expect(1);
+    let check = format!("check --tree {words} -q {}", forms.replace("FORM", "c"));
+    folder.tcverify(&check).expect(1);
+    for form in ["xml", "md", "json"] {
+        let [merged, whole] = ["m", "c"].map(|name| folder.read(&format!("{name}.{form}")));
+        assert_eq!(merged, whole, "{form}");
+    }
+    let page = String::from_utf8(folder.read("m.html")).unwrap();
+    for text in [
+        "Parts that were merged keep no map",
+        "The first mismatch, step by step",
+        "1 of 32 elements of D differ",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("map-data"));
+    let brief = folder
+        .tcverify("shard merge plan.json p0.json p1.json --brief")
+        .expect(1);
+    assert!(brief.stdout.starts_with("DIFFERENT  1 of 32") && brief.stdout.lines().count() == 1);
+    folder
+        .tcverify("shard merge plan.json p0.json p1.json -q --html p0.json")
+        .refuses(&["the page would overwrite a part"]);
+    folder
+        .tcverify("shard merge plan.json p0.json p1.json -o x --json y")
+        .expect(2)
+        .mentions(&["--json"]);
+}

@@ -1,0 +1,150 @@
+//! A case of a manifest that stands for many.
+
+use serde_json::{Value, json};
+
+use super::products::{manifest, small};
+use crate::support::Folder;
+
+/// Some arrays of FP16 and FP32 as a `.safetensors` file.
+fn pack(folder: &Folder, arrays: &[(&str, &str)]) {
+    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+    for (name, file) in arrays {
+        let bytes = folder.read(file);
+        let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        let text = String::from_utf8_lossy(&bytes[10..start]).into_owned();
+        let (_, shape) = text.split_once("'shape': (").unwrap();
+        let shape = shape.split(')').next().unwrap().split(',');
+        let shape: Vec<usize> = shape.filter_map(|n| n.trim().parse().ok()).collect();
+        let dtype = if text.contains("<f4") { "F32" } else { "F16" };
+        let from = data.len();
+        data.extend_from_slice(&bytes[start..]);
+        let about = json!({"dtype": dtype, "shape": shape, "data_offsets": [from, data.len()]});
+        header.insert((*name).to_owned(), about);
+    }
+    let header = Value::Object(header).to_string();
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.bytes());
+    file.extend(data);
+    folder.write("dump.safetensors", file);
+}
+
+fn every() -> Value {
+    json!([{"name": "all *", "a": "dump.safetensors#*.x", "b": "dump.safetensors#*.w", "d": "dump.safetensors#*.y"}])
+}
+
+fn defaults() -> Value {
+    json!({"arch": "h100", "dtype": "fp16"})
+}
+
+#[test]
+fn every_array_that_d_names_is_a_case() {
+    let folder = small();
+    pack(
+        &folder,
+        &[
+            ("k.x", "x.npy"),
+            ("k.w", "w.npy"),
+            ("k.y", "d.npy"),
+            ("norm.w", "w.npy"),
+            ("q.x", "x.npy"),
+            ("q.w", "w.npy"),
+            ("q.y", "d.npy"),
+        ],
+    );
+    manifest(&folder, defaults(), every());
+    let report = folder
+        .tcverify("batch cases.json --json -")
+        .expect(0)
+        .json();
+    let cases = report["cases"].as_array().unwrap();
+    let names: Vec<_> = cases
+        .iter()
+        .map(|case| case["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["all k", "all q"]);
+    for (case, stem) in cases.iter().zip(["k", "q"]) {
+        let paths = ["a", "b", "d"].map(|name| &case["report"]["inputs"][name]["path"]);
+        let wanted = ["x", "w", "y"].map(|end| json!(format!("dump.safetensors#{stem}.{end}")));
+        assert_eq!(paths, wanted.each_ref());
+    }
+    // An operand without a pattern is the same for all.
+    let cases = json!([{"name": "*", "a": "x.npy", "b": "w.npy", "d": "dump.safetensors#*.y"}]);
+    manifest(&folder, defaults(), cases);
+    folder.tcverify("batch cases.json").expect(0);
+}
+
+/// What D's names promise and the file does not hold is no case that passes.
+#[test]
+fn a_missing_operand_is_a_case_without_a_verdict() {
+    let folder = small();
+    pack(
+        &folder,
+        &[
+            ("k.x", "x.npy"),
+            ("k.w", "w.npy"),
+            ("k.y", "d.npy"),
+            ("q.w", "w.npy"),
+            ("q.y", "d.npy"),
+        ],
+    );
+    manifest(&folder, defaults(), every());
+    let run = folder.tcverify("batch cases.json --json r.json").expect(2);
+    assert!(
+        run.stdout.contains("holds no array of the name \"q.x\""),
+        "{run:?}"
+    );
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    assert_eq!(
+        (
+            &report["totals"]["identical"],
+            &report["totals"]["unjudged"]
+        ),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn patterns_that_mean_nothing_are_refused() {
+    let folder = small();
+    pack(
+        &folder,
+        &[("k.x", "x.npy"), ("k.w", "w.npy"), ("k.y", "d.npy")],
+    );
+    for (change, said) in [
+        (
+            json!({"d": "d.npy"}),
+            "\"d\" must name arrays of one file with one",
+        ),
+        (
+            json!({"d": "dump.safetensors#**"}),
+            "\"d\" must name arrays",
+        ),
+        (json!({"d": "*.safetensors#*.y"}), "\"d\" must name arrays"),
+        (
+            json!({"d": null, "d_digest": "0".repeat(64)}),
+            "\"d\" must name arrays",
+        ),
+        (
+            json!({"d": "dump.safetensors#*.z"}),
+            "holds no array whose name is *.z",
+        ),
+        (json!({"d": "gone.npz#*.y"}), "gone.npz"),
+        (json!({"a": "dump.safetensors#*.*"}), "field \"a\": one *"),
+        (json!({"a": "*.npy"}), "field \"a\": one *"),
+    ] {
+        let mut cases = every();
+        let case = cases[0].as_object_mut().unwrap();
+        case.extend(change.as_object().unwrap().clone());
+        manifest(&folder, defaults(), cases);
+        folder
+            .tcverify("batch cases.json")
+            .refuses(&["cases.json: case 1 (all *): ", said]);
+    }
+    let mut twice = every();
+    let more = twice[0].clone();
+    twice.as_array_mut().unwrap().push(more);
+    manifest(&folder, defaults(), twice);
+    folder
+        .tcverify("batch cases.json")
+        .refuses(&["case 2 (all *): another case has the name all k"]);
+}

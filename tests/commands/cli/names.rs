@@ -1,0 +1,184 @@
+//! Names of GPUs and formats that people use, and `--arch auto`.
+
+use serde_json::Value;
+
+use crate::support::{Folder, Npy, floats, halves};
+
+const REPLAY: &str =
+    "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
+const OPERANDS: &str = "--dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.tcverify(REPLAY).expect(0);
+    folder
+}
+
+#[test]
+fn suggestions_are_of_the_same_kind() {
+    let folder = folder();
+    for (name, words) in [
+        ("9.0", &["did you mean \"sm_90\"?"][..]),
+        ("90", &["did you mean \"sm_90\"?"]),
+        ("hoper", &["did you mean \"hopper\"?"]),
+        ("mi250", &["did you mean \"MI250X\"?"]),
+        (
+            "MI355X",
+            &[
+                "\"MI355X\" is AMD CDNA 4 (gfx950), which is not modelled",
+                "tcverify infer",
+            ],
+        ),
+        (
+            "gb300",
+            &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
+        ),
+        (
+            "10.3",
+            &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
+        ),
+        ("nvidia-rubin", &["is NVIDIA Rubin, which is not modelled"]),
+    ] {
+        folder
+            .tcverify(&format!("check --arch {name} {OPERANDS} d.npy"))
+            .refuses(words);
+    }
+    // Nothing is near: another GPU is no slip of the keys.
+    for name in ["t5", "h900", "sm_91", "mi999x", "11.1"] {
+        let run = folder.tcverify(&format!("check --arch {name} {OPERANDS} d.npy"));
+        let run = run.expect(2);
+        assert!(
+            !run.stderr.contains("did you mean"),
+            "{name}: {}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_family_of_formats_says_which() {
+    let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
+    let fp8 = tip("check --arch h100 --dtype fp8 a b d");
+    assert!(fp8.contains("tip: fp8 is e4m3 or e5m2: say which"), "{fp8}");
+    assert!(!fp8.contains("fp64'"), "{fp8}");
+    let fp6 = tip("check --arch b200 --dtype FP6 a b d");
+    assert!(fp6.contains("FP6 is e3m2 or e2m3"), "{fp6}");
+    let slip = tip("check --arch h100 --dtype fp17 a b d");
+    assert!(slip.contains("'fp16'"), "{slip}");
+    let none = tip("check --arch h100 --dtype nonsense a b d");
+    assert!(
+        !none.contains("tip:") && none.contains("possible values: fp16"),
+        "{none}"
+    );
+}
+
+#[test]
+fn without_d_its_digest_is_offered() {
+    let words = ["D.npy is missing", "--d-digest"];
+    let folder = folder();
+    folder
+        .tcverify(&format!("check --arch h100 {OPERANDS}"))
+        .refuses(&words);
+}
+
+/// What the report says of how its model came about, in every form.
+#[test]
+fn auto_asks_identify_and_says_so() {
+    let folder = folder();
+    let check = format!("check --arch auto {OPERANDS} d.npy");
+    let run = folder.tcverify(&format!(
+        "{check} --json r.json --junit r.xml --markdown r.md --html r.html --github"
+    ));
+    let text = run.expect(0).stdout;
+    assert!(
+        text.starts_with("IDENTICAL, model chosen to fit D  "),
+        "{text}"
+    );
+    let said = "nobody named a unit (--arch auto): &#39;identify&#39; tested";
+    for (form, said) in [
+        ("r.xml", "nobody named a unit (--arch auto)"),
+        ("r.md", "model chosen to fit D"),
+        ("r.html", said),
+        ("r.html", "Identical, model chosen to fit D"),
+    ] {
+        let form = String::from_utf8(folder.read(form)).unwrap();
+        assert!(form.contains(said), "{form}");
+    }
+    assert!(
+        text.contains("::notice title=tcverify%3A identical%2C model chosen to fit d"),
+        "{text}"
+    );
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    // Of three that compute alike, the one that is known best.
+    assert_eq!(report["model"]["architecture"], "ampere");
+    let fits = report["chosen"]["fits"].as_array().unwrap();
+    for name in [
+        "turing mma -> fp32",
+        "ampere mma -> fp32",
+        "ada mma -> fp32",
+    ] {
+        assert!(fits.contains(&name.into()), "{report:#}");
+    }
+    assert!(report["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
+    // The command that is repeated names it, and says nothing of a choice.
+    let again = report["command"].as_str().unwrap();
+    let again = folder
+        .tcverify(again.strip_prefix("tcverify ").unwrap())
+        .expect(0);
+    assert!(
+        !again.stdout.contains("chosen") && !again.stdout.contains("auto"),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn auto_gives_no_verdict_where_nothing_fits() {
+    let folder = Folder::new();
+    let d: Vec<f32> = (0..24 * 16).map(|i| i as f32).collect();
+    folder.save("d.npy", &Npy::new("<f4", &[24, 16], floats(&d)));
+    let check = format!("check --arch auto {OPERANDS} d.npy --json r.json");
+    let run = folder.tcverify(&check).expect(1);
+    assert!(run.stderr.starts_with("different: none of the "), "{run:?}");
+    assert_eq!(
+        (run.stdout.as_str(), folder.names()),
+        ("", vec!["d.npy".to_owned()])
+    );
+}
+
+#[test]
+fn auto_is_refused_where_it_cannot_ask() {
+    let folder = folder();
+    folder.save("a.npy", &Npy::new("<f2", &[1, 1], halves(&[1.0])));
+    for (words, said) in [
+        (
+            format!("check --arch auto {OPERANDS} d.npy --acc f16"),
+            "leave out",
+        ),
+        (
+            format!("check --arch auto {OPERANDS} d.npy --instruction mma"),
+            "leave out",
+        ),
+        (
+            format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"),
+            "leave out",
+        ),
+        (
+            format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)),
+            "D itself",
+        ),
+        (
+            "check --arch auto --dtype fp16 - a.npy a.npy".to_owned(),
+            "read once",
+        ),
+        (
+            format!("replay --arch auto {OPERANDS} -o x.npy"),
+            "'tcverify check' alone",
+        ),
+        (
+            format!("explain --arch auto {OPERANDS} --at 0,0"),
+            "'tcverify check' alone",
+        ),
+    ] {
+        folder.tcverify(&words).refuses(&[said]);
+    }
+}
