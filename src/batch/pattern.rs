@@ -10,6 +10,9 @@ use crate::io::{Container, escaped_path, printable};
 /// Names of the arrays of a file.
 pub type List<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
 
+/// The name of a case, and its fields.
+type Named = (String, BTreeMap<String, Value>);
+
 /// Fields that name arrays.
 const ARRAYS: [&str; 7] = ["a", "b", "c", "scale_a", "scale_b", "bias", "d"];
 
@@ -33,7 +36,7 @@ pub fn expanded(
     fields: BTreeMap<String, Value>,
     folder: &Path,
     list: List,
-) -> Result<Vec<(String, BTreeMap<String, Value>)>, String> {
+) -> Result<Vec<Named>, String> {
     let stars = |text: &str| text.matches('*').count();
     if stars(&name) == 0 {
         return Ok(vec![(name, fields)]);
