@@ -25,6 +25,10 @@ Examples:
   FP16 accumulation on an A100, weights stored NxK, with an addend:
     tcverify check --arch a100 --dtype fp16 --acc f16 --transpose-b --c c.npy a.npy w.npy d.npy
 
+  What cuBLASLt logged about the product, and a kernel's name with what it leaves open:
+    tcverify check --arch h100 --dtype bf16 --kernel-log lt.log a.npy b.npy d.npy
+    tcverify check --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT --split-k 3 a.npy b.npy d.npy
+
   E5M2 times E4M3 through wgmma, the result stored as bfloat16 codes in a uint16 array:
     tcverify check --arch hopper --dtype e5m2 --dtype-b e4m3 --d-dtype bf16 a.npy b.npy d.npy
 

@@ -26,7 +26,7 @@ fn a_log_has_the_line_of_the_product() {
     check("").refuses(&["no line about a product of 32x64x4096", "32x64x2048"]);
     log(&["noise"]);
     check("").refuses(&["CUBLASLT_LOG_LEVEL"]);
-    log(&["algo=[]x"]);
+    log(&["algo=[algoId=x]"]);
     check("").refuses(&["line 1 cannot be read"]);
     folder
         .tcverify(&format!("check {OF} --kernel-log none.log {FILES}"))
@@ -117,19 +117,18 @@ fn parts_have_kernels() {
     folder.write("lt.log", LOG);
     folder
         .tcverify(&format!(
-            "shard plan --parts 2 {OF} --kernel-log lt.log {FILES} -o plan.json"
+            "shard plan --shards 2 {OF} --kernel-log lt.log {FILES} -o plan.json"
         ))
         .expect(0);
-    for part in 1..=2 {
+    for part in 0..2 {
         folder
-            .tcverify(&format!(
-                "shard run plan.json --part {part} -o p{part}.json"
-            ))
+            .tcverify(&format!("shard run plan.json {part} -o p{part}.json"))
             .expect(0);
     }
-    folder
-        .tcverify("shard merge plan.json p1.json p2.json")
-        .expect(0);
+    let merge = "shard merge plan.json p0.json p1.json -o merged.json";
+    folder.tcverify(merge).expect(0);
+    let merged = String::from_utf8(folder.read("merged.json")).expect("text");
+    assert!(merged.contains("lt.log, line 1"), "{merged}");
 }
 
 /// Operands whose files name their formats need no `--dtype`.

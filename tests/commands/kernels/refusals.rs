@@ -50,11 +50,9 @@ fn what_contradicts_a_text_is_said() {
         more,
         &["5000 parts", "K is 4096"],
     );
-    refuses(
-        "algo=21,stages=15,splitK=2",
-        more,
-        &["reduction", "--reduction"],
-    );
+    let name = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
+    refuses(name, "--arch a100", &["number of slices", "--split-k"]);
+    refuses(name, "--arch a100 --split-k 2", &["INPLACE", "--reduction"]);
     refuses("no kernel", more, &["--kernel", "no cuBLASLt log line"]);
     refuses("algo=60,stages=16", more, &["Ada"]);
     refuses(LOG, "--arch h100 --grain 64", &["--kernel", "--grain"]);
