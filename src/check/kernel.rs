@@ -109,16 +109,26 @@ fn digest(content: &str) -> String {
     hex(&sha2::Sha256::digest(content))
 }
 
-/// The product as the files have it.
+/// The shapes of A and B as the files have them.
+struct Shapes {
+    a: Vec<usize>,
+    b: Vec<usize>,
+    /// Whether A and B are said to be stored transposed.
+    turned: [bool; 2],
+}
+
+/// A product that the library may have been asked for.
 struct Product {
     shape: Shape,
     batches: usize,
     /// One B for all of A's matrices.
     shared: bool,
+    /// Whether A's and B's K is one number.
+    multiplies: bool,
 }
 
-impl Product {
-    fn of(check: &Check, from: &mut Reader) -> Result<Product, CheckError> {
+impl Shapes {
+    fn of(check: &Check, from: &mut Reader) -> Result<Shapes, CheckError> {
         let operands = &check.operands;
         let model = &check.model;
         let mut shape = |field, source: &Source, format, role| {
@@ -132,22 +142,49 @@ impl Product {
                 _ => Ok(shape),
             }
         };
-        let a = shape("a", &operands.a, model.dtype, Role::A)?;
         let format_b = model.dtype_b.unwrap_or(model.dtype);
-        let b = shape("b", &operands.b, format_b, Role::B)?;
+        Ok(Shapes {
+            a: shape("a", &operands.a, model.dtype, Role::A)?,
+            b: shape("b", &operands.b, format_b, Role::B)?,
+            turned: [operands.transpose_a, operands.transpose_b],
+        })
+    }
+
+    /// The product of operands that are stored so.
+    fn product(&self, turned: [bool; 2]) -> Product {
         let matrix = |shape: &[usize], turned: bool| match (&shape[shape.len() - 2..], turned) {
             (&[rows, columns], false) | (&[columns, rows], true) => [rows, columns],
             _ => unreachable!("two sizes"),
         };
-        let [m, k] = matrix(&a, operands.transpose_a);
-        let [_, n] = matrix(&b, operands.transpose_b);
-        Ok(Product {
+        let [m, k] = matrix(&self.a, turned[0]);
+        let [k_of_b, n] = matrix(&self.b, turned[1]);
+        Product {
             shape: Shape { m, n, k },
-            batches: a[..a.len() - 2].iter().product(),
-            shared: b.len() == 2 && a.len() > 2,
-        })
+            batches: self.a[..self.a.len() - 2].iter().product(),
+            shared: self.b.len() == 2 && self.a.len() > 2,
+            multiplies: k == k_of_b,
+        }
     }
 
+    /// How operands may be stored: as is said; or, where they do not multiply and nobody said it, in
+    /// any way in which they do.
+    fn ways(&self) -> Vec<[bool; 2]> {
+        let as_said = self.product(self.turned).multiplies || self.turned != [false; 2];
+        let others = [[false, true], [true, false], [true, true]].into_iter();
+        let others = others.filter(|&turned| !as_said && self.product(turned).multiplies);
+        [self.turned].into_iter().chain(others).collect()
+    }
+
+    /// How they are stored by a text: the library's A is the row-major B.
+    fn under(&self, reading: &KernelReading) -> [bool; 2] {
+        let said = reading.settings.transposed.as_ref();
+        let said = said.map(|said| [said.value.b, said.value.a]);
+        let said = said.filter(|turned| self.ways().contains(turned));
+        said.unwrap_or(self.turned)
+    }
+}
+
+impl Product {
     /// What the library may have been asked for: a shared B makes one product of a batch.
     fn asked(&self) -> Vec<(Shape, usize)> {
         let mut all = vec![(self.shape, self.batches)];
@@ -186,18 +223,14 @@ impl KernelRequest {
     ) -> Result<(Schedule, Planned), CheckError> {
         let field = self.said.field();
         let options = self.options(check)?;
-        let product = Product::of(check, from)?;
+        let shapes = Shapes::of(check, from)?;
         let content = self.said.content()?;
-        let (reading, place) = self.reading(&content, &product, &options, check)?;
+        let (reading, place) = self.reading(&content, &shapes, &options, check)?;
         let fail = |error| said(field, &place, error);
-        let mut taken = Vec::new();
-        let product = match turned(check, &reading, from)? {
-            None => product,
-            Some(note) => {
-                taken.push(note);
-                Product::of(check, from)?
-            }
-        };
+        let turned = shapes.under(&reading);
+        let taken = (turned != shapes.turned).then(|| stored(turned, &reading));
+        [check.operands.transpose_a, check.operands.transpose_b] = turned;
+        let product = shapes.product(turned);
         let shape = product.under(&reading).map_err(&fail)?;
         let plan = reading.plan(&shape, &options).map_err(&fail)?;
         let model = plan.model();
@@ -265,7 +298,7 @@ impl KernelRequest {
     fn reading(
         &self,
         content: &str,
-        product: &Product,
+        shapes: &Shapes,
         options: &Options,
         check: &Check,
     ) -> Result<(KernelReading, Option<String>), CheckError> {
@@ -276,7 +309,7 @@ impl KernelRequest {
                 Ok((reading, None))
             }
             KernelSaid::Log(path) => {
-                let found = of_log(content, product, options);
+                let found = of_log(content, shapes, options);
                 let fail = |reason| CheckError::array(field, escaped_path(path), reason);
                 let (line, reading) = found.map_err(fail)?;
                 Ok((
@@ -289,7 +322,12 @@ impl KernelRequest {
                 let table = KernelTable::from_json(content);
                 let table = table.map_err(|error| said(field, &place, error))?;
                 let mut last = None;
-                for (shape, _) in product.asked() {
+                let ways = shapes
+                    .ways()
+                    .into_iter()
+                    .map(|turned| shapes.product(turned));
+                let asked: Vec<_> = ways.flat_map(|product| product.asked()).collect();
+                for (shape, _) in asked {
                     let found = table.find(&TableQuery {
                         shape,
                         operands: options.operands,
@@ -309,11 +347,7 @@ impl KernelRequest {
 }
 
 /// The line of a log that is about a product.
-fn of_log(
-    log: &str,
-    product: &Product,
-    options: &Options,
-) -> Result<(usize, KernelReading), String> {
+fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, KernelReading), String> {
     let mut fitting: Vec<(usize, KernelReading)> = Vec::new();
     let (mut lines, mut unread, mut others) = (0, None, Vec::new());
     for (line, launch) in kernel::launches(log) {
@@ -331,6 +365,7 @@ fn of_log(
             operands.is_none_or(|formats| options.operands.is_none_or(|asked| asked == formats))
                 && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
         };
+        let product = shapes.product(shapes.under(&reading));
         match product.under(&reading).is_ok() && formats(&reading) {
             true => fitting.push((line, reading)),
             false => others.extend(reading.product),
@@ -348,7 +383,7 @@ fn of_log(
             )),
         };
     }
-    let shape = product.shape;
+    let shape = shapes.product(shapes.turned).shape;
     let there = match (lines, others.first()) {
         (0, _) => {
             "it has no line that launches a product (algo=[...]); CUBLASLT_LOG_LEVEL=2 writes them"
@@ -365,47 +400,16 @@ fn of_log(
     })
 }
 
-/// Where the files do not multiply as they are and nobody said how they are stored: as the text says.
-fn turned(
-    check: &mut Check,
-    reading: &KernelReading,
-    from: &mut Reader,
-) -> Result<Option<String>, CheckError> {
-    let Some(said) = &reading.settings.transposed else {
-        return Ok(None);
-    };
-    // The library's A is the row-major B.
-    let [a, b] = [said.value.b, said.value.a];
-    let operands = &check.operands;
-    if operands.transpose_a || operands.transpose_b || !(a || b) {
-        return Ok(None);
-    }
-    let mut fits = |a: bool, b: bool| {
-        let model = &check.model;
-        let left = from.shape("a", &check.operands.a, model.dtype, Role::A)?;
-        let format = model.dtype_b.unwrap_or(model.dtype);
-        let right = from.shape("b", &check.operands.b, format, Role::B)?;
-        let size = |shape: &[usize], from_end: usize| shape[shape.len() - from_end];
-        let inner = [
-            size(&left, if a { 2 } else { 1 }),
-            size(&right, if b { 1 } else { 2 }),
-        ];
-        Ok::<bool, CheckError>(inner[0] == inner[1])
-    };
-    if fits(false, false)? || !fits(a, b)? {
-        return Ok(None);
-    }
-    check.operands.transpose_a = a;
-    check.operands.transpose_b = b;
-    let stored = match (a, b) {
-        (true, true) => "A is stored KxM and B NxK",
-        (true, false) => "A is stored KxM",
+/// That operands are taken as stored so.
+fn stored(turned: [bool; 2], reading: &KernelReading) -> String {
+    let stored = match turned {
+        [true, true] => "A is stored KxM and B NxK",
+        [true, false] => "A is stored KxM",
         _ => "B is stored NxK",
     };
-    Ok(Some(format!(
-        "{stored}, as the text has it ({}): the files multiply so alone",
-        said.from
-    )))
+    let from = reading.settings.transposed.as_ref();
+    let from = from.map_or("", |said| &said.from);
+    format!("{stored}, as the text has it ({from}): the files multiply so alone")
 }
 
 /// What a report says of the words.
