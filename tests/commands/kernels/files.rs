@@ -117,7 +117,7 @@ fn parts_have_kernels() {
     folder.write("lt.log", LOG);
     folder
         .tcverify(&format!(
-            "shard plan --shards 2 {OF} --kernel-log lt.log {FILES} -o plan.json"
+            "shard plan --shards 2 --block-rows 16 {OF} --kernel-log lt.log {FILES} -o plan.json"
         ))
         .expect(0);
     for part in 0..2 {
