@@ -30,6 +30,17 @@ class CheckFields(TypedDict, total=False):
     scale_block: int | None
     schedule: str | None
     schedule_file: str | os.PathLike[str] | None
+    kernel: str | None
+    kernel_log: str | os.PathLike[str] | None
+    kernel_table: str | os.PathLike[str] | None
+    workspace: int | None
+    reduction: str | None
+    partition: str | None
+    custom: int | None
+    accumulation: str | None
+    multiprocessors: int | None
+    rotation: int | None
+    whole_tail: bool | None
     tile_k: int | None
     residue: Literal["first", "first-aligned", "last"] | None
     instruction_k: int | None
