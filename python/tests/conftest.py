@@ -29,7 +29,9 @@ def command() -> str:
 @pytest.fixture
 def run(command: str, tmp_path: Path) -> Callable[[Sequence[str | os.PathLike[str]]], subprocess.CompletedProcess[str]]:
     def run(words: Sequence[str | os.PathLike[str]]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([command, *words], capture_output=True, text=True, cwd=tmp_path)
+        # As wide as it is.
+        env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        return subprocess.run([command, *words], capture_output=True, text=True, cwd=tmp_path, env=env)
 
     return run
 
