@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use tcverify::batch::{State, read, run};
+use tcverify::batch::{BatchError, Pages, State, read, run};
 use tcverify::check::CheckError;
 use tcverify::explain::{Wish, write};
-use tcverify::io::{Files, Source, payload_sha256};
+use tcverify::io::{Files, Outputs, Source, payload_sha256};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -118,14 +118,32 @@ pub fn batch(
     py: Python<'_>,
     manifest: PathBuf,
     resume: Option<PathBuf>,
+    html: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchResult> {
     let judged = attended(py, progress.as_ref(), move |progress| {
-        let (cases, _) = read(&manifest)?;
+        let (cases, own) = read(&manifest, None)?;
+        let mut outputs = Outputs::new();
+        for path in &own {
+            outputs.protect("the cases", path);
+        }
+        for case in &cases {
+            case.check.protect(&mut outputs);
+        }
+        if let Some(path) = &resume {
+            outputs.claim("the state", path).map_err(BatchError::File)?;
+        }
+        let pages = html.map(|folder| Pages::open(&folder, &cases, &mut outputs));
+        let pages = pages.transpose()?;
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
-        run(&cases, &state, &Files::default(), progress)
+        let files = Files::default();
+        let batch = run(&cases, &state, &files, None, pages.as_ref(), progress)?;
+        if let Some(pages) = pages {
+            pages.finish(&batch).map_err(BatchError::File)?;
+        }
+        Ok(batch)
     })?;
     judged
         .map(BatchResult)
-        .map_err(|error| error::batch(py, &error))
+        .map_err(|error: BatchError| error::batch(py, &error))
 }

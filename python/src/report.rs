@@ -55,6 +55,7 @@ impl Judged {
         let page = Html {
             map: self.map.clone(),
             trace: self.trace.clone(),
+            of: None,
         };
         written(|out| page.export(&self.report, out))
     }
@@ -166,7 +167,7 @@ pub struct BatchResult(pub Batch);
 #[pymethods]
 impl BatchResult {
     fn text(&self) -> PyResult<String> {
-        plain(|out| self.0.text(out))
+        plain(|out| self.0.text(usize::MAX, out))
     }
 
     fn json(&self) -> PyResult<String> {

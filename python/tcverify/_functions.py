@@ -154,7 +154,7 @@ def digest(array: ArrayLike, dtype: Any = None) -> str:
 
     >>> import numpy as np
     >>> digest(np.array([[1, 2]], np.float16))[:16]
-    '0aa4459af9fb4db3'
+    '6b60ada811679b7b'
     """
     from tcverify._request import plain
 
@@ -204,16 +204,21 @@ def batch(
     manifest: str | os.PathLike[str] | Mapping[str, Any],
     *,
     resume: str | os.PathLike[str] | None = None,
+    html: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Batch:
     """Judges all cases of a manifest (a file, or the object in it: paths are relative to the working directory
-    then), or of a folder of case folders."""
+    then), or of a folder of case folders.
+
+    ``resume`` is the file of a state, from which an interrupted batch goes on; ``html`` a folder for an index of all
+    cases and a page for each.
+    """
     if isinstance(manifest, Mapping):
         with tempfile.NamedTemporaryFile("w", dir=".", prefix=".tcverify-", suffix=".json") as file:
             json.dump(dict(manifest), file)
             file.flush()
-            return batch(file.name, resume=resume, progress=progress)
-    return Batch(_tcverify.batch(manifest, resume, listener(progress)))
+            return batch(file.name, resume=resume, html=html, progress=progress)
+    return Batch(_tcverify.batch(manifest, resume, html, listener(progress)))
 
 
 def _text(document: Commitment | str) -> str:

@@ -1,12 +1,10 @@
-"""A batch as pages: an index, and the page of each case. They load nothing."""
+"""A batch in the cell of a notebook: no script, and nothing that is loaded."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from pathlib import Path
 
-from tcverify._report import Batch, Case, save
+from tcverify._report import Batch, Case
 
 _STYLE = """\
 .tcverify-batch{all:initial;display:block;color-scheme:light;background:#fff;color:#17202e;padding:12px 16px;\
@@ -19,13 +17,10 @@ font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans
 .tcverify-batch .identical{color:#0a6f38}.tcverify-batch .identical_in_part{color:#7a5200}
 .tcverify-batch .different,.tcverify-batch .unjudged{color:#a81f18}
 .tcverify-batch td.v{white-space:nowrap;font-weight:600}"""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def _row(case: Case, link: str | None) -> str:
+def _row(case: Case) -> str:
     name = html.escape(case.name)
-    if link is not None:
-        name = f'<a href="{html.escape(link)}">{name}</a>'
     if case.report is None:
         said = html.escape(case.error or "")
     else:
@@ -41,15 +36,15 @@ def _row(case: Case, link: str | None) -> str:
     return f'<tr><td class="v {case.verdict}">{word}</td><td>{name}</td><td>{said}</td></tr>\n'
 
 
-def table(batch: Batch, links: Mapping[str, str] | None) -> str:
-    """The verdicts on all cases; with links to their pages."""
+def table(batch: Batch) -> str:
+    """The verdicts on all cases."""
     totals = batch.totals
     counts = ", ".join(
         f"{totals[name]} {name.replace('_', ' ')}"
         for name in ("unjudged", "different", "identical_in_part", "identical")
         if totals[name]
     )
-    rows = "".join(_row(case, links.get(case.name) if links else None) for case in batch.cases)
+    rows = "".join(_row(case) for case in batch.cases)
     word = batch.verdict.replace("_", " ").capitalize()
     return (
         f'<div class="tcverify-batch"><style>{_STYLE}</style>\n'
@@ -57,20 +52,3 @@ def table(batch: Batch, links: Mapping[str, str] | None) -> str:
         f"<table><tr><th>verdict</th><th>case</th><th>product (M x N x K after the batch)</th></tr>\n{rows}</table></div>\n"
     )
 
-
-def write(batch: Batch, folder: Path) -> None:
-    """`index.html` and a page for each case that was judged, by its number."""
-    folder.mkdir(parents=True, exist_ok=True)
-    links: dict[str, str] = {}
-    for number, case in enumerate(batch.cases, 1):
-        if case.report is not None:
-            links[case.name] = f"case-{number}.html"
-            case.report.save_html(folder / links[case.name])
-    page = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{batch.verdict.replace('_', ' ')}: {batch.totals['cases']} cases - tcverify</title>\n"
-        f"</head>\n<body>\n{table(batch, links)}</body>\n</html>\n"
-    )
-    save(folder / "index.html", page)

@@ -440,12 +440,6 @@ class Batch:
     def save_json(self, path: str | os.PathLike[str]) -> None:
         save(path, self.to_json())
 
-    def save_html(self, folder: str | os.PathLike[str]) -> None:
-        """Writes an index of all cases, ``index.html``, and a page for each of them beside it."""
-        from tcverify._pages import write
-
-        write(self, Path(folder))
-
     def raise_for_difference(self) -> None:
         """Does nothing if every case was judged, and all that was compared agrees.
 
@@ -457,7 +451,7 @@ class Batch:
     def _repr_html_(self) -> str:
         from tcverify._pages import table
 
-        return table(self, None)
+        return table(self)
 
     def __str__(self) -> str:
         return self.text()

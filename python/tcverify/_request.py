@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
+from tcverify._errors import CheckError
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
@@ -29,6 +30,17 @@ class CheckFields(TypedDict, total=False):
     scale_block: int | None
     schedule: str | None
     schedule_file: str | os.PathLike[str] | None
+    kernel: str | None
+    kernel_log: str | os.PathLike[str] | None
+    kernel_table: str | os.PathLike[str] | None
+    workspace: int | None
+    reduction: str | None
+    partition: str | None
+    custom: int | None
+    accumulation: str | None
+    multiprocessors: int | None
+    rotation: int | None
+    whole_tail: bool | None
     tile_k: int | None
     residue: Literal["first", "first-aligned", "last"] | None
     instruction_k: int | None
@@ -72,16 +84,16 @@ ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "d")
 _FORMATS = ("dtype", "dtype_b", "acc", "c_dtype", "scale_dtype", "bias_dtype", "d_dtype")
 
 
-def _span(value: SpanLike) -> str:
+def _span(name: str, value: SpanLike) -> str:
     if isinstance(value, slice):
         if value.step not in (None, 1):
-            raise ValueError(f"{value}: a part of D has no steps")
+            raise CheckError(name, f"`{name}`: a part of D has no steps")
         start = 0 if value.start is None else value.start
         return f"{start}.." + ("" if value.stop is None else str(value.stop))
     return str(value)
 
 
-def _format(value: FormatLike) -> str:
+def _format(name: str, value: FormatLike) -> str:
     """The name of a format; of a dtype its own."""
     if isinstance(value, str):
         return value
@@ -90,23 +102,28 @@ def _format(value: FormatLike) -> str:
         return text[len("torch.") :]
     import numpy as np
 
-    return str(np.dtype(value).name)
+    try:
+        return str(np.dtype(value).name)
+    except TypeError:
+        raise CheckError(name, f"`{name}`: {value!r} is no format") from None
 
 
 def plain(name: str, value: Any) -> Any:
     """A field's value as JSON has it."""
     if name in _FORMATS:
-        return _format(value)
+        return _format(name, value)
     if name in ("rows", "cols"):
-        return _span(value)
+        return _span(name, value)
     if name == "region" and isinstance(value, tuple):
-        return ",".join(_span(span) for span in value)
+        return ",".join(_span(name, span) for span in value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bool, str)):
         return value
-    if hasattr(value, "item"):
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
+    if not isinstance(value, (int, float)):
+        raise CheckError(name, f"`{name}`: a value of type {type(value).__name__} is none that it takes")
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -228,7 +228,8 @@ impl Search<'_, '_> {
                 continue;
             }
             let mut differ = Differ::new(given.d, Policy::default(), 0);
-            let done = replay.run(&|_| {}, |band| {
+            // The budget was told of it already.
+            let done = replay.run(&|_| self.progress.step(0), |band| {
                 differ.compare(&band);
                 Ok::<(), std::convert::Infallible>(())
             });
@@ -246,6 +247,7 @@ impl Search<'_, '_> {
         let given = (self.given)(candidate);
         let elements = &self.sample.elements[part.clone()];
         let computed = self.replay(candidate, &given).elements(elements);
+        self.progress.step(0);
         let planes = given.d.planes();
         let stored = |at: &Element| planes.plane(at.batch).code(at.row, at.column);
         let pairs = part.zip(elements.iter().zip(computed));

@@ -1,0 +1,113 @@
+"""What the package is: typed, quick to import, documented by examples that run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.metadata
+import importlib.util
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import tcverify
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def checked(*words: str) -> subprocess.CompletedProcess[str]:
+    words = (sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *words)
+    return subprocess.run(words, capture_output=True, text=True, cwd=ROOT / "python")
+
+
+def test_types_are_checked_strictly() -> None:
+    said = checked("tcverify")
+    assert said.returncode == 0, said.stdout
+
+
+def test_a_wrong_argument_is_found_by_types(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "import tcverify\n"
+        "tcverify.check('a', 'b', 'd', arch='h100', split_k='four', no_such=1)\n"
+        "x: int = tcverify.digest('a')\n"
+        "tcverify.check('a', 'b', 'd', arch='h100', split_k=4, rows=slice(3), engine='exact').verdict\n"
+    )
+    said = checked(str(wrong))
+    assert said.returncode == 1
+    assert all(word in said.stdout for word in ('"split_k"', '"no_such"', "wrong.py:3")), said.stdout
+    assert "wrong.py:4" not in said.stdout
+
+
+def test_stubs_are_those_of_the_library() -> None:
+    from tcverify import _tcverify
+
+    text = (Path(tcverify.__file__).parent / "_tcverify.pyi").read_text()
+    stubs = set(re.findall(r"^(?:def|class) (\w+)", text, re.M)) | {"__version__"}
+    there = {name for name in dir(_tcverify) if not name.startswith("__")} | {"__version__"}
+    assert stubs == there
+    for name in ("Judged", "BatchResult"):
+        body = text.split(f"class {name}:")[1].split("\n\n")[0]
+        own = {method for method in dir(getattr(_tcverify, name)) if not method.startswith("_")}
+        assert set(re.findall(r"def (\w+)", body)) == own
+
+
+def test_everything_public_is_documented() -> None:
+    for name in tcverify.__all__:
+        value = getattr(tcverify, name)
+        if callable(value) and name != "ArrayLike":
+            assert value.__doc__, name
+
+
+def test_importing_takes_no_more_than_twice_numpy() -> None:
+    def took(what: str) -> float:
+        def once() -> float:
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, "-c", f"import {what}"], check=True)
+            return time.perf_counter() - begun
+
+        return statistics.median(once() for _ in range(7))
+
+    numpy, ours = took("numpy"), took("tcverify")
+    assert ours < 2 * numpy, (ours, numpy)
+
+
+def test_torch_is_not_imported_unless_asked_for() -> None:
+    loads = "import sys, tcverify; sys.exit('torch' in sys.modules or 'ml_dtypes' in sys.modules)"
+    subprocess.run([sys.executable, "-c", loads], check=True)
+
+
+def test_examples_of_docstrings() -> None:
+    for name in ("_functions", "_request", "_report", "testing"):
+        result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
+        assert result.failed == 0
+    assert doctest.testmod(importlib.import_module("tcverify._functions")).attempted > 3
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/README.md"])
+def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` where it is."""
+    text = (ROOT / page).read_text()
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    ran = 0
+    for info, block in re.findall(r"^```(py[^\n]*)\n(.*?)^```", text, re.M | re.S):
+        if "no-run" in info or ("torch" in info and not HAS_TORCH):
+            continue
+        if info.startswith("pycon"):
+            test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            said: list[str] = []
+            runner.run(test, out=said.append, clear_globs=False)
+            assert runner.summarize(verbose=False).failed == 0, "".join(said)
+            names.update(test.globs)
+        else:
+            exec(compile(block, page, "exec"), names)
+        ran += 1
+    assert ran or page == "README.md"
