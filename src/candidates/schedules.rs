@@ -328,6 +328,13 @@ impl List<'_> {
                 OrderChoice::Adjacent,
                 OrderChoice::Pairwise,
             ] {
+                let overrides = Overrides {
+                    split_k: Some(slices),
+                    partials: Some(PartialsChoice::F32),
+                    sum_order: Some(order),
+                    ..none()
+                };
+                self.preset("cublas-workspace", overrides);
                 for tile in TILES {
                     for residue in RESIDUES {
                         let overrides = Overrides {

@@ -148,6 +148,15 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
                 rule.evidence
             )?;
             writeln!(out, "    {}", rule.step.summary())?;
+            if let Some(k) = &rule.instruction_k {
+                let shapes: Vec<_> = k.shapes.iter().map(usize::to_string).collect();
+                let (evidence, source) = (k.evidence, k.source.join(", "));
+                writeln!(
+                    out,
+                    "    K of the instruction: {}  [{evidence}] {source}",
+                    shapes.join(", ")
+                )?;
+            }
             if let Some(note) = &rule.note {
                 writeln!(out, "    {note}")?;
             }

@@ -69,7 +69,8 @@ pub fn promoted<K: TileKernel>(
 ) -> Option<Vec<u32>> {
     let Problem { m, n, scales, .. } = *context.problem;
     let known = context.arithmetic.accumulator == Format::Fp32 && scales.is_none();
-    if m * n < SMALL || !known || kernel.specials() == SpecialRule::Native {
+    let native = kernel.specials() == SpecialRule::Native;
+    if m * n < SMALL || !known || native || !kernel.knows_zeros() {
         return None;
     }
     let slab = Slab {
@@ -225,12 +226,16 @@ impl<K: TileKernel> Slab<'_, K> {
         let wide = self.wide();
         let strip = self.padded_rows() * wide;
         let n = self.context.problem.n;
+        let sign = self.context.arithmetic.accumulator.sign_mask();
+        let knows_zeros = self.kernel.knows_zeros();
+        let doubtful = |code: u64| !knows_zeros && code & !sign == 0;
         out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
             let pieces = out[columns.clone()].chunks_mut(wide);
             for (i, (out, state)) in pieces.zip(state.chunks(strip)).enumerate() {
                 let left = columns.start + i * wide;
                 for (j, (out, &state)) in out.iter_mut().zip(&state[row * wide..]).enumerate() {
-                    *out = self.kernel.finish(state).unwrap_or_else(|| {
+                    let code = self.kernel.finish(state).filter(|code| !doubtful(*code));
+                    *out = code.unwrap_or_else(|| {
                         self.context
                             .element(self.batch, self.rows.start + row, left + j)
                     });

@@ -39,6 +39,12 @@ pub trait TileKernel: Sync {
     /// the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
+    /// Whether a result of zero has the right sign; otherwise the exact engine computes it. On the way no
+    /// sign of a zero matters.
+    fn knows_zeros(&self) -> bool {
+        true
+    }
+
     fn panel(&self, k: Range<usize>) -> Self::Panel;
 
     /// Packs rows of A.

@@ -82,7 +82,16 @@ pub fn write(bench: &mut Bench) {
                 format!("{n} pseudo-random products, operands {what}, number {index}"),
             );
             let terms = terms.into_iter().enumerate();
-            let pen = terms.fold(pen, |pen, (i, (x, y))| pen.codes(i * stride % K, x, y));
+            let pen = terms.fold(pen, |pen, (i, (x, y))| {
+                // At the end of K nothing aligns the last result again.
+                let from_end = index % 2 == 1;
+                let k = if from_end {
+                    K - 1 - i * stride % K
+                } else {
+                    i * stride % K
+                };
+                pen.codes(k, x, y)
+            });
             let c = match index % 5 {
                 0 => 0,
                 _ => number(&mut random, acc, of_c.0, of_c.1),

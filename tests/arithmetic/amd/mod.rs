@@ -388,10 +388,19 @@ fn signs_of_zero() {
     }
     // A negative sum below half the smallest subnormal is -0, a positive one +0.
     let small = 2f64.powi(-76);
-    for arch in ["cdna1", "cdna3", "exact"] {
+    for (arch, k) in [("cdna1", 8), ("cdna3", 16), ("exact", 1)] {
+        // Where the last step of the instruction has it: zeros that fill the instruction up make it +0.
+        let mut a = vec![0.0; k];
+        a[k - 1] = -small;
+        assert_eq!(
+            two(arch, [Bf16; 2], &a, &vec![small; k], 0.0),
+            0x8000_0000,
+            "{arch}"
+        );
+        let shorter = if arch == "exact" { 0x8000_0000 } else { 0 };
         assert_eq!(
             two(arch, [Bf16; 2], &[-small], &[small], 0.0),
-            0x8000_0000,
+            shorter,
             "{arch}"
         );
         assert_eq!(two(arch, [Bf16; 2], &[small], &[small], 0.0), 0, "{arch}");

@@ -2,8 +2,7 @@
 //!
 //! Two hundred machines with one habit or two that no kind of step has, in arithmetic that shares nothing
 //! with the library. Each answers the probes. If `infer` explains it, fresh elements are compared: one
-//! that differs is a wrong name, and there must be none. `TCVERIFY_HIDDEN_ELEMENTS` is how many
-//! (100000 was run once: see docs/probing.md).
+//! that differs is a wrong name, and there must be none. `TCVERIFY_HIDDEN_ELEMENTS` is how many.
 
 mod fresh;
 

@@ -7,7 +7,8 @@ use super::operands::Dot;
 use crate::support::exact::Reference;
 
 /// The engine's result, step by step.
-pub fn engine(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
+pub fn engine(arithmetic: &Arithmetic, dot: &Dot) -> u64 {
+    let Dot { a, b, c } = dot;
     let formats = arithmetic.formats();
     let unpack = |format: Format, row: &[u64]| -> Vec<Unpacked> {
         row.iter().map(|&code| format.unpack(code)).collect()
@@ -19,7 +20,7 @@ pub fn engine(arithmetic: &Arithmetic, Dot { a, b, c }: &Dot) -> u64 {
     for (a, b) in a.chunks(span).zip(b.chunks(span)) {
         step.run(formats, a, b, &mut carried);
     }
-    step.finish(formats, &carried)
+    arithmetic.filled_up(dot.a.len(), step.finish(formats, &carried))
 }
 
 /// The slow model's.

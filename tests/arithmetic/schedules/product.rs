@@ -52,7 +52,7 @@ impl Unit {
         for (a, b) in a.chunks(span).zip(b.chunks(span)) {
             accumulator = self.step(accumulator, a, b);
         }
-        accumulator
+        self.arithmetic.filled_up(a.len(), accumulator.into()) as u32
     }
 }
 

@@ -174,18 +174,21 @@ fn architecture(arch: &Architecture, text: &mut String) -> std::fmt::Result {
     }
     writeln!(
         text,
-        "{}| instruction | operands | accumulator | evidence | step | note |",
+        "{}| instruction | operands | accumulator | K | evidence | step | note |",
         if arch.notes.is_empty() { "" } else { "\n" }
     )?;
-    writeln!(text, "|---|---|---|---|---|---|")?;
+    writeln!(text, "|---|---|---|---|---|---|---|")?;
     for instruction in &arch.instructions {
         for rule in &instruction.rules {
+            let shapes = rule.instruction_k.iter().flat_map(|k| &k.shapes);
+            let shapes: Vec<_> = shapes.map(usize::to_string).collect();
             writeln!(
                 text,
-                "| `{}` | {} | {} | {} | {} | {} |",
+                "| `{}` | {} | {} | {} | {} | {} | {} |",
                 instruction.name,
                 formats(rule),
                 rule.accumulator,
+                shapes.join(", "),
                 rule.evidence,
                 escape(&rule.step.summary()),
                 escape(rule.note.as_deref().unwrap_or_default()),

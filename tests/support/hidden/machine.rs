@@ -71,16 +71,18 @@ const NAN: u64 = 0x7fff_ffff;
 impl Machine {
     /// An ordinary tensor core, which the library has a kind for.
     pub fn plain(operand: Layout, dice: &mut Dice) -> Machine {
+        // As FP8 is added on Ada and Hopper, or as everything else is.
+        let short = operand.bits() == 8 && dice.chance(2);
         Machine {
             operand,
             group: dice.pick(&[4, 8, 16, 32]),
-            fraction: dice.pick(&[23, 24, 25]),
+            fraction: if short { 13 } else { dice.pick(&[23, 24, 25]) },
             distance: Distance::Whole,
             cut: Cut::Truncate,
             flush: [false; 3],
             saturate: false,
             nearest: dice.chance(4),
-            precision: 24,
+            precision: if short { 14 } else { 24 },
             accumulators: 1,
             extra: 0,
             wrap: None,

@@ -86,18 +86,18 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
         let GroupPlan {
             accumulator: to,
             nan,
-            minus_zero,
             ..
         } = *self.plan.products();
-        if minus_zero && state & i32::MAX == 0 {
-            return None;
-        }
         let code = u64::from(state as u32);
         Some(match to {
             Format::Fp32 if (state & i32::MAX) <= 0x7f80_0000 => code,
             Format::Fp16 => half_code(state).unwrap_or(nan),
             _ => round_code(Format::Fp32, code, to, Rounding::TowardZero, nan),
         })
+    }
+
+    fn knows_zeros(&self) -> bool {
+        !self.plan.products().minus_zero
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {
