@@ -20,7 +20,7 @@ Examples:
   tcverify archs hopper --json > hopper.json")]
 pub struct Archs {
     /// Architecture, compute capability or GPU
-    #[arg(value_parser = super::args::arch_names(), hide_possible_values = true)]
+    #[arg(value_parser = super::values::arch_names(), hide_possible_values = true)]
     name: Option<String>,
 
     /// Print the catalogue itself
