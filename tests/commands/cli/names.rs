@@ -21,7 +21,7 @@ fn suggestions_are_of_the_same_kind() {
         ("9.0", &["did you mean \"sm_90\"?"][..]),
         ("90", &["did you mean \"sm_90\"?"]),
         ("hoper", &["did you mean \"hopper\"?"]),
-        ("mi250", &["did you mean \"MI250X\"?"]),
+        ("mi250xx", &["did you mean \"MI250X\"?"]),
         (
             "MI355X",
             &[
