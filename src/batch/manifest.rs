@@ -113,7 +113,9 @@ fn cases(
         for (name, fields) in many {
             if !names.insert(name.clone()) {
                 let name = printable(&name);
-                return Err(fail(format!("{place}: another case has the name {name}")));
+                return Err(fail(format!(
+                    "{place}: another case has that name ({name})"
+                )));
             }
             let found = case(name, fields, folder).and_then(|case| match policy {
                 Some(policy) => policy.admit(&case.check, folder).map(|()| case),

@@ -20,7 +20,7 @@ Examples:
   tcverify archs hopper --json > hopper.json")]
 pub struct Archs {
     /// Architecture, compute capability or GPU
-    #[arg(value_parser = super::args::arch_names(), hide_possible_values = true)]
+    #[arg(value_parser = super::values::arch_names(), hide_possible_values = true)]
     name: Option<String>,
 
     /// Print the catalogue itself
@@ -76,18 +76,23 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     });
     let columns = show::columns();
     let indent = widths.iter().map(|width| width + 2).sum::<usize>();
+    // The last column goes on under itself, or where there is no room for it, in a line with the GPU.
+    let narrow = columns.saturating_sub(indent) < 24;
     for ([name, evidence, gpu, instructions], formats) in &rows {
         let [a, b, c, d] = widths;
-        let line = format!("{name:a$}  {evidence:b$}  {gpu:c$}  {instructions:d$}");
-        // The last column goes on under itself, or under the line where there is no room for it.
-        let room = columns.saturating_sub(indent);
-        let (first, indent, room) = match room < 24 {
-            true => ("\n    ", 4, columns.saturating_sub(4)),
-            false => ("  ", indent, room),
-        };
-        let line = if indent == 4 { line.trim_end() } else { &line };
-        let formats = wrapped(formats, room).join(&format!("\n{:indent$}", ""));
-        writeln!(out, "{line}{first}{formats}")?;
+        if narrow {
+            writeln!(out, "{name:a$}  {evidence:b$}  {instructions}")?;
+            let rest = format!("{gpu}: {formats}");
+            let rest = wrapped(&rest, columns.saturating_sub(4));
+            writeln!(out, "    {}", rest.join("\n    "))?;
+            continue;
+        }
+        let formats = wrapped(formats, columns.saturating_sub(indent));
+        let formats = formats.join(&format!("\n{:indent$}", ""));
+        writeln!(
+            out,
+            "{name:a$}  {evidence:b$}  {gpu:c$}  {instructions:d$}  {formats}"
+        )?;
     }
     writeln!(out)?;
     let legend = "'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its rules: \

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, ProductArgs, result_format, said, source};
+use super::args::{MemoryArgs, ProductArgs, said, source};
 use super::documents::pretty;
 use super::proof::{Prove, Verify};
+use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Fields};
 use crate::commit::Hash;

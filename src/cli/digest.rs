@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use super::args::any_format;
+use super::values::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::io::{Source, escaped, escaped_path, file_sha256, payload_sha256};

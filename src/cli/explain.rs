@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{MemoryArgs, ProductArgs, result_format, said, source};
+use super::args::{MemoryArgs, ProductArgs, said, source};
+use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Fields};
 use crate::emu::shape_text;

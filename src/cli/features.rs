@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::args::{accumulator_format, operand_format};
 use super::probe::default_accumulator;
+use super::values::{accumulator_format, operand_format};
 use super::{Ending, show};
 use crate::emu::Catalogue;
 use crate::num::Format;

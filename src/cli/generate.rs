@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::args::any_format;
+use super::values::any_format;
 use super::{Ending, show};
 use crate::generate::{Role, Spec};
 use crate::io::npy::write_npy;

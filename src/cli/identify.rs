@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::args::{OperandArgs, any_format, said, source, word};
+use super::args::{OperandArgs, said, source};
 use super::progress::Bar;
+use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{CheckError, option};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};

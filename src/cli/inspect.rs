@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 
-use super::args::any_format;
+use super::values::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::inspect::Census;

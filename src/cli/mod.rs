@@ -34,6 +34,7 @@ mod schedules;
 mod screen;
 mod shard;
 mod show;
+mod values;
 mod verify_report;
 
 use std::ffi::OsString;
@@ -75,7 +76,7 @@ struct Cli {
         default_value = "auto",
         value_name = "WHEN",
         hide_default_value = true,
-        value_parser = args::word::<show::Colours>()
+        value_parser = values::word::<show::Colours>()
     )]
     color: show::Colours,
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{accumulator_format, operand_format};
+use super::values::{accumulator_format, operand_format};
 use super::{Ending, show};
 use crate::num::Format;
 use crate::probe::{Suite, folder};

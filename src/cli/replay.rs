@@ -6,8 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, ProductArgs, is_npy, result_format, said};
+use super::args::{MemoryArgs, ProductArgs, is_npy, said};
 use super::progress::Bar;
+use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Fields, Progress};
 use crate::io::npy::write_header;

@@ -22,7 +22,7 @@ Examples:
   tcverify schedules --file mine.json                          # check a file of your own")]
 pub struct Schedules {
     /// One schedule
-    #[arg(value_name = "NAME", value_parser = super::args::schedule_names(), hide_possible_values = true)]
+    #[arg(value_name = "NAME", value_parser = super::values::schedule_names(), hide_possible_values = true)]
     name: Option<String>,
 
     /// A schedule of your own

@@ -324,7 +324,10 @@ fn listed(c: &Comparison, width: usize, out: &mut Page) -> io::Result<()> {
     let values_width = rows.iter().map(|(.., values)| values.len()).max();
     let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
     let narrow = one_line > out.width;
-    let last = if narrow { "" } else { "         ulp  values" };
+    let last = match narrow {
+        true => format!("\n  {:index_width$}  values", ""),
+        false => "         ulp  values".to_owned(),
+    };
     writeln!(
         out,
         "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}{last}",

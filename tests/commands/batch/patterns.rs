@@ -146,5 +146,5 @@ fn patterns_that_mean_nothing_are_refused() {
     manifest(&folder, defaults(), twice);
     folder
         .tcverify("batch cases.json")
-        .refuses(&["case 2 (all *): another case has the name all k"]);
+        .refuses(&["case 2 (all *): another case has that name (all k)"]);
 }

@@ -201,7 +201,7 @@ fn options_that_do_not_go_together() {
         .mentions(&["--d-digest", "--against"]);
     commit(&folder, "a.npy b.npy")
         .expect(2)
-        .mentions(&["D.npy is missing"]);
+        .mentions(&["<D.npy>"]);
     commit(&folder, "a.npy b.npy d.npy --block-rows 0").expect(2);
     let before = folder.read("d.npy");
     commit(&folder, "a.npy b.npy d.npy -o d.npy").refuses(&["d.npy", "would overwrite"]);
