@@ -69,7 +69,10 @@ pub fn sentence(report: &Report) -> String {
             let accepted = accepted(comparison);
             match comparison.elements {
                 1 => format!("the one {which}element {whose} is reproduced{accepted}"),
-                n => format!("all {} {which}elements {whose} are reproduced{accepted}", grouped(n)),
+                n => format!(
+                    "all {} {which}elements {whose} are reproduced{accepted}",
+                    grouped(n)
+                ),
             }
         }
         Outcome::Elements { comparison, .. } if comparison.elements == 1 => {

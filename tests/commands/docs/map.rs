@@ -90,14 +90,15 @@ fn floors(page: &str) -> BTreeMap<&str, usize> {
 /// The modules at the top that a source names: `crate::a::b`, and each of `crate::{a, b::{c, d}}`.
 fn imported(source: &str) -> impl Iterator<Item = &str> {
     let after = source.split("crate::").skip(1);
-    after.flat_map(|rest| match rest.strip_prefix('{') {
-        None => vec![rest],
-        Some(group) => first_words(group),
-    })
-    .filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
-        Some(&rest[..end]).filter(|name| !name.is_empty())
-    })
+    after
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            None => vec![rest],
+            Some(group) => first_words(group),
+        })
+        .filter_map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
+            Some(&rest[..end]).filter(|name| !name.is_empty())
+        })
 }
 
 /// Where each entry of a group begins; groups in it are passed over.
