@@ -44,13 +44,17 @@ cargo mutants --list >"$work/all" || trouble "mutants cannot be listed"
 import hashlib, sys
 
 seed, part, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-# "src/num/round.rs:12:5: replace ..." without its place, which other changes move.
-def draw(line):
-    file, _, _, what = line.split(":", 3)
-    return int.from_bytes(hashlib.sha256(f"{seed}\n{file}\n{what}".encode()).digest()[:8], "big")
-
-lines = [line.rstrip("\n") for line in open(path, encoding="utf-8")]
-print("\n".join(sorted((line for line in lines if draw(line) % part == 0), key=draw)))
+seen, drawn = {}, []
+for line in open(path, encoding="utf-8"):
+    # "src/num/round.rs:12:5: replace ..." without its place, which other changes move: the how many-th such.
+    file, _, _, what = line.rstrip("\n").split(":", 3)
+    nth = seen[file, what] = seen.get((file, what), 0) + 1
+    digest = hashlib.sha256(f"{seed}\n{file}\n{what}\n{nth}".encode()).digest()
+    number = int.from_bytes(digest[:8], "big")
+    if number % part == 0:
+        drawn.append((number, line.rstrip("\n")))
+for _, line in sorted(drawn):
+    print(line)
 END
 count=$(grep -c . "$work/drawn")
 all=$(grep -c . "$work/all")
