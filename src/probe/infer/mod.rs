@@ -26,7 +26,8 @@ use crate::emu::{Arithmetic, Catalogue};
 pub use architecture::{Describe, architecture};
 pub use coverage::{Coverage, coverage};
 pub use document::{
-    INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, Refuted, Unexplained, Witness,
+    INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, Refuted, Unexplained,
+    Witness,
 };
 use search::Evidence;
 
