@@ -90,7 +90,7 @@ mod generated {
             (format!("explain {product} other.npy --at 0,0 --json"), 0),
             (format!("explain --schedule cutlass-splitk-parallel --split-k 2 {product} other.npy --at 0,0 --json"), 0),
             ("probe --dtype e2m1 -o probes".into(), 0),
-            ("replay --arch b200 --instruction mma --dtype e2m1 probes/a.npy probes/b.npy --c probes/c.npy -o answers.npy".into(), 0),
+            ("replay --arch b200 --dtype e2m1 probes/a.npy probes/b.npy --c probes/c.npy -o answers.npy".into(), 0),
             ("infer probes answers.npy --json inference.json --quiet".into(), 0),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
         ] {
