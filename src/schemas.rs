@@ -1,17 +1,22 @@
-//! JSON Schemas of the ten main documents, made of their types. `docs/schemas/` has them as files.
+//! JSON Schemas of all documents, made of their types. `docs/schemas/` has them as files.
 
 use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::batch::MANIFEST;
+use crate::batch::{Entry, Kept, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
-use crate::num::F32;
+use crate::explain::Explanation;
+use crate::kernel::{KernelTable, TABLE_SCHEMA};
+use crate::num::{Dyadic, F32, Format, Number, Value as Exact};
+use crate::probe::features::FeatureTable;
+use crate::probe::infer::Inference;
+use crate::report::inspection::Inspection;
 use crate::report::{Batch, Identification, Report};
 use crate::shard::{PART, PLAN, Part, Plan};
 
@@ -35,8 +40,29 @@ as_json! {
     Code, "Code": { "type": "string", "pattern": "^(0|[1-9a-f][0-9a-f]*)$" };
     F32, "F32": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits." };
     PromoteChoice, "PromoteChoice": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "never" }] };
+    Dyadic, "Exact": { "type": "string" };
+    Exact, "Value": { "type": "string" };
     Source, "Source": { "type": "string", "minLength": 1 };
     Span, "Span": { "type": "string" };
+}
+
+impl JsonSchema for Number {
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "format": generator.subschema_for::<Format>(),
+                "code": { "type": "string" },
+                "value": { "type": "string" },
+                "exact": { "type": "string" },
+            },
+            "required": ["format", "code", "value", "exact"],
+        })
+    }
 }
 
 /// A manifest, whose cases are read field by field.
@@ -82,6 +108,14 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Proof>("proof", PROOF),
         written::<Envelope<Plan>>("plan", PLAN),
         written::<Envelope<Part>>("part", PART),
+        written::<Policy>("policy", POLICY),
+        written::<Envelope<Kept<Entry>>>("batch-state", STATE),
+        written::<Explanation>("explanation", crate::explain::SCHEMA),
+        written::<Inspection>("inspection", crate::report::inspection::INSPECTION),
+        written::<Inference>("inference", crate::probe::infer::INFERENCE),
+        written::<FeatureTable>("features", crate::probe::features::FEATURES),
+        written::<crate::probe::folder::Manifest>("probes", crate::probe::folder::SCHEMA),
+        written::<KernelTable>("kernel-table", TABLE_SCHEMA),
     ]
 }
 

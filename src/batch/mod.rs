@@ -18,7 +18,7 @@ pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
-pub use state::State;
+pub use state::{Entry, Kept, STATE, State};
 
 use crate::check::CheckError;
 use crate::io::{FileError, escaped_path};

@@ -8,7 +8,7 @@ use sha2::Digest;
 
 use super::BatchError;
 use super::manifest::text_of;
-use crate::check::{Check, CheckError, ModelSource, ScheduleSource, Source, Strictness};
+use crate::check::{Check, CheckError, ModelSource, Prepared, ScheduleSource, Source, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
 use crate::io::{Freedom, confined, escaped_path, hex, printable};
@@ -108,6 +108,8 @@ pub struct ScheduleRule {
     pub changes: bool,
     /// Alpha, beta and the scale of results may be said. They can make A, B and C count for nothing.
     pub factors: bool,
+    /// A schedule may leave products out of D, as defective kernels do.
+    pub omissions: bool,
 }
 
 impl Default for ScheduleRule {
@@ -117,6 +119,7 @@ impl Default for ScheduleRule {
             names: None,
             changes: true,
             factors: false,
+            omissions: false,
         }
     }
 }
@@ -361,27 +364,30 @@ impl Policy {
         Ok(())
     }
 
-    /// Refuses a rule that is not known well enough; it is that of a check that was prepared.
+    /// Refuses what shows only when a case is prepared: how its rule is known, what its schedule leaves out, and
+    /// how much work it is.
     ///
     /// # Errors
-    /// How it is known, and how it has to be.
-    pub fn admit_evidence(&self, evidence: Evidence) -> Result<(), CheckError> {
-        match self.models.evidence {
-            Some(least) if evidence < least => {
-                let rule = format!(
-                    "has rules known by {least} at least; this one's evidence is {evidence}"
-                );
-                refused("arch", &rule)
-            }
-            _ => Ok(()),
+    /// What it is, and what the policy has instead.
+    pub fn admit_prepared(&self, prepared: &Prepared) -> Result<(), CheckError> {
+        // A file says of itself what it likes.
+        let evidence = match prepared.model().file() {
+            Some(_) => Evidence::Claimed,
+            None => prepared.choice().rule.evidence,
+        };
+        if let Some(least) = self.models.evidence.filter(|least| evidence < *least) {
+            let rule =
+                format!("has rules known by {least} at least; this one's evidence is {evidence}");
+            return refused("arch", &rule);
         }
-    }
-
-    /// Refuses more work than a case may be.
-    ///
-    /// # Errors
-    /// How much it is, and how much it may be.
-    pub fn admit_work(&self, products: u64) -> Result<(), CheckError> {
+        let scheduled = prepared.scheduled();
+        if !self.schedules.omissions && scheduled.is_some_and(|s| !s.omitted_k.is_empty()) {
+            return refused(
+                "schedule",
+                "has every product in D, and this schedule leaves some out",
+            );
+        }
+        let products = prepared.replay().work();
         match self.limits.products {
             Some(most) if products > most => {
                 let rule =

@@ -168,8 +168,7 @@ fn judge(
         return Err(format!("case.json says that k is {said}, but it is {k}"));
     }
     if let Some(policy) = terms.policy {
-        let known = policy.admit_evidence(prepared.choice().rule.evidence);
-        let admitted = known.and_then(|()| policy.admit_work(prepared.replay().work()));
+        let admitted = policy.admit_prepared(&prepared);
         admitted.map_err(|error| error.to_string())?;
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);

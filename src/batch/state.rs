@@ -16,10 +16,11 @@ use crate::io::{Files, Output, escaped_path, printable};
 use crate::report::{BatchCase, Model as ReportedModel};
 
 /// Value of the `schema` field.
-const STATE: &str = "tcverify.batch-state/3";
+pub const STATE: &str = "tcverify.batch-state/3";
 
 /// A judged case, and what the verdict was about.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Of the options, the model, the schedule and their files.
@@ -30,6 +31,7 @@ pub struct Entry {
 
 /// A file as it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Read {
     pub path: PathBuf,
@@ -38,11 +40,12 @@ pub struct Read {
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Kept<E> {
+pub struct Kept<E> {
     /// The manifest, or the folder, whose cases they are.
-    of: String,
-    cases: Vec<E>,
+    pub of: String,
+    pub cases: Vec<E>,
 }
 
 /// The state file; without one, nothing is kept.

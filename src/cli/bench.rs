@@ -92,9 +92,9 @@ impl Bench {
             show::print(|out| {
                 writeln!(
                     out,
-                    "{0} x {0} x {0}, {1} threads, {2} kernels; billions of multiply-adds a second\n",
+                    "{0} x {0} x {0}, {1}, {2} kernels; billions of multiply-adds a second\n",
                     self.size,
-                    rayon::current_num_threads(),
+                    super::measured::threads(),
                     platform.name()
                 )?;
                 writeln!(

@@ -46,8 +46,8 @@ pub fn run(n: usize, rounds: usize, json: bool) -> Result<()> {
         show::print(|out| {
             writeln!(
                 out,
-                "{n} x {n} x {n}, D in BF16, {} threads, {} kernels; billions of multiply-adds a second\n",
-                rayon::current_num_threads(),
+                "{n} x {n} x {n}, D in BF16, {}, {} kernels; billions of multiply-adds a second\n",
+                super::measured::threads(),
                 platform.name()
             )?;
             writeln!(

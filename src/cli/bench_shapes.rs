@@ -52,8 +52,8 @@ pub fn run(rounds: usize, json: bool) -> Result<()> {
         show::print(|out| {
             writeln!(
                 out,
-                "{} threads, {} kernels; billions of multiply-adds a second\n",
-                rayon::current_num_threads(),
+                "{}, {} kernels; billions of multiply-adds a second\n",
+                super::measured::threads(),
                 platform.name()
             )?;
             writeln!(

@@ -10,7 +10,7 @@ use super::values::{accumulator_format, operand_format};
 use super::{Ending, show};
 use crate::emu::Catalogue;
 use crate::num::Format;
-use crate::probe::features::{Feature, features};
+use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
 
 /// Print the table of numerical features that papers print, measured with probes
@@ -159,31 +159,12 @@ fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
 }
 
 fn print_json(suite: &Suite, columns: &[Column]) -> Result<()> {
-    let machines: Vec<_> = columns
+    let columns = columns
         .iter()
-        .map(|column| {
-            let cells = column.features.iter().map(|f| {
-                let value = match f.value.as_str() {
-                    "-" => serde_json::Value::Null,
-                    text => text.into(),
-                };
-                (f.key.to_owned(), value)
-            });
-            serde_json::json!({
-                "name": column.name,
-                "features": cells.collect::<serde_json::Map<_, _>>(),
-            })
-        })
-        .collect();
-    let report = serde_json::json!({
-        "schema": "tcverify.features/1",
-        "a": suite.a,
-        "b": suite.b,
-        "accumulator": suite.accumulator,
-        "machines": machines,
-    });
+        .map(|column| (column.name.as_str(), column.features.as_slice()));
+    let table = FeatureTable::of(suite, columns);
     show::print(|out| {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
+        serde_json::to_writer_pretty(&mut *out, &table)?;
         writeln!(out)
     })
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use serde::Serialize;
 
 use super::{Ending, show};
 use crate::emu::Architecture;
@@ -13,8 +12,8 @@ use crate::io::npy::NpyFile;
 use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
-    Contradicted, Coverage, Describe, Explained, Known, Mismatch, Verdict, architecture, coverage,
-    infer, known, text,
+    Contradicted, Coverage, Describe, Explained, Inference, Known, KnownRule, Mismatch, Verdict,
+    architecture, coverage, infer, known, text,
 };
 use crate::probe::{Suite, folder};
 
@@ -125,7 +124,7 @@ impl Infer {
             }
             Verdict::Contradicted(best) => {
                 if let Some(json) = json {
-                    let report = contradicted_json(&suite, &best);
+                    let report = Inference::contradicted(&suite, &best);
                     json.commit(|out| pretty(&report, out))?;
                 }
                 if !silent {
@@ -137,7 +136,7 @@ impl Infer {
     }
 }
 
-fn pretty(value: &serde_json::Value, out: &mut dyn Write) -> io::Result<()> {
+fn pretty(value: &Inference, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
 }
@@ -354,79 +353,11 @@ fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> serde_json::Value {
-    #[derive(Serialize)]
-    struct Constant<'a> {
-        name: &'a str,
-        value: &'a serde_json::Value,
-        determined: bool,
-        /// Every value that gives all answers, runs as "first to last".
-        allowed: String,
-        refuted: Vec<serde_json::Value>,
-    }
-    let constants: Vec<_> = found
-        .constants
-        .iter()
-        .map(|finding| Constant {
-            name: &finding.name,
-            value: &finding.value,
-            determined: finding.determined(),
-            allowed: finding.allowed(),
-            refuted: finding
-                .refuted
-                .iter()
-                .map(|(value, case)| serde_json::json!({"value": value, "case": case}))
-                .collect(),
-        })
-        .collect();
-    let rules: Vec<_> = known
-        .iter()
-        .map(|k| {
-            serde_json::json!({
-                "architecture": k.architecture,
-                "instruction": k.instruction,
-                "same_constants": k.same,
-            })
-        })
-        .collect();
-    serde_json::json!({
-        "schema": "tcverify.inference/1",
-        "verdict": "explained",
-        "cases": suite.cases.len(),
-        "tested_on": coverage(suite),
-        "arithmetic": found.arithmetic,
-        "model_sha256": found.arithmetic.sha256(),
-        "constants": constants,
-        "also": found.also,
-        "catalogue": rules,
-    })
-}
-
-fn contradicted_json(suite: &Suite, best: &Contradicted) -> serde_json::Value {
-    let hex = |code: u64| format!("{code:x}");
-    let mismatches: Vec<_> = best
-        .cases
-        .iter()
-        .map(|m| {
-            let case = &suite.cases[m.case];
-            serde_json::json!({
-                "case": m.case,
-                "family": case.family,
-                "purpose": case.purpose,
-                "expected": hex(m.expected),
-                "answered": hex(m.answered),
-            })
-        })
-        .collect();
-    serde_json::json!({
-        "schema": "tcverify.inference/1",
-        "verdict": "unexplained",
-        "cases": suite.cases.len(),
-        "best": best.arithmetic,
-        "hypotheses": best.hypotheses,
-        "witnesses": best.witnesses.iter().map(|(case, refuted)| {
-            serde_json::json!({"case": case, "refutes": refuted})
-        }).collect::<Vec<_>>(),
-        "mismatches": mismatches,
-    })
+fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> Inference {
+    let rules = known.iter().map(|k| KnownRule {
+        architecture: k.architecture.to_string(),
+        instruction: k.instruction.to_string(),
+        same_constants: k.same,
+    });
+    Inference::explained(suite, found, rules.collect())
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde::Serialize;
 
 use super::values::any_format;
 use super::{Ending, show};
@@ -14,6 +13,7 @@ use crate::inspect::Census;
 use crate::io::{Container, FileError, Source, escaped, escaped_path, file_sha256, payload_sha256};
 use crate::num::{Format, decimal};
 use crate::report::Tool;
+use crate::report::inspection::{Array, Counts, File, Found, INSPECTION, Inspection, Read};
 
 /// List the arrays in files, with digests and counts of special numbers
 ///
@@ -47,60 +47,11 @@ pub struct Inspect {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Inspection {
-    schema: &'static str,
-    tool: Tool,
-    files: Vec<File>,
-}
-
-#[derive(Serialize)]
-struct File {
-    path: String,
-    file_sha256: String,
-    arrays: Vec<Array>,
-}
-
-#[derive(Serialize)]
-struct Array {
-    /// Of a `.npy` file none.
-    name: Option<String>,
-    #[serde(flatten)]
-    found: Found,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Found {
-    Read(Box<Read>),
-    NotRead { error: String },
-}
-
-#[derive(Serialize)]
-struct Read {
-    descr: String,
-    fortran_order: bool,
-    format: Option<Format>,
-    shape: Vec<usize>,
-    payload_sha256: String,
-    counts: Option<Counts>,
-}
-
-#[derive(Serialize)]
-struct Counts {
-    nan: u64,
-    infinite: u64,
-    zero: u64,
-    subnormal: u64,
-    min: Option<String>,
-    max: Option<String>,
-}
-
 impl Inspect {
     pub fn run(self) -> Result<Ending> {
         let files: Result<Vec<_>> = self.files.iter().map(|path| self.file(path)).collect();
         let inspection = Inspection {
-            schema: "tcverify.inspection/1",
+            schema: INSPECTION,
             tool: Tool::default(),
             files: files?,
         };
@@ -110,7 +61,7 @@ impl Inspect {
                 return writeln!(out);
             }
             let mut files = inspection.files.iter();
-            files.try_for_each(|file| file.text(out))
+            files.try_for_each(|file| text(file, out))
         })?;
         let arrays = inspection.files.iter().flat_map(|file| &file.arrays);
         let failed = arrays
@@ -190,83 +141,81 @@ impl Inspect {
     }
 }
 
-impl File {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", escaped(&self.path))?;
-        writeln!(out, "  file  {}", self.file_sha256)?;
-        let title = [
-            "array",
-            "type",
-            "read as",
-            "shape",
-            "NaN",
-            "Inf",
-            "zero",
-            "subnormal",
-            "min",
-            "max",
-            "payload",
-        ];
-        let mut rows = vec![title.map(str::to_owned).to_vec()];
-        rows.extend(self.arrays.iter().map(Array::cells));
-        let width = |column: usize| {
-            let full = rows.iter().filter(|row| row.len() > 2);
-            let lengths = full.map(|row| row[column].chars().count());
-            lengths.max().unwrap_or(0)
-        };
-        let widths: Vec<_> = (0..title.len()).map(width).collect();
-        let names = rows.iter().map(|row| row[0].chars().count());
-        let names = names.max().unwrap_or(0);
-        for row in &rows {
-            let mut line = format!("  {:names$}", row[0]);
-            for (column, cell) in row.iter().enumerate().skip(1) {
-                // Numbers end where those of other lines do.
-                let width = if row.len() > 2 { widths[column] } else { 0 };
-                line += &match column {
-                    4..=9 => format!("  {cell:>width$}"),
-                    _ => format!("  {cell:width$}"),
-                };
-            }
-            writeln!(out, "{}", line.trim_end())?;
+/// The table of a file's arrays.
+fn text(file: &File, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", escaped(&file.path))?;
+    writeln!(out, "  file  {}", file.file_sha256)?;
+    let title = [
+        "array",
+        "type",
+        "read as",
+        "shape",
+        "NaN",
+        "Inf",
+        "zero",
+        "subnormal",
+        "min",
+        "max",
+        "payload",
+    ];
+    let mut rows = vec![title.map(str::to_owned).to_vec()];
+    rows.extend(file.arrays.iter().map(cells));
+    let width = |column: usize| {
+        let full = rows.iter().filter(|row| row.len() > 2);
+        let lengths = full.map(|row| row[column].chars().count());
+        lengths.max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..title.len()).map(width).collect();
+    let names = rows.iter().map(|row| row[0].chars().count());
+    let names = names.max().unwrap_or(0);
+    for row in &rows {
+        let mut line = format!("  {:names$}", row[0]);
+        for (column, cell) in row.iter().enumerate().skip(1) {
+            // Numbers end where those of other lines do.
+            let width = if row.len() > 2 { widths[column] } else { 0 };
+            line += &match column {
+                4..=9 => format!("  {cell:>width$}"),
+                _ => format!("  {cell:width$}"),
+            };
         }
-        Ok(())
+        writeln!(out, "{}", line.trim_end())?;
     }
+    Ok(())
 }
 
-impl Array {
-    fn cells(&self) -> Vec<String> {
-        let name = self.name.as_deref().unwrap_or("-");
-        let mut cells = vec![escaped(name)];
-        let read = match &self.found {
-            Found::NotRead { error } => {
-                cells.push(format!("not read: {error}"));
-                return cells;
-            }
-            Found::Read(read) => read,
-        };
-        cells.push(read.descr.clone());
-        cells.push(
-            read.format
-                .map_or("-".to_owned(), |format| format.to_string()),
-        );
-        cells.push(shape_text(&read.shape));
-        cells.extend(match &read.counts {
-            None => vec!["-".to_owned(); 6],
-            Some(counts) => {
-                let or = |number: &Option<String>| number.clone().unwrap_or("-".to_owned());
-                let [min, max] = [&counts.min, &counts.max].map(or);
-                let Counts {
-                    nan,
-                    infinite,
-                    zero,
-                    subnormal,
-                    ..
-                } = counts;
-                let counts = [nan, infinite, zero, subnormal].map(u64::to_string);
-                counts.into_iter().chain([min, max]).collect()
-            }
-        });
-        cells.push(read.payload_sha256.clone());
-        cells
-    }
+/// One line of it.
+fn cells(array: &Array) -> Vec<String> {
+    let name = array.name.as_deref().unwrap_or("-");
+    let mut cells = vec![escaped(name)];
+    let read = match &array.found {
+        Found::NotRead { error } => {
+            cells.push(format!("not read: {error}"));
+            return cells;
+        }
+        Found::Read(read) => read,
+    };
+    cells.push(read.descr.clone());
+    cells.push(
+        read.format
+            .map_or("-".to_owned(), |format| format.to_string()),
+    );
+    cells.push(shape_text(&read.shape));
+    cells.extend(match &read.counts {
+        None => vec!["-".to_owned(); 6],
+        Some(counts) => {
+            let or = |number: &Option<String>| number.clone().unwrap_or("-".to_owned());
+            let [min, max] = [&counts.min, &counts.max].map(or);
+            let Counts {
+                nan,
+                infinite,
+                zero,
+                subnormal,
+                ..
+            } = counts;
+            let counts = [nan, infinite, zero, subnormal].map(u64::to_string);
+            counts.into_iter().chain([min, max]).collect()
+        }
+    });
+    cells.push(read.payload_sha256.clone());
+    cells
 }

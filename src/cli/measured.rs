@@ -47,3 +47,11 @@ impl Random {
         Tensor::from_codes(format, shape, &codes)
     }
 }
+
+/// The worker threads of this run, in words.
+pub fn threads() -> String {
+    match rayon::current_num_threads() {
+        1 => "1 thread".to_owned(),
+        n => format!("{n} threads"),
+    }
+}

@@ -10,6 +10,7 @@ use crate::num::Format;
 /// A way in which elements of D can come about. Each is tested by computing it: what it gives has to be
 /// D, bit for bit, on every element it is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hypothesis {
     // What was stored is not what was computed.
@@ -80,6 +81,7 @@ impl Hypothesis {
 
 /// A hypothesis that gives exactly D.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Found {
     pub hypothesis: Hypothesis,
     /// What is so, for people, without a full stop.

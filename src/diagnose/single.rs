@@ -15,6 +15,7 @@ use crate::num::{
 
 /// What was tried and what gave D.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Search {
     pub found: Vec<Found>,
     /// What was tried, whether it gave D or not.

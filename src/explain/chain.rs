@@ -21,6 +21,7 @@ pub enum Wish {
 
 /// A part of the chain of steps.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
     Step {
@@ -34,6 +35,7 @@ pub enum Entry {
 
 /// Consecutive steps that are not shown.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Folded {
     /// First and last, counted from 1.
     pub steps: [usize; 2],

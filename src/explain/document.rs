@@ -17,6 +17,7 @@ pub const SCHEMA: &str = "tcverify.explanation/1";
 
 /// How one element of D comes about. Holds nothing that differs between two runs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Explanation {
     pub schema: &'static str,
     pub tool: Tool,
@@ -48,6 +49,7 @@ pub struct Explanation {
 
 /// D's element as the file has it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Given {
     #[serde(flatten)]
     pub number: Number,
@@ -58,6 +60,7 @@ pub struct Given {
 
 /// The element without any rounding.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Exact {
     pub value: Value,
     /// Rounded once, to nearest even; none of an integer beyond the range.
@@ -66,6 +69,7 @@ pub struct Exact {
 
 /// What a schedule makes of an element.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct KernelTrace {
     pub schedule: Scheduled,
     pub events: Vec<Event>,

@@ -17,6 +17,7 @@ use crate::num::Format;
 
 /// What happens, in order.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A partial sum begins, counted from 1.
@@ -36,6 +37,7 @@ pub enum Event {
 
 /// One accumulator of the tensor core from its start to where it is read.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Chain {
     /// Which products, in their order.
     pub products: String,
@@ -52,6 +54,7 @@ pub struct Chain {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Operation {
     /// What it is for.
     pub stage: &'static str,

@@ -9,6 +9,7 @@ use crate::num::Format;
 
 /// A step.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Step {
     /// Counted from 1.
     pub step: usize,
@@ -48,6 +49,7 @@ const TO_NOTHING: i32 = 10_000;
 
 /// A product.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Product {
     pub k: usize,
     pub a: Number,
@@ -60,6 +62,7 @@ pub struct Product {
 
 /// A part of a step; many have only one.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Stage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
@@ -87,6 +90,7 @@ pub struct Stage {
 
 /// A term that is aligned.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Term {
     pub of: Of,
     pub exact: Dyadic,
@@ -101,6 +105,7 @@ pub struct Term {
 
 /// Where a term comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Of {
     Product(usize),

@@ -8,16 +8,18 @@ mod documents;
 mod engines;
 mod files;
 mod input;
+mod others;
 
 pub use documents::{architecture, commitment, generate, manifest, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
+pub use others::{kernel_text, part, plan, policy, probes, report, state};
 
 /// What is done with an input.
 pub type Body = fn(&[u8]);
 
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 10] = [
+pub const TARGETS: [(&str, Body); 17] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),
@@ -28,6 +30,13 @@ pub const TARGETS: [(&str, Body); 10] = [
     ("proof", proof),
     ("generate", generate),
     ("engines", engines),
+    ("plan", plan),
+    ("part", part),
+    ("state", state),
+    ("policy", policy),
+    ("report", report),
+    ("probes", probes),
+    ("kernel_text", kernel_text),
 ];
 
 /// Fails unless a refusal can be shown: something is said, in one line, and not at great length.

@@ -12,6 +12,7 @@ pub const TABLE_SCHEMA: &str = "tcverify.kernel-table/1";
 
 /// What one GPU and one version of a library chose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KernelTable {
     pub schema: String,
@@ -26,6 +27,7 @@ pub struct KernelTable {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TableLibrary {
     pub name: String,
@@ -34,6 +36,7 @@ pub struct TableLibrary {
 
 /// One question to the library, and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TableEntry {
     /// Of the row-major product D (m x n) = A (m x k) * B (k x n).
@@ -57,6 +60,7 @@ pub struct TableEntry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
     pub algo: u32,

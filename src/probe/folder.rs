@@ -21,6 +21,7 @@ pub const SCHEMA: &str = "tcverify.probes/1";
 
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub schema: String,
@@ -35,6 +36,7 @@ pub struct Manifest {
 
 /// What one case is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     pub index: usize,
@@ -184,8 +186,15 @@ fn promised(path: &Path) -> Result<Suite, Fault> {
         length <= MAX_BYTES,
         "has {length} bytes; no manifest of probes is that large"
     );
-    let text = fs::read_to_string(path).map_err(failed)?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
+    parsed(&fs::read_to_string(path).map_err(failed)?)
+}
+
+/// The suite that the text of a manifest describes.
+///
+/// # Errors
+/// If it lists other cases than this version writes for its formats.
+pub fn parsed(text: &str) -> Result<Suite, Fault> {
+    let manifest: Manifest = serde_json::from_str(text).map_err(|error| {
         Fault::from(printable(&error.to_string())).within("is not a manifest of probes")
     })?;
     ensure!(

@@ -304,6 +304,7 @@ impl Identification {
 
     fn headline(&self, out: &mut dyn Write) -> io::Result<()> {
         let all = match self.fits.iter().all(|fit| fit.in_full) {
+            true if self.elements == 1 => "the one element of D".to_owned(),
             true => format!("all {} elements of D", grouped(self.elements)),
             false => "all elements of D that they were tested on".to_owned(),
         };

@@ -8,6 +8,7 @@ mod document;
 mod github;
 mod html;
 mod identification;
+pub mod inspection;
 mod json;
 mod junit;
 mod kernel;

@@ -53,25 +53,33 @@ fn share(part: u64, all: u64) -> String {
 /// What came out, without the verdict itself.
 pub fn sentence(report: &Report) -> String {
     let all: u64 = report.reproduced.shape.iter().map(|&n| n as u64).product();
-    let elements = match &report.reproduced.sample {
-        None => "elements of D".to_owned(),
+    let (which, whose) = match &report.reproduced.sample {
+        None => ("", "of D".to_owned()),
         Some(sample) if sample.seed.is_none() => {
-            format!("chosen elements, of {} that D has,", grouped(all))
+            ("chosen ", format!("of {} that D has,", grouped(all)))
         }
-        Some(_) => format!("sampled elements, of {} that D has,", grouped(all)),
+        Some(_) => ("sampled ", format!("of {} that D has,", grouped(all))),
     };
     match &report.outcome {
         Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
             "the reproduced D has the expected digest".to_owned()
         }
         Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
-        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => format!(
-            "all {} {elements} are reproduced{}",
-            grouped(comparison.elements),
-            accepted(comparison)
-        ),
+        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => {
+            let accepted = accepted(comparison);
+            match comparison.elements {
+                1 => format!("the one {which}element {whose} is reproduced{accepted}"),
+                n => format!(
+                    "all {} {which}elements {whose} are reproduced{accepted}",
+                    grouped(n)
+                ),
+            }
+        }
+        Outcome::Elements { comparison, .. } if comparison.elements == 1 => {
+            format!("the one {which}element {whose} differs")
+        }
         Outcome::Elements { comparison, .. } => format!(
-            "{} of {} {elements} differ ({} %){}",
+            "{} of {} {which}elements {whose} differ ({} %){}",
             grouped(comparison.mismatches),
             grouped(comparison.elements),
             percent(comparison),

@@ -140,26 +140,35 @@ impl Plan {
     pub fn read(path: &Path) -> Result<Plan, ShardError> {
         let fail = ShardError::document(path);
         let (plan, digest): (Plan, _) = envelope::read(PLAN, path).map_err(&fail)?;
-        let rows = plan.rows().map_err(&fail)?;
-        if plan.leaves.len() as u64 != rows.blocks() {
-            return Err(fail("it has not a leaf for every block of D".into()));
+        plan.covers_d().map_err(&fail)?;
+        Ok(Plan {
+            file: Some((path.to_owned(), digest)),
+            ..plan
+        })
+    }
+
+    /// Refuses a plan whose parts are not all of D.
+    ///
+    /// # Errors
+    /// What is wrong, as words to follow its name.
+    pub fn covers_d(&self) -> Result<(), String> {
+        let rows = self.rows()?;
+        if self.leaves.len() as u64 != rows.blocks() {
+            return Err("it has not a leaf for every block of D".into());
         }
         let mut next = 0;
-        for share in &plan.shards {
+        for share in &self.shards {
             let [from, to] = share.rows;
-            if from != next || from >= to || from % plan.block_rows != 0 {
-                return Err(fail("its parts do not follow one another".into()));
+            if from != next || from >= to || from % self.block_rows != 0 {
+                return Err("its parts do not follow one another".into());
             }
             next = to;
         }
         let last = rows.of_block(rows.blocks() - 1);
         if next != last.end {
-            return Err(fail("its parts do not make up D".into()));
+            return Err("its parts do not make up D".into());
         }
-        Ok(Plan {
-            file: Some((path.to_owned(), digest)),
-            ..plan
-        })
+        Ok(())
     }
 
     /// What messages call it.

@@ -74,6 +74,7 @@ mod generated {
         });
         folder.write("manifest.json", manifest.to_string());
         let product = "--arch a100 --dtype fp16 a.npy b.npy";
+        let mut printed = Vec::new();
         for (command, code) in [
             (format!("check {product} other.npy --json report.json --quiet"), 1),
             (format!("check {product} d.npy --quiet --json same.json"), 0),
@@ -83,9 +84,20 @@ mod generated {
             (format!("commit --block-rows 4 {product} d.npy -o commitment.json"), 0),
             (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
             ("shard run plan.json 0 -o part.json".into(), 0),
+            ("batch manifest.json --resume batch-state.json --quiet".into(), 1),
+            ("inspect a.npy b.npy --json".into(), 0),
+            ("features --arch v100 --arch h100 --dtype fp16 --json".into(), 0),
+            (format!("explain {product} other.npy --at 0,0 --json"), 0),
+            (format!("explain --schedule cutlass-splitk-parallel --split-k 2 {product} other.npy --at 0,0 --json"), 0),
+            ("probe --dtype e2m1 -o probes".into(), 0),
+            ("replay --arch b200 --dtype e2m1 probes/a.npy probes/b.npy --c probes/c.npy -o answers.npy".into(), 0),
+            ("infer probes answers.npy --json inference.json --quiet".into(), 0),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
         ] {
-            folder.tcverify(&command).expect(code);
+            let run = folder.tcverify(&command).expect(code);
+            if let Some(name) = ["inspect", "features", "explain"].iter().find(|name| command.starts_with(**name)) {
+                printed.push((*name, run.json()));
+            }
         }
         let of = |name: &str| vec![json(&folder, &format!("{name}.json"))];
         let mut written: BTreeMap<&str, Vec<Value>> = [
@@ -96,12 +108,34 @@ mod generated {
             "part",
             "proof",
             "manifest",
+            "batch-state",
+            "inference",
         ]
         .map(|name| (name, of(name)))
         .into();
         let reports =
             ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
         written.insert("report", reports.into());
+        for (name, document) in printed {
+            let name = match name {
+                "inspect" => "inspection",
+                "explain" => "explanation",
+                other => other,
+            };
+            written.entry(name).or_default().push(document);
+        }
+        written.insert("probes", vec![json(&folder, "probes/manifest.json")]);
+        let policy = serde_json::to_value(tcverify::batch::Policy::default()).unwrap();
+        written.insert("policy", vec![policy]);
+        let table = serde_json::json!({
+            "schema": tcverify::kernel::TABLE_SCHEMA, "gpu": "NVIDIA H100", "capability": "9.0",
+            "library": {"name": "cublasLt", "version": "12.8"},
+            "entries": [{"m": 64, "n": 64, "k": 64, "a": "bf16", "b": "bf16", "d": "bf16", "workspace": 0,
+                "configuration": {"algo": 66, "tile": 20, "stages": 35, "split_k": 1, "reduction": 0,
+                                  "swizzle": 0, "custom": 0, "inner_shape": 0, "cluster_shape": 0}}],
+        });
+        let read: tcverify::kernel::KernelTable = serde_json::from_value(table).unwrap();
+        written.insert("kernel-table", vec![serde_json::to_value(read).unwrap()]);
         let data = |value: Result<Value, serde_json::Error>| value.unwrap();
         let architectures = tcverify::emu::Catalogue::builtin().architectures();
         let all = architectures.iter().map(|a| data(serde_json::to_value(a)));

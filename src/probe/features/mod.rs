@@ -4,9 +4,12 @@
 //! Rows follow the conclusions of Fasi et al. (MIMS EPrint 2020.10, section 4) and Table III of the
 //! Ten-Four paper, then what those leave out. A cell is `-` where the formats cannot show it.
 
+mod document;
 mod rows;
 
 use serde::Serialize;
+
+pub use document::{FEATURES, FeatureTable, Measured};
 
 use super::Suite;
 use super::suite::Tag;

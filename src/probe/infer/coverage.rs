@@ -9,6 +9,7 @@ use crate::probe::Suite;
 
 /// What the cases of a suite span. Exponents are those of values: of the leading bit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Coverage {
     pub cases: usize,
     /// Cases by family.
@@ -27,6 +28,7 @@ pub struct Coverage {
 
 /// Which distances were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Distances {
     pub most: i32,
     /// Different ones, from 1 to `most`.

@@ -12,6 +12,7 @@
 
 mod architecture;
 mod coverage;
+mod document;
 mod initial_hypotheses;
 mod perturbations;
 mod search;
@@ -24,6 +25,10 @@ use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
 pub use coverage::{Coverage, coverage};
+pub use document::{
+    INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, Refuted, Unexplained,
+    Witness,
+};
 use search::Evidence;
 
 /// What the answers say.

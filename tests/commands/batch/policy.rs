@@ -371,3 +371,43 @@ fn the_strict_policy_is_what_the_page_says() {
     let strict = serde_json::to_value(tcverify::batch::Policy::default()).unwrap();
     assert_eq!(said, strict);
 }
+
+/// A D that lacks products is right by the schedule of a defective kernel.
+#[test]
+fn products_are_not_left_out() {
+    let folder = pushed();
+    let product = "generate:1:normal:32x8648 generate:2:normal:8648x32";
+    let lost = "--schedule cublas-nvjet-lost-tail --split-k 9";
+    folder
+        .tcverify(&format!(
+            "replay --arch h100 --dtype bf16 {lost} {product} -o pushed/lost.npy"
+        ))
+        .expect(0);
+    let case = json!({"name": "it", "dtype": "bf16", "a": "generate:1:normal:32x8648",
+        "b": "generate:2:normal:8648x32", "d": "lost.npy", "schedule": "cublas-nvjet-lost-tail", "split_k": 9});
+    write(&folder, json!([case]));
+    let run = batch(&folder, "strict").expect(2);
+    assert!(run.stdout.contains("every product in D"), "{run:#?}");
+    policy(&folder, json!({"schedules": {"omissions": true}}));
+    batch(&folder, "policy.json").expect(0);
+}
+
+/// A file that calls itself well known is not.
+#[test]
+fn the_evidence_of_a_file_is_claimed() {
+    let folder = pushed();
+    let hopper = folder.tcverify("archs h100 --json").expect(0).stdout;
+    folder.write("pushed/model.json", hopper);
+    write(
+        &folder,
+        json!([{"name": "it", "arch": null, "model": "model.json"}]),
+    );
+    policy(&folder, json!({"models": {"files": true}}));
+    batch(&folder, "policy.json").expect(0);
+    policy(
+        &folder,
+        json!({"models": {"files": true, "evidence": "inferred"}}),
+    );
+    let run = batch(&folder, "policy.json").expect(2);
+    assert!(run.stdout.contains("evidence is claimed"), "{run:#?}");
+}

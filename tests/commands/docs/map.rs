@@ -66,8 +66,11 @@ fn an_import_from_above_would_be_seen() {
     let page = read("docs/architecture.md");
     let floors = floors(&page);
     let source = "use crate::check::Check;\nlet x = crate::num::Format::Fp16;";
-    let imported: Vec<_> = imported(source).collect();
+    let imported: Vec<_> = self::imported(source).collect();
     assert_eq!(imported, ["check", "num"]);
+    let grouped = "use crate::{\n    check::{Check, Source as S},\n    io, num::{self, Format},\n};\nuse crate::emu;";
+    let imported: Vec<_> = self::imported(grouped).collect();
+    assert_eq!(imported, ["check", "io", "num", "emu"]);
     assert!(floors["check"] > floors["emu"] && floors["emu"] > floors["num"]);
 }
 
@@ -84,13 +87,38 @@ fn floors(page: &str) -> BTreeMap<&str, usize> {
     rows.collect()
 }
 
-/// The modules at the top that a source names.
+/// The modules at the top that a source names: `crate::a::b`, and each of `crate::{a, b::{c, d}}`.
 fn imported(source: &str) -> impl Iterator<Item = &str> {
     let after = source.split("crate::").skip(1);
-    after.filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
-        Some(&rest[..end]).filter(|name| !name.is_empty())
-    })
+    after
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            None => vec![rest],
+            Some(group) => first_words(group),
+        })
+        .filter_map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_')?;
+            Some(&rest[..end]).filter(|name| !name.is_empty())
+        })
+}
+
+/// Where each entry of a group begins; groups in it are passed over.
+fn first_words(group: &str) -> Vec<&str> {
+    let (mut depth, mut begins) = (0, true);
+    let mut entries = Vec::new();
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => begins = true,
+            c if begins && !c.is_whitespace() => {
+                entries.push(&group[at..]);
+                begins = false;
+            }
+            _ => {}
+        }
+    }
+    entries
 }
 
 fn sources_in(folder: &Path, sources: &mut Vec<String>) {

@@ -17,7 +17,7 @@ fn the_text_names_models_and_operands_that_separate_them() {
         .expect(0)
         .stdout;
     for words in [
-        "give all 1 elements of D; this D cannot tell them apart",
+        "give the one element of D; this D cannot tell them apart",
         "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
         "differs from volta mma on k=0 ",
     ] {
@@ -85,7 +85,7 @@ fn a_sample_can_be_all() {
         .tcverify("identify --quick a.npy b.npy d.npy")
         .expect(0)
         .stdout;
-    assert!(text.contains("give all 1 elements of D"), "{text}");
+    assert!(text.contains("give the one element of D"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! Documents of other people that decide what is believed: plans, parts, states, policies, reports, manifests of
+//! probes, and texts about kernels.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::batch::{Entry, Kept, Policy, STATE};
+use crate::check::{Check, Prepared, Tensors, verify};
+use crate::commit::Hash;
+use crate::envelope;
+use crate::kernel::{self, KernelTable};
+use crate::num::Format;
+use crate::probe::folder;
+use crate::shard::{PART, PLAN, Part, Plan, merge};
+use crate::tensor::Tensor;
+
+use super::sentence;
+
+/// The content of a document whose digest is right, as whoever forges one would see to; what is taken is
+/// written alike.
+fn sealed<T: Serialize + for<'de> Deserialize<'de>>(schema: &str, data: &[u8]) -> Option<T> {
+    let text = std::str::from_utf8(data).ok()?;
+    let content = RawValue::from_string(text.to_owned()).ok()?;
+    let whole = envelope::seal(schema, &content).expect("JSON is JSON");
+    match envelope::open::<T>(schema, &whole) {
+        Err(reason) => {
+            sentence(&reason);
+            None
+        }
+        Ok(read) => {
+            let again = envelope::seal(schema, &read).expect("plain data");
+            let read: T = envelope::open(schema, &again).expect("what was written is read");
+            assert_eq!(envelope::seal(schema, &read).expect("plain data"), again);
+            Some(read)
+        }
+    }
+}
+
+/// The content of a plan.
+pub fn plan(data: &[u8]) {
+    let Some(plan) = sealed::<Plan>(PLAN, data) else {
+        return;
+    };
+    if let Err(reason) = plan.covers_d() {
+        return sentence(&reason);
+    }
+    let last = plan.shards.last().expect("parts that make up D");
+    let rows: u64 = plan.shape.iter().rev().skip(1).map(|&n| n as u64).product();
+    assert_eq!(last.rows[1], rows);
+}
+
+/// A D that is half right, and its plan.
+fn planned() -> &'static (Prepared, Plan) {
+    static PLANNED: OnceLock<(Prepared, Plan)> = OnceLock::new();
+    PLANNED.get_or_init(|| {
+        let codes = |n, code| vec![code; n];
+        let tensor = |format, shape: [usize; 2], code| {
+            Tensor::from_codes(format, shape.to_vec(), &codes(shape[0] * shape[1], code))
+        };
+        let (a, b) = (
+            tensor(Format::Fp16, [4, 8], 0x3c00),
+            tensor(Format::Fp16, [8, 4], 0x3c00),
+        );
+        let mut d = codes(16, 0x4100_0000);
+        d[9..].fill(0);
+        let d = Tensor::from_codes(Format::Fp32, vec![4, 4], &d);
+        let mut check = Check::in_memory("a100", Format::Fp16);
+        check.causes = false;
+        let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).expect("a product");
+        let plan = Plan::make(&prepared, 1, &()).expect("a plan");
+        (prepared, plan)
+    })
+}
+
+/// The content of the only part of a plan: merged, or refused.
+pub fn part(data: &[u8]) {
+    let Some(part) = sealed::<Part>(PART, data) else {
+        return;
+    };
+    let (prepared, plan) = planned();
+    let text = plan.text().expect("a plan");
+    let part = Part {
+        plan: Hash::of([&text[..]]),
+        ..part
+    };
+    let found = plan.collect(vec![(part, "part.json".as_ref())]);
+    let merged = found.and_then(|parts| merge(plan, prepared, parts));
+    match merged {
+        Err(error) => sentence(&error.to_string()),
+        Ok(report) => {
+            // Seven elements of this D are wrong: whoever replayed none can say otherwise, but no figures that
+            // contradict each other.
+            let text = serde_json::to_string(&report).expect("plain data");
+            verify::parse(&text).expect("what was written is read");
+        }
+    }
+}
+
+/// The content of a state of a batch.
+pub fn state(data: &[u8]) {
+    let _ = sealed::<Kept<Entry>>(STATE, data);
+}
+
+/// A policy.
+pub fn policy(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match Policy::parsed(text) {
+        Err(reason) => sentence(&reason),
+        Ok(policy) => {
+            let again = serde_json::to_string(&policy).expect("plain data");
+            assert_eq!(Policy::parsed(&again), Ok(policy));
+        }
+    }
+}
+
+/// A report.
+pub fn report(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match verify::parse(text) {
+        Err(reason) => sentence(&reason),
+        Ok(report) => {
+            let again = serde_json::to_string(&report).expect("plain data");
+            let read = verify::parse(&again).expect("what was written is read");
+            assert_eq!(serde_json::to_string(&read).expect("plain data"), again);
+        }
+    }
+}
+
+/// The manifest of a folder of probes.
+pub fn probes(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match folder::parsed(text) {
+        Err(fault) => sentence(&format!("{fault:#}")),
+        Ok(suite) => assert!(!suite.cases.is_empty()),
+    }
+}
+
+/// What a library says of a kernel, or a table of that.
+pub fn kernel_text(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    if let Err(error) = kernel::read(text) {
+        sentence(&error.to_string());
+    }
+    for (_, launch) in kernel::launches(text).into_iter().take(16) {
+        let _ = kernel::read(launch);
+    }
+    match KernelTable::from_json(text) {
+        Err(error) => sentence(&error.to_string()),
+        Ok(table) => {
+            let again = serde_json::to_string(&table).expect("plain data");
+            assert_eq!(KernelTable::from_json(&again).ok(), Some(table));
+        }
+    }
+}
