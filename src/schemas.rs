@@ -1,10 +1,11 @@
-//! JSON Schemas of the ten main documents, made of their types. `docs/schemas/` has them as files.
+//! JSON Schemas of the twelve main documents, made of their types. `docs/schemas/` has them as files.
 
 use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::MANIFEST;
 use crate::check::{Fields, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
@@ -80,6 +81,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
         written::<Proof>("proof", PROOF),
+        written::<Challenge>("challenge", CHALLENGE),
+        written::<AuditReport>("audit", AUDIT),
         written::<Envelope<Plan>>("plan", PLAN),
         written::<Envelope<Part>>("part", PART),
     ]

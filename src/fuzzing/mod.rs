@@ -9,7 +9,7 @@ mod engines;
 mod files;
 mod input;
 
-pub use documents::{architecture, commitment, generate, manifest, proof, schedule};
+pub use documents::{architecture, commitment, generate, manifest, opening, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
 
@@ -17,7 +17,7 @@ pub use files::{npy, npz, safetensors};
 pub type Body = fn(&[u8]);
 
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 10] = [
+pub const TARGETS: [(&str, Body); 11] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),
@@ -26,6 +26,7 @@ pub const TARGETS: [(&str, Body); 10] = [
     ("manifest", manifest),
     ("commitment", commitment),
     ("proof", proof),
+    ("opening", opening),
     ("generate", generate),
     ("engines", engines),
 ];

@@ -84,6 +84,10 @@ mod generated {
             (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
             ("shard run plan.json 0 -o part.json".into(), 0),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
+            ("audit challenge commitment.json --beacon 1 --elements 9 -o challenge.json".into(), 0),
+            (format!("audit open {product} d.npy --commitment commitment.json --challenge challenge.json -o o.bin"), 0),
+            ("audit verify --arch a100 --dtype fp16 --commitment commitment.json challenge.json o.bin --json audit.json"
+                .into(), 0),
         ] {
             folder.tcverify(&command).expect(code);
         }
@@ -95,6 +99,8 @@ mod generated {
             "plan",
             "part",
             "proof",
+            "challenge",
+            "audit",
             "manifest",
         ]
         .map(|name| (name, of(name)))
