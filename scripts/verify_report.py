@@ -286,14 +286,15 @@ def check_root(report: dict, d: np.ndarray, what: str, check: Tally):
 
 # The fields of each object: those that must be there, and those that may.
 TOP = ({"schema", "tool", "verdict", "request", "command", "model", "product", "inputs", "reproduced", "outcome",
-        "causes"}, {"schedule", "commitment", "tried"})
+        "causes"}, {"schedule", "commitment", "tried", "discrimination"})
 MODEL = ({"architecture", "title", "instruction", "evidence", "note", "summary", "arithmetic", "sha256", "constants",
           "sources"}, {"file"})
 PRODUCT = ({"batch", "m", "n", "k", "transpose_a", "transpose_b"}, set())
 INPUTS = ({"a", "b", "c", "d"}, {"scale_a", "scale_b", "bias"})
 INPUT = ({"path", "descr", "fortran_order", "format", "shape", "file_sha256", "payload_sha256", "tf32_low_bits"}, set())
 REPRODUCED = ({"format", "shape", "payload_sha256", "conversion"}, {"tree", "sample"})
-SAMPLE = ({"rows", "columns", "population", "elements", "seed", "sha256", "missed", "caught_99_percent"}, set())
+SAMPLE = ({"rows", "columns", "population", "elements", "seed", "sha256", "missed", "caught_99_percent"},
+          {"seed_from", "assumes"})
 TREE = ({"block_rows", "root"}, set())
 ELEMENTS = ({"judged_by", "nan", "zero", "comparison"}, set())
 DIGEST = ({"judged_by", "expected_payload_sha256"}, set())
@@ -494,8 +495,20 @@ def check_part(report: dict, check: Tally):
     batches = math.prod(product["batch"])
     population = batches * (rows[1] - rows[0]) * (columns[1] - columns[0])
     check("its elements", part["population"], population)
-    seed = request.get("seed", 0) if "sample" in request else None
+    seed, drawn_by, assumes = None, None, None
+    if "sample" in request:
+        seed, assumes = request.get("seed"), "nobody who could still change D knew the seed"
+        if "seed_from" in request:
+            # Of the commitment, whose file's digest is checked with it.
+            committed, beacon = report["commitment"]["file_sha256"], request["beacon"]
+            text = f"tcverify.draw/1\ncommitment={committed}\nbeacon={beacon}\n"
+            drawn = sha256(text.encode())
+            drawn_by = {"commitment_sha256": committed, "beacon": beacon, "draw_sha256": drawn}
+            seed = int(drawn[:16], 16)
+            assumes = "the commitment was published before anybody could know the beacon's value"
     check("its seed", part["seed"], seed)
+    check("what its seed was made of", part.get("seed_from"), drawn_by)
+    check("what its figures assume", part.get("assumes"), assumes)
     count = request.get("sample", population)
     check("compared", part["elements"], count)
     if seed is None:
@@ -512,7 +525,7 @@ def check_part(report: dict, check: Tally):
               < (missed(population, count, caught - 1) if caught > 1 else 1.0), True)
     every = np.arange(batches * product["m"] * product["n"]).reshape(batches, product["m"], product["n"])
     every = every[:, rows[0]:rows[1], columns[0]:columns[1]].reshape(-1)
-    return every[draw(population, count, seed or 0)] if "sample" in request else every
+    return every[draw(population, count, seed)] if "sample" in request else every
 
 
 def value_of(code: int, format: Format) -> tuple:

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Entry, Kept, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
@@ -106,6 +107,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
         written::<Proof>("proof", PROOF),
+        written::<Challenge>("challenge", CHALLENGE),
+        written::<AuditReport>("audit", AUDIT),
         written::<Envelope<Plan>>("plan", PLAN),
         written::<Envelope<Part>>("part", PART),
         written::<Policy>("policy", POLICY),

@@ -326,7 +326,7 @@ class Identification(_Document):
 
 
 class Commitment:
-    """A product fixed by digests: ``tcverify.commitment/1``."""
+    """A product fixed by digests: ``tcverify.commitment/2``."""
 
     __slots__ = ("_json",)
 

@@ -63,6 +63,8 @@ class CheckFields(TypedDict, total=False):
     against: str | os.PathLike[str] | None
     sample: int | None
     seed: int | None
+    seed_from: str | os.PathLike[str] | None
+    beacon: str | None
     rows: SpanLike | None
     cols: SpanLike | None
     region: str | tuple[SpanLike, SpanLike] | None
@@ -70,6 +72,7 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
+    no_discrimination: bool | None
     engine: Literal["fast", "exact"] | None
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None

@@ -188,7 +188,8 @@ fn judge(
     });
     let mut files: Vec<Read> = files.collect();
     // What a case was judged against is a file like the others.
-    let committed = case.check.against.iter().zip(&report.commitment);
+    let against = case.check.against.iter().chain(case.check.seed_from());
+    let committed = against.zip(&report.commitment);
     files.extend(committed.map(|(path, committed)| Read {
         path: path.clone(),
         sha256: committed.file_sha256.clone(),

@@ -27,8 +27,9 @@ impl Verb {
     /// Whether the command has an option for this field.
     fn takes(self, field: &str) -> bool {
         match field {
-            "d_digest" | "nan" | "zero" | "against" | "sample" | "seed" | "rows" | "cols"
-            | "region" | "max_mismatches" | "tree" | "no_causes" => self == Verb::Check,
+            "d_digest" | "nan" | "zero" | "against" | "sample" | "seed" | "seed_from"
+            | "beacon" | "rows" | "cols" | "region" | "max_mismatches" | "tree" | "no_causes"
+            | "no_discrimination" => self == Verb::Check,
             "block_rows" => matches!(self, Verb::Check | Verb::Commit),
             "engine" => matches!(self, Verb::Check | Verb::Replay),
             "d" => self != Verb::Replay,

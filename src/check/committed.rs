@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::arrays::Array;
 use super::error::CheckError;
+use super::part::Part;
 use super::prepare::Prepared;
 use crate::commit::{
     Along, COMMITMENT, COMMITMENT_1, CommitError, Commitment, CommittedD, CommittedInput,
@@ -194,13 +195,29 @@ impl Prepared {
         }
     }
 
+    /// The part of D that is compared, if not all of it is; as far as a commitment draws it, by its file.
+    pub(super) fn part(&self) -> Result<Option<Part>, CheckError> {
+        let drawn_by = self.check.seed_from().map(|path| {
+            let read = read_commitment(path).map_err(CheckError::file("seed_from"));
+            read.map(|(commitment, file_sha256)| Committed {
+                path: path.display().to_string(),
+                file_sha256,
+                root: commitment.d.root.to_string(),
+            })
+        });
+        let drawn_by = drawn_by.transpose()?;
+        self.check.scope.part(&self.problem(), drawn_by.as_ref())
+    }
+
     /// What a report says of the commitment that the request names; nothing without one.
     pub(super) fn confirm_commitment(&self) -> Result<Option<Committed>, CheckError> {
-        let Some(path) = &self.check.against else {
-            return Ok(None);
+        let (field, path) = match (&self.check.against, self.check.seed_from()) {
+            (Some(path), _) => ("against", path),
+            (None, Some(path)) => ("seed_from", path),
+            (None, None) => return Ok(None),
         };
         let read = read_commitment(path);
-        let (commitment, file_sha256) = read.map_err(CheckError::file("against"))?;
+        let (commitment, file_sha256) = read.map_err(CheckError::file(field))?;
         let fixing = match commitment.is_first() {
             true => Fixing::Payloads,
             false => Fixing::Lines,

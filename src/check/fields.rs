@@ -10,7 +10,7 @@ use super::error::CheckError;
 use super::kernel::{KernelAnswers, KernelRequest, KernelSaid};
 use super::request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope,
+    ScheduleRequest, ScheduleSource, Scope, Seed,
 };
 use super::source::Source;
 use super::span::Span;
@@ -227,8 +227,12 @@ fields! {
     against: PathBuf,
     /// So many random elements instead of all.
     sample: u64,
-    /// Seed of the draw.
+    /// Seed of the draw; whoever knew it when D was made could spare the sample.
     seed: u64,
+    /// A commitment, which operands, model and D must be those of: it and the beacon make the seed.
+    seed_from: PathBuf,
+    /// A public value that nobody could know when the commitment was published.
+    beacon: String,
     /// Only these rows of D.
     rows: Span,
     /// Only these columns of D.
@@ -243,6 +247,8 @@ fields! {
     block_rows: u64,
     /// Do not look for what would give a D that differs.
     no_causes: bool,
+    /// Do not look for other arithmetics that give a D that does not differ.
+    no_discrimination: bool,
     /// Who computes.
     engine: EngineChoice,
     /// C.
@@ -286,6 +292,7 @@ impl Fields {
             &mut self.kernel_log,
             &mut self.kernel_table,
             &mut self.against,
+            &mut self.seed_from,
         ];
         for path in paths.into_iter().flatten() {
             *path = folder.join(&*path);
@@ -328,6 +335,8 @@ impl Fields {
         let nan = ("nan", self.nan == Some(Strictness::Any));
         let zero = ("zero", self.zero == Some(Strictness::Any));
         let against = ("against", self.against.is_some());
+        let seed_from = ("seed_from", self.seed_from.is_some());
+        let beacon = ("beacon", self.beacon.is_some());
         self.one_of(&[
             [
                 ("arch", self.arch.is_some()),
@@ -348,6 +357,9 @@ impl Fields {
             [tree, region],
             [region, rows],
             [region, cols],
+            [("seed", self.seed.is_some()), seed_from],
+            // Which makes sure of the same.
+            [against, seed_from],
         ])?;
         self.validate_kernel()?;
         let [scale_a, scale_b] = [
@@ -367,6 +379,9 @@ impl Fields {
                 ("bias", self.bias.is_some()),
             ],
             [("seed", self.seed.is_some()), sample],
+            [seed_from, sample],
+            [seed_from, beacon],
+            [beacon, seed_from],
             [("block_rows", self.block_rows.is_some()), tree],
         ])
     }
@@ -489,6 +504,28 @@ impl Fields {
         Ok(())
     }
 
+    fn draw(&self) -> Result<Seed, CheckError> {
+        match (self.seed, &self.seed_from, &self.beacon) {
+            (Some(seed), ..) => Ok(Seed::Number(seed)),
+            (None, Some(commitment), Some(beacon)) => {
+                // Whatever the commitment is: the value must be one.
+                let valid = crate::sample::PublicDraw::new("", beacon);
+                valid.map_err(|reason| {
+                    CheckError::request("beacon", format!("`beacon`: {reason}"))
+                })?;
+                Ok(Seed::Beacon {
+                    commitment: commitment.clone(),
+                    beacon: beacon.clone(),
+                })
+            }
+            _ => Err(CheckError::request(
+                "sample",
+                "`sample` needs `seed_from` and `beacon`, which nobody can know when D is made, or a `seed` that you \
+                 chose after D was handed over; there is none by default, because everybody would know it",
+            )),
+        }
+    }
+
     fn scope(&self) -> Result<Scope, CheckError> {
         let (rows, columns) = match &self.region {
             None => (self.rows.unwrap_or_default(), self.cols.unwrap_or_default()),
@@ -513,7 +550,7 @@ impl Fields {
             }
             Some(elements) => Some(Draw {
                 elements,
-                seed: self.seed.unwrap_or(0),
+                seed: self.draw()?,
             }),
             None => None,
         };
@@ -602,6 +639,7 @@ impl TryFrom<Fields> for Check {
             engine: fields.engine.unwrap_or(EngineChoice::Fast),
             max_mismatches: fields.max_mismatches.unwrap_or(MAX_MISMATCHES),
             causes: fields.no_causes != Some(true),
+            discrimination: fields.no_discrimination != Some(true),
         })
     }
 }
@@ -656,6 +694,12 @@ impl From<Check> for Fields {
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
         let draw = check.scope.sample;
+        let elements = draw.as_ref().map(|draw| draw.elements);
+        let (seed, seed_from, beacon) = match draw.map(|draw| draw.seed) {
+            None => (None, None, None),
+            Some(Seed::Number(seed)) => (Some(seed), None, None),
+            Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
+        };
         let overrides = schedule.overrides;
         Fields {
             arch,
@@ -700,8 +744,10 @@ impl From<Check> for Fields {
             nan: any(check.policy.any_nan),
             zero: any(check.policy.any_zero),
             against: check.against,
-            sample: draw.map(|draw| draw.elements),
-            seed: draw.map(|draw| draw.seed),
+            sample: elements,
+            seed,
+            seed_from,
+            beacon,
             rows: part(check.scope.rows),
             cols: part(check.scope.columns),
             region: None,
@@ -710,6 +756,7 @@ impl From<Check> for Fields {
             tree,
             block_rows,
             no_causes: some(!check.causes),
+            no_discrimination: some(!check.discrimination),
             engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
             c: operands.c,
             scale_a,

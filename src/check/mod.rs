@@ -10,11 +10,13 @@
 //! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
+//!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over says what is so.
 
 mod arrays;
 mod command_line;
 mod committed;
+mod discrimination;
 mod document;
 mod error;
 mod explain;
@@ -48,7 +50,7 @@ pub use progress::Progress;
 pub(crate) use progress::interruptible;
 pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope,
+    ScheduleRequest, ScheduleSource, Scope, Seed,
 };
 pub use run::{Judged, Trace};
 pub use schedule::Scheduling;

@@ -4,17 +4,18 @@ use sha2::Digest;
 
 use super::error::CheckError;
 use super::progress::Progress;
-use super::request::{Draw, Scope};
+use super::request::{Scope, Seed};
 use crate::emu::{Element, Problem, Replay};
 use crate::io::hex;
-use crate::report::{Differ, Sampled};
-use crate::sample::Region;
+use crate::report::{Committed, Differ, Drawn, Sampled};
+use crate::sample::{PublicDraw, Region};
 use crate::tensor::Tensor;
 
 /// A part of D to compare.
 pub(super) struct Part {
     region: Region,
-    draw: Option<Draw>,
+    /// How many elements of it, and how they are drawn.
+    draw: Option<(u64, Drawn)>,
 }
 
 /// Elements that are computed at a time.
@@ -22,7 +23,11 @@ const AT_ONCE: usize = 1 << 20;
 
 impl Scope {
     /// The part, if not all of D is asked for.
-    pub(super) fn part(&self, problem: &Problem) -> Result<Option<Part>, CheckError> {
+    pub(super) fn part(
+        &self,
+        problem: &Problem,
+        committed: Option<&Committed>,
+    ) -> Result<Option<Part>, CheckError> {
         if self.is_all() {
             return Ok(None);
         }
@@ -35,24 +40,34 @@ impl Scope {
                 .map_err(fail("cols"))?,
             ..Region::all(problem)
         };
-        if let Some(Draw { elements, .. }) = self.sample
+        let elements = self.sample.as_ref().map(|draw| draw.elements);
+        if let Some(elements) = elements
             && elements > region.len()
         {
             let there = region.len();
             let reason = format!("`sample` {elements}: there are {there} elements to draw from");
             return Err(CheckError::request("sample", reason));
         }
+        let drawn = match self.sample.as_ref().map(|draw| &draw.seed) {
+            None => None,
+            Some(Seed::Number(seed)) => Some(Drawn::by_seed(*seed)),
+            Some(Seed::Beacon { beacon, .. }) => {
+                let commitment = committed.map_or("", |committed| &committed.file_sha256);
+                let draw = PublicDraw::new(commitment, beacon).map_err(fail("beacon"))?;
+                Some(Drawn::by_beacon(commitment, beacon, &draw))
+            }
+        };
         Ok(Some(Part {
             region,
-            draw: self.sample,
+            draw: elements.zip(drawn),
         }))
     }
 }
 
 impl Part {
     /// Where it lies, and what of it is drawn.
-    pub fn of(&self) -> (&Region, Option<Draw>) {
-        (&self.region, self.draw)
+    pub fn of(&self) -> (&Region, Option<&(u64, Drawn)>) {
+        (&self.region, self.draw.as_ref())
     }
 
     /// The elements of a D that is given, hashed as those that are reproduced.
@@ -64,11 +79,8 @@ impl Part {
             let code = planes.plane(at.batch).code(at.row, at.column);
             hash.update(&code.to_le_bytes()[..width]);
         };
-        match self.draw {
-            Some(Draw { elements, seed }) => {
-                let drawn = self.region.sample(elements, seed);
-                drawn.into_iter().for_each(&mut see);
-            }
+        match self.drawn() {
+            Some(drawn) => drawn.into_iter().for_each(&mut see),
             None => self.region.elements().for_each(&mut see),
         }
         hex(&hash.finalize())
@@ -76,8 +88,27 @@ impl Part {
 
     /// Multiply-adds of it.
     pub fn work(&self, problem: &Problem) -> u64 {
-        let elements = self.draw.map_or(self.region.len(), |draw| draw.elements);
-        elements.saturating_mul(problem.k as u64)
+        self.elements().saturating_mul(problem.k as u64)
+    }
+
+    /// Elements of it.
+    pub fn elements(&self) -> u64 {
+        let drawn = self.draw.as_ref();
+        drawn.map_or(self.region.len(), |(elements, _)| *elements)
+    }
+
+    pub fn is_drawn(&self) -> bool {
+        self.draw.is_some()
+    }
+
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Those that are drawn; none if all of the region is compared.
+    pub fn drawn(&self) -> Option<Vec<Element>> {
+        let (elements, by) = self.draw.as_ref()?;
+        Some(self.region.sample(*elements, by.seed))
     }
 
     /// Replays and compares it.
@@ -95,14 +126,14 @@ impl Part {
                 hash.update(&code.to_le_bytes()[..width]);
             }
         };
-        let count = match self.draw {
-            Some(Draw { elements, seed }) => {
-                let drawn = self.region.sample(elements, seed);
+        let count = match &self.draw {
+            Some((elements, by)) => {
+                let drawn = self.region.sample(*elements, by.seed);
                 for drawn in drawn.chunks(AT_ONCE / 16) {
                     see(drawn, &replay.elements(drawn));
                     progress.step((drawn.len() * replay.problem.k) as u64);
                 }
-                elements
+                *elements
             }
             None => {
                 // Rows at a time, by whichever engine is asked for.
@@ -128,7 +159,7 @@ impl Part {
                 self.region.len()
             }
         };
-        let seed = self.draw.map(|draw| draw.seed);
-        Sampled::of(&self.region, count, seed, hex(&hash.finalize()))
+        let drawn = self.draw.as_ref().map(|(_, drawn)| drawn.clone());
+        Sampled::of(&self.region, count, drawn, hex(&hash.finalize()))
     }
 }

@@ -36,6 +36,8 @@ pub struct Check {
     pub max_mismatches: usize,
     /// Whether a report on a D that differs looks for what would give it.
     pub causes: bool,
+    /// Whether a report on a D that does not says which other arithmetics give it.
+    pub discrimination: bool,
 }
 
 /// How many mismatches are listed unless it is said.
@@ -135,7 +137,7 @@ pub enum Claim {
 }
 
 /// Which part of D is judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     pub rows: Span,
     pub columns: Span,
@@ -144,10 +146,20 @@ pub struct Scope {
 }
 
 /// A random draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     pub elements: u64,
-    pub seed: u64,
+    pub seed: Seed,
+}
+
+/// What decides which elements are drawn. There is none by default: everybody would know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// A number, of which nothing is known.
+    Number(u64),
+    /// A commitment, which D must be that of, and a public value that came after it
+    /// ([`PublicDraw`](crate::sample::PublicDraw)).
+    Beacon { commitment: PathBuf, beacon: String },
 }
 
 impl Scope {
@@ -206,6 +218,7 @@ impl Check {
             engine: EngineChoice::Fast,
             max_mismatches: MAX_MISMATCHES,
             causes: true,
+            discrimination: true,
         }
     }
 
@@ -242,6 +255,14 @@ impl Check {
             .filter_map(|(field, source)| Some((field, source?)))
     }
 
+    /// The commitment that its draw begins with.
+    pub fn seed_from(&self) -> Option<&PathBuf> {
+        match &self.scope.sample.as_ref()?.seed {
+            Seed::Beacon { commitment, .. } => Some(commitment),
+            Seed::Number(_) => None,
+        }
+    }
+
     /// The files that describe model and schedule, and the commitment.
     pub fn documents(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
         let model = match &self.model.from {
@@ -257,6 +278,7 @@ impl Check {
             ("model", model),
             (field, schedule),
             ("against", self.against.as_ref()),
+            ("seed_from", self.seed_from()),
         ];
         all.into_iter()
             .filter_map(|(field, path)| Some((field, path?)))
@@ -278,7 +300,7 @@ impl Check {
         for (field, path) in self.documents() {
             let role = match field {
                 "model" => "the model",
-                "against" => "the commitment",
+                "against" | "seed_from" => "the commitment",
                 "kernel_log" => "the log of kernels",
                 "kernel_table" => "the table of kernels",
                 _ => "the schedule",

@@ -85,7 +85,7 @@ impl Prepared {
         let committed = self.confirm_commitment()?;
         let replay = self.replay();
         let mut differ = self.differ(map);
-        let part = self.check.scope.part(&replay.problem)?;
+        let part = self.check.scope.part(&replay.problem, committed.as_ref())?;
         let tree = match self.check.naming {
             Naming::Tree { block_rows } => Some(self.blocks(block_rows)?),
             Naming::Payload => None,
@@ -104,10 +104,12 @@ impl Prepared {
         // A file that has changed explains what would else be a contradiction.
         self.confirm_unchanged()?;
         let Judged { report, map } = self.report(inputs, trace, differ.map(Differ::conclude))?;
+        let discrimination = self.told(report.verdict, part.as_ref());
         self.confirm_unchanged()?;
         Ok(Judged {
             report: Report {
                 commitment: committed,
+                discrimination,
                 ..report
             },
             map,
@@ -259,6 +261,7 @@ impl Prepared {
                 false => Vec::new(),
             },
             causes,
+            discrimination: None,
         };
         Ok(Judged { report, map })
     }

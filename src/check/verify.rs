@@ -214,13 +214,15 @@ impl Prepared {
         all.push(self.confirm_reproduced(&report.reproduced)?);
         all.push(self.confirm_outcome(report)?);
         all.push(self.confirm_verdict(report)?);
+        let told = self.told(report.verdict, self.part()?.as_ref());
+        all.push(same("what is alike", &report.discrimination, told));
         Ok(all)
     }
 
     /// What was reproduced, and by what it is named.
     fn confirm_reproduced(&self, said: &Reproduced) -> Result<Finding, CheckError> {
         let replay = self.replay();
-        let part = self.check.scope.part(&replay.problem)?;
+        let part = self.part()?;
         let conversion = replay.convert_to.map(|to| Conversion {
             from: replay.arithmetic.accumulator,
             to,
@@ -236,9 +238,9 @@ impl Prepared {
             .zip(said.sample.as_ref())
             .map(|(part, sample)| {
                 let (region, draw) = part.of();
-                let elements = draw.map_or(region.len(), |draw| draw.elements);
-                let seed = draw.map(|draw| draw.seed);
-                Sampled::of(region, elements, seed, sample.sha256.clone())
+                let elements = draw.map_or(region.len(), |(elements, _)| *elements);
+                let drawn = draw.map(|(_, drawn)| drawn.clone());
+                Sampled::of(region, elements, drawn, sample.sha256.clone())
             });
         let expected = Reproduced {
             format: replay.format(),
@@ -310,12 +312,12 @@ impl Prepared {
                     wrong.push("what is forgiven is not what was asked for".into());
                 }
                 let problem = self.problem();
-                let part = self.check.scope.part(&problem)?;
+                let part = self.part()?;
                 let (region, elements) = match &part {
                     None => (Region::all(&problem), None),
                     Some(part) => {
                         let (region, draw) = part.of();
-                        (region.clone(), draw.map(|draw| draw.elements))
+                        (region.clone(), draw.map(|(elements, _)| *elements))
                     }
                 };
                 wrong.extend(comparison.contradictions(&Compared {
@@ -350,7 +352,7 @@ impl Prepared {
     fn confirm_verdict(&self, report: &Report) -> Result<Finding, CheckError> {
         let mut wrong = Vec::new();
         let reproduced = &report.reproduced;
-        let part = self.check.scope.part(&self.problem())?;
+        let part = self.part()?;
         let same = match &report.outcome {
             Outcome::Digest {
                 expected_payload_sha256: expected,
@@ -392,7 +394,7 @@ impl Prepared {
     fn alike(&self, report: &Report) -> Result<Option<bool>, CheckError> {
         let Some(d) = self.d() else { return Ok(None) };
         let reproduced = &report.reproduced;
-        let part = self.check.scope.part(&self.problem())?;
+        let part = self.part()?;
         Ok(match (&part, &reproduced.sample, &reproduced.tree) {
             (Some(part), Some(sample), _) => Some(part.digest(d) == sample.sha256),
             (None, None, Some(tree)) => {

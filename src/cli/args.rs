@@ -463,14 +463,30 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "C.json", help_heading = "Comparison")]
     against: Option<PathBuf>,
 
-    /// Compare N random elements instead of all; the report says what that proves
+    /// Compare N random elements instead of all; the report says what that proves. Needs --seed-from and
+    /// --beacon, or --seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of D")]
     sample: Option<u64>,
 
-    /// Seed of the draw (default 0). Choose it after D has been handed over: who knows it before can
-    /// spare the sample
+    /// Seed of the draw. Choose it after D has been handed over: who knows it before can spare the
+    /// sample
     #[arg(long, value_name = "S", help_heading = "Part of D")]
     seed: Option<u64>,
+
+    /// Draw by this commitment ('tcverify commit') and --beacon: the seed is of the SHA-256 of both, so that
+    /// nobody could choose it. Operands, model and D must be those of the commitment, as with --against
+    #[arg(long, value_name = "C.json", help_heading = "Part of D")]
+    seed_from: Option<PathBuf>,
+
+    /// A public value that nobody could know when the commitment was published, such as the next round of
+    /// drand or a pulse of the NIST beacon
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Part of D"
+    )]
+    beacon: Option<String>,
 
     /// Only these rows of D, counted from 0, the end excluded: 128..256, 128.. or 7
     #[arg(long, value_name = "ROWS", help_heading = "Part of D")]
@@ -500,6 +516,10 @@ pub struct JudgeArgs {
     /// Do not look for what would give a D that differs
     #[arg(long, help_heading = "Report")]
     no_causes: bool,
+
+    /// Do not look for other arithmetics of the catalogue that give a D that does not differ
+    #[arg(long, help_heading = "Report")]
+    no_discrimination: bool,
 }
 
 /// A whole check.
@@ -527,6 +547,8 @@ impl CheckArgs {
             against,
             sample,
             seed,
+            seed_from,
+            beacon,
             rows,
             cols,
             region,
@@ -534,6 +556,7 @@ impl CheckArgs {
             tree,
             block_rows,
             no_causes,
+            no_discrimination,
         } = &self.judge;
         if d.is_none() && d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
@@ -549,6 +572,8 @@ impl CheckArgs {
             against: against.clone(),
             sample: *sample,
             seed: *seed,
+            seed_from: seed_from.clone(),
+            beacon: beacon.clone(),
             rows: parsed("rows", rows.as_deref())?,
             cols: parsed("cols", cols.as_deref())?,
             region: region.clone(),
@@ -556,6 +581,7 @@ impl CheckArgs {
             tree: Some(*tree),
             block_rows: *block_rows,
             no_causes: Some(*no_causes),
+            no_discrimination: Some(*no_discrimination),
             ..self.product.fields()?
         })
     }

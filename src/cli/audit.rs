@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use super::args::{
-    MemoryArgs, ModelArgs, ProductArgs, ScheduleArgs, arithmetic, result_format, said, source,
-};
+use super::args::{MemoryArgs, ModelArgs, ProductArgs, ScheduleArgs, arithmetic, said, source};
 use super::documents::pretty;
+use super::values::result_format;
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
-use crate::emu::Evidence;
 use crate::io::{Files, MappedFile, Outputs, escaped, escaped_path};
 use crate::num::Format;
 use crate::report::{Verdict, grouped};
@@ -389,11 +387,7 @@ fn text(
         "model",
         &format!("{} {}", report.architecture, report.instruction),
     )?;
-    let caution = match report.evidence {
-        Evidence::Hardware => "",
-        _ => " (caution)",
-    };
-    row("evidence", &format!("{}{caution}", report.evidence_says))?;
+    row("evidence", &report.evidence_says)?;
     if let Some(schedule) = &report.schedule {
         row(
             "schedule",

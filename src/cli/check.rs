@@ -53,6 +53,9 @@ Examples:
   A hundred thousand random elements of a big product; the report says what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 
+  The same, drawn by a commitment and a public value, so that nobody can have chosen the seed:
+    tcverify check --arch h100 --dtype fp16 --sample 100000 --seed-from c.json --beacon 8430af44... a.npy b.npy d.npy
+
   A weight of a model, and arrays that NumPy saved together:
     tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
 

@@ -13,8 +13,8 @@ use proptest::sample::select;
 use super::args::CheckArgs;
 use crate::check::{
     Check, Claim, Draw, EngineChoice, KernelAnswers, KernelRequest, KernelSaid, ModelSource,
-    Naming, ScheduleRequest, ScheduleSource, Scope, Source, Span, Tf32Input, Verb, command_line,
-    shell_line,
+    Naming, ScheduleRequest, ScheduleSource, Scope, Seed, Source, Span, Tf32Input, Verb,
+    command_line, shell_line,
 };
 use crate::emu::schedule::{
     OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
@@ -233,7 +233,7 @@ fn check() -> impl Strategy<Value = Check> {
     let scope = (
         span(),
         span(),
-        of((1u64..99, any::<u64>())),
+        of((1u64..99, any::<u64>(), of((path(), "[!-~]{1,9}")))),
         0..4u8,
         of(1u64..99),
     );
@@ -268,6 +268,7 @@ fn check() -> impl Strategy<Value = Check> {
                     any_zero,
                     causes,
                     tree,
+                    discrimination,
                     ..,
                 ] = flags;
                 let mut check = Check::new("h100", dtype, [a, b, Source::File(d)]);
@@ -304,16 +305,22 @@ fn check() -> impl Strategy<Value = Check> {
                     check.scope = Scope {
                         rows: if part & 1 == 1 { rows } else { Span::ALL },
                         columns: if part & 2 == 2 { columns } else { Span::ALL },
-                        sample: draw.map(|(elements, seed)| Draw { elements, seed }),
+                        sample: draw.map(|(elements, seed, beacon)| Draw {
+                            elements,
+                            seed: match beacon {
+                                None => Seed::Number(seed),
+                                Some((commitment, beacon)) => Seed::Beacon { commitment, beacon },
+                            },
+                        }),
                     };
                 }
                 check.naming = match tree && !by_digest {
                     true => Naming::Tree { block_rows },
                     false => Naming::Payload,
                 };
-                check.against = against.filter(|_| !by_digest);
-                (check.engine, check.max_mismatches, check.causes) =
-                    (engine, max_mismatches, causes);
+                check.against = against.filter(|_| !by_digest && check.seed_from().is_none());
+                (check.engine, check.max_mismatches) = (engine, max_mismatches);
+                (check.causes, check.discrimination) = (causes, discrimination);
                 check
             },
         )

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 
-use super::args::word;
 use super::progress::Bar;
+use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
 use crate::io::{Outputs, escaped_path};

@@ -1,6 +1,10 @@
 //! JSON that users write or get from others, and specifications of operands.
 
-use crate::commit::{Commitment, Proof, Rows};
+use std::sync::LazyLock;
+
+use crate::audit::{Challenge, Opening, OwnCopies, Proven};
+use crate::check::{Check, Prepared, Tensors};
+use crate::commit::{Commitment, Hash, Proof, Rows};
 use crate::emu::schedule::Schedule;
 use crate::emu::{Architecture, Arithmetic};
 use crate::generate::{Role, Spec};
@@ -77,6 +81,45 @@ pub fn commitment(data: &[u8]) {
     let rows = commitment.d.rows().expect("looked at when it was read");
     let last = rows.of_block(rows.blocks() - 1);
     assert!(!last.is_empty());
+    // Nobody can answer a challenge to it with nothing.
+    let digest = Hash::of([data]);
+    match Challenge::new((&commitment, digest), "1", 2) {
+        Err(error) => sentence(&format!("{error:#}")),
+        Ok(challenge) => {
+            let text = serde_json::to_vec(&challenge).expect("plain data");
+            let again = Challenge::parse(&text, (&commitment, digest));
+            assert_eq!(again.expect("what was written can be read"), challenge);
+            let nothing = Proven::new(&commitment, &challenge, b"", &OwnCopies::new());
+            sentence(&format!("{:#}", nothing.expect_err("no lines")));
+        }
+    }
+}
+
+/// A product that everybody knows, a challenge to it, and its only answer.
+static KNOWN: LazyLock<(Commitment, Challenge, Vec<u8>)> = LazyLock::new(|| {
+    let codes: Vec<u64> = (0..15).map(|i| 0x3c00 + i).collect();
+    let tensor = |shape: &[usize]| Tensor::from_codes(Format::Fp16, shape.to_vec(), &codes);
+    let d = Tensor::from_codes(Format::Fp32, vec![5, 5], &[7; 25]);
+    let check = Check::in_memory("a100", Format::Fp16);
+    let tensors = Tensors::of(tensor(&[5, 3]), tensor(&[3, 5]), d);
+    let prepared = Prepared::from_tensors(&check, tensors).expect("a product");
+    let commitment = prepared.commitment(Some(2)).expect("of a product");
+    let digest = Hash([0; 32]);
+    let challenge = Challenge::new((&commitment, digest), "1", 4).expect("of 25 elements");
+    let mut bytes = Vec::new();
+    let opening =
+        Opening::new(&prepared, &commitment, &challenge, &[]).expect("what was committed");
+    opening.write(&mut bytes).expect("memory takes everything");
+    (commitment, challenge, bytes)
+});
+
+/// An opening of a challenge that everybody knows: there is one answer.
+pub fn opening(data: &[u8]) {
+    let (commitment, challenge, known) = &*KNOWN;
+    match Proven::new(commitment, challenge, data, &OwnCopies::new()) {
+        Ok(_) => assert_eq!(data, known),
+        Err(error) => sentence(&format!("{error:#}")),
+    }
 }
 
 /// A proof, of a D that everybody knows and of another.

@@ -10,7 +10,7 @@ mod files;
 mod input;
 mod others;
 
-pub use documents::{architecture, commitment, generate, manifest, proof, schedule};
+pub use documents::{architecture, commitment, generate, manifest, opening, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
 pub use others::{kernel_text, part, plan, policy, probes, report, state};
@@ -19,7 +19,7 @@ pub use others::{kernel_text, part, plan, policy, probes, report, state};
 pub type Body = fn(&[u8]);
 
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 17] = [
+pub const TARGETS: [(&str, Body); 18] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),
@@ -28,6 +28,7 @@ pub const TARGETS: [(&str, Body); 17] = [
     ("manifest", manifest),
     ("commitment", commitment),
     ("proof", proof),
+    ("opening", opening),
     ("generate", generate),
     ("engines", engines),
     ("plan", plan),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Comparison, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
-use crate::sample::{Region, miss_probability, smallest_caught};
+use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
 pub const SCHEMA: &str = "tcverify.report/2";
@@ -43,9 +43,37 @@ pub struct Report {
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
+    /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discrimination: Option<Discrimination>,
     /// What was tried, in words, where nothing gives it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Cow<'static, str>>,
+}
+
+/// How much an agreement proves: on some elements of what was compared, always the same ones, other
+/// arithmetics of the catalogue for these operands were computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Discrimination {
+    /// How many elements were looked at.
+    pub elements: u64,
+    /// How many other arithmetics there are.
+    pub others: u64,
+    /// Those that give the same bits there, the best known first.
+    pub same: Vec<Alike>,
+}
+
+/// An arithmetic that gives the same bits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Alike {
+    pub architecture: String,
+    pub instruction: String,
+    pub accumulator: Format,
+    pub evidence: Evidence,
+    /// As `model.sha256`.
+    pub sha256: String,
 }
 
 /// What would give this D: tested bit for bit on the elements that the sentence states.
@@ -329,8 +357,14 @@ pub struct Sampled {
     pub population: u64,
     /// Those that were reproduced and compared.
     pub elements: u64,
-    /// Of the draw; absent if the whole part was compared.
+    /// Of the draw; null if the whole part was compared.
     pub seed: Option<u64>,
+    /// What the seed was made of, if it was not simply chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed_from: Option<SeedFrom>,
+    /// What the figures below rest on; absent if the whole part was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumes: Option<Cow<'static, str>>,
     /// SHA-256 of the reproduced elements' codes in index order, little-endian.
     pub sha256: String,
     /// How likely the draw misses a tampering of so many elements of the population; nothing of a part
@@ -339,6 +373,48 @@ pub struct Sampled {
     /// The smallest tampering that it misses with a probability of at most 1 %; null of a part that was
     /// chosen.
     pub caught_99_percent: Option<u64>,
+}
+
+/// A commitment and a public value that nobody could know before: their SHA-256 begins with the seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct SeedFrom {
+    /// Of the commitment's file.
+    pub commitment_sha256: String,
+    pub beacon: String,
+    pub draw_sha256: String,
+}
+
+/// How elements were drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    pub seed: u64,
+    from: Option<SeedFrom>,
+}
+
+impl Drawn {
+    pub fn by_seed(seed: u64) -> Drawn {
+        Drawn { seed, from: None }
+    }
+
+    pub fn by_beacon(commitment_sha256: &str, beacon: &str, draw: &PublicDraw) -> Drawn {
+        Drawn {
+            seed: draw.seed,
+            from: Some(SeedFrom {
+                commitment_sha256: commitment_sha256.to_owned(),
+                beacon: beacon.to_owned(),
+                draw_sha256: crate::io::hex(&draw.sha256),
+            }),
+        }
+    }
+
+    /// What odds rest on.
+    fn assumes(&self) -> &'static str {
+        match self.from {
+            None => "nobody who could still change D knew the seed",
+            Some(_) => "the commitment was published before anybody could know the beacon's value",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -350,7 +426,9 @@ pub struct Missed {
 
 impl Sampled {
     /// Figures for a sample of a region.
-    pub fn of(region: &Region, elements: u64, seed: Option<u64>, sha256: String) -> Sampled {
+    pub fn of(region: &Region, elements: u64, drawn: Option<Drawn>, sha256: String) -> Sampled {
+        let seed = drawn.as_ref().map(|drawn| drawn.seed);
+        let assumes = drawn.as_ref().map(|drawn| drawn.assumes().into());
         let population = region.len();
         let sizes = std::iter::successors(Some(1), |&k| (k < population).then_some(k * 10));
         let missed = sizes.take(7).map(|tampered| Missed {
@@ -363,6 +441,8 @@ impl Sampled {
             population,
             elements,
             seed,
+            seed_from: drawn.and_then(|drawn| drawn.from),
+            assumes,
             sha256,
             // Whoever chose the part knew what lies in it.
             missed: match seed {

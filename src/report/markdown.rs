@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::words::{
-    chosen, classes, evidence, grouped, model_line, product_line, proves, schedule_line, sentence,
-    title,
+    chosen, classes, discrimination, evidence, grouped, model_line, product_line, proves,
+    schedule_line, sentence, title,
 };
 use crate::io::{escaped as line, without_commands};
 
@@ -77,9 +77,19 @@ impl Exporter for Markdown {
             );
             if let Some(caught) = sample.caught_99_percent {
                 let caught = grouped(caught);
-                text += &format!("; {caught} or more tampered ones are caught with 99 % at least");
+                let assumes = sample.assumes.as_deref().unwrap_or_default();
+                text += &format!(
+                    "; {caught} or more tampered ones are caught with 99 % at least, if {assumes}"
+                );
             }
             row("sample", &text)?;
+            if let Some(from) = &sample.seed_from {
+                row("drawn by commitment", &from.commitment_sha256)?;
+                row("and beacon", &from.beacon)?;
+            }
+        }
+        if let Some(text) = discrimination(report) {
+            row("alike", &text)?;
         }
         for cause in &report.causes {
             writeln!(out, "\n**Likely cause:** {}", escaped(&cause.sentence))?;

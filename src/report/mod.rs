@@ -30,8 +30,9 @@ pub use classes::{Classes, Kind};
 pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Cause, CauseArea, Chosen, Committed, Constant, Conversion, Input, Inputs, LowBits, Missed,
-    Model, Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
+    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
+    Inputs, LowBits, Missed, Model, Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA,
+    Sampled, SeedFrom, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::{Fragment, Html, PageOf};

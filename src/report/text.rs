@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::lines::wrapped;
 use super::words::{
-    chosen, classes, evidence, grouped, model_line, nothing, product_line, proves, range, sentence,
-    title, touched,
+    chosen, classes, discrimination, evidence, grouped, model_line, nothing, product_line, proves,
+    range, sentence, title, touched,
 };
 use super::{Comparison, Exporter, KernelWords, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
@@ -111,6 +111,14 @@ impl Exporter for TextWithin {
             && comparison.mismatches > 0
         {
             differences(report, comparison, out)?;
+        }
+        if let Some(text) = discrimination(report) {
+            let told = report.discrimination.as_ref();
+            let style = match told.is_some_and(|found| found.same.is_empty()) {
+                true => Style::new(),
+                false => CAUTION,
+            };
+            styled(out, "alike", style, &text)?;
         }
         digests(report, out)?;
         again(report, out)
@@ -459,6 +467,19 @@ fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
             columns[1] - 1
         ),
     )?;
+    if let Some(from) = &sample.seed_from {
+        let text = format!("the seed begins {}", from.draw_sha256);
+        row(out, "", &text)?;
+        row(
+            out,
+            "",
+            &format!("of commitment {}", from.commitment_sha256),
+        )?;
+        row(out, "", &format!("and beacon {}", from.beacon))?;
+    }
+    if let Some(assumes) = &sample.assumes {
+        row(out, "", &format!("if {assumes}:"))?;
+    }
     let percent = |probability: f64| format!("{:.4} %", 100.0 * probability);
     let missed = sample.missed.iter().take_while(|m| m.probability >= 0.01);
     let missed: Vec<_> = missed

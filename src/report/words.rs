@@ -1,6 +1,6 @@
 //! Sentences that several forms of a report share.
 
-use super::{Bucket, Comparison, Model, Outcome, Report, Verdict};
+use super::{Alike, Bucket, Comparison, Model, Outcome, Report, Verdict};
 use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
 
@@ -137,6 +137,58 @@ pub fn proves(report: &Report) -> &'static str {
              the sum, another unit or a damaged result differ in the same way."
         }
     }
+}
+
+/// Which other arithmetics these data do not tell from the one that judged.
+pub fn discrimination(report: &Report) -> Option<String> {
+    const NAMED: usize = 4;
+    let found = report.discrimination.as_ref()?;
+    let own = format!("{} {}", report.model.architecture, report.model.instruction);
+    let (others, same) = (found.others, found.same.len() as u64);
+    let elements = grouped(found.elements);
+    let looked = match found.elements {
+        1 => "one element that was".to_owned(),
+        _ => format!("{elements} elements that were"),
+    };
+    if others == 0 {
+        return Some(format!(
+            "The catalogue has no other arithmetic for these operands than {own}'s."
+        ));
+    }
+    if same == 0 {
+        let all = match others {
+            1 => "the 1 other arithmetic".to_owned(),
+            n => format!("all {n} other arithmetics"),
+        };
+        return Some(format!(
+            "These data tell {own} from {all} of the catalogue for these operands: each gives other bits \
+             somewhere among the {looked} looked at."
+        ));
+    }
+    let name = |alike: &Alike| match alike.accumulator == report.model.arithmetic.accumulator {
+        true => format!("{} {}", alike.architecture, alike.instruction),
+        false => format!(
+            "{} {} (-> {})",
+            alike.architecture, alike.instruction, alike.accumulator
+        ),
+    };
+    let mut names: Vec<String> = found.same.iter().take(NAMED).map(name).collect();
+    if found.same.len() > NAMED {
+        names.push(format!("{} others", found.same.len() - NAMED));
+    }
+    let names = match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    };
+    let told = match others - same {
+        0 => "That is every other arithmetic".to_owned(),
+        n => format!("They tell it from {n} of {others} arithmetics"),
+    };
+    Some(format!(
+        "These data do not tell {own} from {names}: all give the same bits on the {looked} looked at. \
+         {told} of the catalogue for these operands."
+    ))
 }
 
 /// How the model is known, in words.

@@ -65,7 +65,7 @@ impl Plan {
     ) -> Result<Plan, ShardError> {
         let check = prepared.check();
         let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
-        if check.against.is_some() {
+        if check.against.is_some() || check.seed_from().is_some() {
             return other("`against` looks at all of D, which no part does");
         }
         if !check.scope.is_all() {

@@ -93,6 +93,10 @@ mod generated {
             ("replay --arch b200 --dtype e2m1 probes/a.npy probes/b.npy --c probes/c.npy -o answers.npy".into(), 0),
             ("infer probes answers.npy --json inference.json --quiet".into(), 0),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
+            ("audit challenge commitment.json --beacon 1 --elements 9 -o challenge.json".into(), 0),
+            (format!("audit open {product} d.npy --commitment commitment.json --challenge challenge.json -o o.bin"), 0),
+            ("audit verify --arch a100 --dtype fp16 --commitment commitment.json challenge.json o.bin --json audit.json"
+                .into(), 0),
         ] {
             let run = folder.tcverify(&command).expect(code);
             if let Some(name) = ["inspect", "features", "explain"].iter().find(|name| command.starts_with(**name)) {
@@ -107,6 +111,8 @@ mod generated {
             "plan",
             "part",
             "proof",
+            "challenge",
+            "audit",
             "manifest",
             "batch-state",
             "inference",

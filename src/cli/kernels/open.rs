@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::args::{parse_partition, parse_scheme, word};
+use crate::cli::args::{parse_partition, parse_scheme};
+use crate::cli::values::word;
 use crate::kernel::{Accumulation, Options, Partition, Scheme};
 use crate::num::Format;
 

@@ -5,12 +5,15 @@ use std::io::{self, Write};
 
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
-use crate::report::words::{chosen, evidence, grouped, proves};
+use crate::report::words::{chosen, discrimination, evidence, grouped, proves};
 use crate::report::{Factor, Input, KernelWords, Outcome, Report, Sampled, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section("proves", "What this proves", out, |out| {
         writeln!(out, "<p>{}</p>", escaped(proves(report)))?;
+        if let Some(text) = discrimination(report) {
+            writeln!(out, "<p>{}</p>", escaped(&text))?;
+        }
         if let Some(command) = &report.command {
             writeln!(
                 out,
@@ -311,10 +314,16 @@ fn sampled(sample: &Sampled, out: &mut dyn Write) -> io::Result<()> {
     );
     fact("Compared", &text, out)?;
     digest("Their codes", &sample.sha256, out)?;
+    if let Some(from) = &sample.seed_from {
+        digest("Drawn by commitment", &from.commitment_sha256, out)?;
+        fact("And beacon", &from.beacon, out)?;
+    }
     match sample.caught_99_percent {
         Some(caught) => {
             let caught = grouped(caught);
-            let text = format!("{caught} or more tampered elements with 99 % at least");
+            let assumes = sample.assumes.as_deref().unwrap_or_default();
+            let text =
+                format!("{caught} or more tampered elements with 99 % at least, if {assumes}");
             fact("Catches", &text, out)
         }
         None => Ok(()),

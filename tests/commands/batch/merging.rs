@@ -341,7 +341,7 @@ fn what_cannot_be_cut_is_refused() {
             "-n 5 --block-rows 1 x.npy w.npy d.npy",
             "5 parts of 4 blocks",
         ),
-        ("-n 1 --sample 3 x.npy w.npy d.npy", "--sample"),
+        ("-n 1 --sample 3 --seed 1 x.npy w.npy d.npy", "--sample"),
         ("-n 1 --rows 1 x.npy w.npy d.npy", "--rows"),
     ] {
         folder

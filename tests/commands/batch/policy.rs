@@ -74,7 +74,11 @@ fn each_way_to_weaken_a_check_is_refused() {
             "rows",
             json!({"scope": "part"}),
         ),
-        (json!({"sample": 1}), "sample", json!({"scope": "part"})),
+        (
+            json!({"sample": 1, "seed": 1}),
+            "sample",
+            json!({"scope": "part"}),
+        ),
         (json!({"nan": "any"}), "nan", json!({"nan": "any"})),
         (json!({"zero": "any"}), "zero", json!({"zero": "any"})),
         (

@@ -5,6 +5,7 @@ mod by_digest;
 mod classes;
 mod combinations;
 mod digest;
+mod discrimination;
 mod formats;
 mod generated;
 mod layouts;

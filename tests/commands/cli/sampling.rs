@@ -71,7 +71,7 @@ fn a_sample_finds_a_tampered_element_as_often_as_it_says() {
         found += u32::from(run.code == Some(1));
     }
     assert!((15..=45).contains(&found), "{found} of 60");
-    let report = check(&folder, "--sample 1200", 1);
+    let report = check(&folder, "--sample 1200 --seed 1", 1);
     assert_eq!(
         report["outcome"]["comparison"]["first"][0]["index"],
         serde_json::json!([20, 17])
@@ -126,7 +126,7 @@ fn the_digest_is_of_the_reproduced_elements() {
         assert_eq!(report["reproduced"]["sample"]["sha256"], sha256(&rows));
     }
     let full = sha256(&bytes[start..]);
-    for options in ["--sample 1200", "--rows 0..40"] {
+    for options in ["--sample 1200 --seed 1", "--rows 0..40"] {
         let report = check(&folder, options, 0);
         assert_eq!(report["reproduced"]["sample"]["sha256"], full);
     }
@@ -149,7 +149,7 @@ fn batches_count() {
     );
     check("--rows 19", 0);
     assert_eq!(
-        check("--sample 2400", 1)["outcome"]["comparison"]["mismatches"],
+        check("--sample 2400 --seed 1", 1)["outcome"]["comparison"]["mismatches"],
         1
     );
 }
@@ -166,9 +166,9 @@ fn mistakes_are_explained() {
     refuses("--rows 5..5", &["rows 5..5", "at least one"]);
     refuses("--cols x..3", &["\"x\"", "--cols", "128..256"]);
     refuses("--region 1..2", &["--region", "ROWS,COLUMNS"]);
-    refuses("--sample 1201", &["1200 elements"]);
+    refuses("--sample 1201 --seed 1", &["1200 elements"]);
     for (options, words) in [
-        ("--sample 0", "--sample"),
+        ("--sample 0 --seed 1", "--sample"),
         ("--seed 3", "--sample"),
         ("--region 1,1 --rows 1", "--rows"),
     ] {
@@ -176,6 +176,126 @@ fn mistakes_are_explained() {
             .tcverify(&format!("check {MODEL} d.npy {options}"))
             .expect(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
+
+/// A default would be known to everybody: D could be right where it is looked at, and nowhere else.
+#[test]
+fn there_is_no_seed_by_default() {
+    let (folder, _) = folder(MODEL);
+    let words = ["--sample needs --seed-from and --beacon", "--seed"];
+    folder
+        .tcverify(&format!("check {MODEL} d.npy --sample 3"))
+        .refuses(&words);
+    folder.write(
+        "batch.json",
+        r#"{"schema": "tcverify.manifest/1", "cases": [{"name": "one", "arch": "h100", "dtype": "bf16", "sample": 3,
+            "a": "generate:1:normal:40x64", "b": "generate:1:normal:64x30", "d": "d.npy"}]}"#,
+    );
+    let run = folder.tcverify("batch batch.json").expect(2);
+    run.mentions(&["`sample` needs `seed_from`"]);
+}
+
+fn draw(folder: &Folder, beacon: &str) -> (Vec<Value>, Value) {
+    let options = format!("--sample 40 --seed-from c.json --beacon {beacon}");
+    let report = check(folder, &options, 0);
+    let sample = &report["reproduced"]["sample"];
+    let all = ["seed", "sha256", "assumes"].map(|field| sample[field].clone());
+    (all.to_vec(), sample["seed_from"].clone())
+}
+
+#[test]
+fn a_beacon_and_a_commitment_draw() {
+    let (folder, start) = folder(MODEL);
+    let commit = || {
+        let run = folder.tcverify(&format!("commit {MODEL} d.npy -o c.json"));
+        run.expect(0);
+    };
+    commit();
+    let digest = sha256(folder.read("c.json"));
+    let (one, from) = draw(&folder, "8430af44");
+    let text = format!("tcverify.draw/1\ncommitment={digest}\nbeacon=8430af44\n");
+    let drawn = sha256(text);
+    assert_eq!(
+        from,
+        serde_json::json!({"commitment_sha256": digest, "beacon": "8430af44", "draw_sha256": drawn})
+    );
+    let seed = u64::from_str_radix(&drawn[..16], 16).unwrap();
+    assert_eq!(one[0].as_u64(), Some(seed));
+    assert!(
+        one[2]
+            .as_str()
+            .unwrap()
+            .starts_with("the commitment was published before")
+    );
+    let by_seed = check(&folder, &format!("--sample 40 --seed {seed}"), 0);
+    let sample = &by_seed["reproduced"]["sample"];
+    assert_eq!(sample["sha256"], one[1], "the same elements");
+    assert_eq!(
+        sample["assumes"],
+        "nobody who could still change D knew the seed"
+    );
+    assert_ne!(draw(&folder, "8430af45").0[0], one[0]);
+    let run = folder.tcverify(&format!(
+        "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 8430af44 --markdown r.md --html r.html"
+    ));
+    let assumes = "the commitment was published before anybody could know the beacon";
+    let text = run.expect(0).stdout;
+    let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    for text in [text].iter().chain(&pages) {
+        assert!(
+            text.contains(assumes) && text.contains("8430af44"),
+            "{text}"
+        );
+    }
+    // Only the D that was fixed is drawn from.
+    tamper(&folder, start, 7);
+    let run = folder.tcverify(&format!(
+        "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1"
+    ));
+    run.expect(1)
+        .mentions(&["not what c.json commits to: the root of D is"]);
+    commit();
+    let other =
+        "check --arch a100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30 d.npy";
+    folder
+        .tcverify(&format!(
+            "{other} --sample 40 --seed-from c.json --beacon 1"
+        ))
+        .expect(1)
+        .mentions(&["the model's SHA-256 is"]);
+}
+
+#[test]
+fn seeds_that_contradict_each_other() {
+    let (folder, _) = folder(MODEL);
+    for (options, words) in [
+        (
+            "--sample 3 --seed 1 --seed-from c.json --beacon 1",
+            ["--seed", "--seed-from"],
+        ),
+        ("--sample 3 --seed-from c.json", ["--seed-from", "--beacon"]),
+        (
+            "--sample 3 --seed 1 --beacon 1",
+            ["--beacon", "--seed-from"],
+        ),
+        ("--seed-from c.json --beacon 1", ["--seed-from", "--sample"]),
+        (
+            "--sample 3 --seed-from c.json --beacon 1 --against c.json",
+            ["--against", "--seed-from"],
+        ),
+        (
+            "--sample 3 --seed-from c.json --beacon \u{e9}",
+            ["--beacon", "ASCII"],
+        ),
+        (
+            "--sample 3 --seed-from missing.json --beacon 1",
+            ["missing.json", "cannot be opened"],
+        ),
+    ] {
+        folder
+            .tcverify(&format!("check {MODEL} d.npy {options}"))
+            .refuses(&words);
     }
 }
 

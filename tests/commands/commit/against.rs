@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::{MODEL, commit, committed, different, edit, tampered};
 use crate::support::{Folder, Npy, Run, floats, halves, sha256};
+use tcverify::commit::{Along, Lines};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
 fn check(folder: &Folder, arguments: &str) -> Run {
     folder.tcverify(&format!("check {MODEL} --against c.json {arguments}"))
@@ -15,14 +18,18 @@ fn a_commitment_says_what_it_commits_to() {
     let run = commit(&folder, "a.npy b.npy d.npy --block-rows 3").expect(0);
     assert_eq!(run.raw, folder.read("c.json"));
     let found = run.json();
-    assert_eq!(found["schema"], "tcverify.commitment/1");
-    let input = |name: &str, shape: [usize; 2], start: usize| {
-        let payload = sha256(&folder.read(name)[start..]);
-        json!({"format": "fp16", "shape": shape, "payload_sha256": payload})
+    assert_eq!(found["schema"], "tcverify.commitment/2");
+    let input = |name: &str, shape: [usize; 2], along| {
+        let along: Along = serde_json::from_value(json!(along)).unwrap();
+        let lines = Lines::new(Format::Fp16, shape.to_vec(), along).unwrap();
+        let payload = folder.read(&format!("{name}.npy"))[128..].to_vec();
+        let tensor = Tensor::from_payload(Format::Fp16, shape.to_vec(), payload);
+        let root = lines.root(name, lines.tree(&tensor).root());
+        json!({"format": "fp16", "shape": shape, "lines": along, "root": root})
     };
     assert_eq!(
         found["inputs"],
-        json!({"a": input("a.npy", [10, 3], 128), "b": input("b.npy", [3, 2], 128), "c": null})
+        json!({"a": input("a", [10, 3], "rows"), "b": input("b", [3, 2], "columns"), "c": null})
     );
     assert_eq!(found["d"]["block_rows"], 3);
     assert_eq!(found["d"]["shape"], json!([10, 2]));
@@ -34,6 +41,38 @@ fn a_commitment_says_what_it_commits_to() {
     let run = commit(&folder, "a.npy b.npy d.npy -o again.json").expect(0);
     let digest = sha256(folder.read("again.json"));
     assert_eq!(run.stdout, format!("{digest}  again.json\n"));
+}
+
+/// The first version fixes operands by their payloads: it is still judged against, and found out as before.
+#[test]
+fn commitments_of_the_first_version_are_kept() {
+    let folder = committed();
+    edit(&folder, "c.json", "first.json", |c| {
+        c["schema"] = json!("tcverify.commitment/1");
+        for name in ["a", "b"] {
+            let input = c["inputs"][name].as_object_mut().unwrap();
+            input.remove("lines");
+            input.remove("root");
+            let payload = sha256(&folder.read(&format!("{name}.npy"))[128..]);
+            input.insert("payload_sha256".into(), json!(payload));
+        }
+    });
+    let check = |b: &str, d: &str| {
+        folder.tcverify(&format!("check {MODEL} --against first.json a.npy {b} {d}"))
+    };
+    check("b.npy", "d.npy").expect(0);
+    folder
+        .tcverify("commit prove --commitment first.json --blocks 1 d.npy -o p.json")
+        .expect(0);
+    folder
+        .tcverify("commit verify --commitment first.json p.json")
+        .expect(0);
+    folder.write("e.npy", tampered(&folder));
+    different(check("b.npy", "e.npy"), &["the root of D is"]);
+    let mut b = folder.read("b.npy");
+    b[128] ^= 1;
+    folder.write("x.npy", b);
+    different(check("x.npy", "d.npy"), &["the payload's SHA-256 of B is"]);
 }
 
 #[test]
@@ -104,13 +143,10 @@ fn another_file_or_model_is_named() {
     let mut b = folder.read("b.npy");
     b[128] ^= 1;
     folder.write("x.npy", b);
-    different(
-        check(&folder, "a.npy x.npy d.npy"),
-        &["the payload's SHA-256 of B is"],
-    );
+    different(check(&folder, "a.npy x.npy d.npy"), &["the root of B is"]);
     different(
         check(&folder, "a.npy x.npy e.npy"),
-        &["SHA-256 of B is", "; the root of D is"],
+        &["the root of B is", "; the root of D is"],
     );
     different(
         check(&folder, "a.npy b.npy d.npy --c d.npy"),
@@ -165,7 +201,7 @@ fn scales_and_rounded_results_are_committed_to() {
     folder.save("u.npy", &Npy::new("|u1", &[2, 1], vec![127, 129]));
     different(
         check("--scale-a u.npy --scale-b t.npy"),
-        &["the payload's SHA-256 of SA is"],
+        &["the root of SA is"],
     );
 }
 
@@ -222,22 +258,22 @@ fn every_field_counts() {
     type Change<'a> = (&'a str, serde_json::Value, i32);
     let changes: [Change; 13] = [
         ("/model_sha256", digest.clone(), 1),
-        ("/inputs/a/payload_sha256", digest.clone(), 1),
+        ("/inputs/a/root", digest.clone(), 1),
         ("/inputs/a/format", json!("bf16"), 1),
-        ("/inputs/b/shape", json!([2, 3]), 1),
+        ("/inputs/b/shape", json!([2, 3]), 2),
         (
             "/inputs/c",
-            json!({"format": "fp32", "shape": [10, 2], "payload_sha256": digest}),
+            json!({"format": "fp32", "shape": [10, 2], "lines": "rows", "root": digest}),
             1,
         ),
-        ("/product/k", json!(4), 1),
+        ("/product/k", json!(4), 2),
         ("/product/m", json!(9), 2),
-        ("/product/transpose_b", json!(true), 1),
+        ("/product/transpose_b", json!(true), 2),
         ("/d/block_rows", json!(4), 1),
         ("/d/format", json!("fp16"), 1),
         ("/d/shape", json!([5, 4]), 2),
         ("/d/root", digest.clone(), 1),
-        ("/schema", json!("tcverify.commitment/2"), 2),
+        ("/schema", json!("tcverify.commitment/3"), 2),
     ];
     for (field, value, code) in changes {
         edit(&folder, "c.json", "other.json", |document| {

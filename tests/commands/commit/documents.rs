@@ -45,7 +45,7 @@ fn files_that_are_no_commitment() {
         malformed(&folder, words);
     };
     changed(
-        &|d| d["schema"] = json!("tcverify.commitment/2"),
+        &|d| d["schema"] = json!("tcverify.commitment/3"),
         &["its schema is not"],
     );
     changed(&|d| d["more"] = json!(1), &["unknown field `more`"]);

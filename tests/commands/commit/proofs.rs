@@ -292,6 +292,8 @@ fn a_commitment_read_otherwise_refuses_the_proof() {
                 c["d"]["shape"] = json!([2, 5, 2]);
                 c["product"]["batch"] = json!([2]);
                 c["product"]["m"] = json!(5);
+                c["inputs"]["a"]["shape"] = json!([2, 5, 3]);
+                c["inputs"]["b"]["shape"] = json!([2, 3, 2]);
             },
             true,
         ),

@@ -94,7 +94,7 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value, Seen)> {
         ("same", "/request/dtype", json!("bf16"), Both),
         ("same", "/request/rows", json!("0..4"), Both),
         ("same", "/request/nan", json!("any"), Both),
-        ("same", "/request/sample", json!(3), Both),
+        ("drawn", "/request/sample", json!(3), Both),
         ("same", "/request/transpose_a", json!(true), Both),
         ("same", "/request/d", json!("other.npy"), Both),
         ("same", "/request/arch", json!("h100"), Both),

@@ -1,0 +1,157 @@
+//! How much an agreement proves: which other arithmetics of the catalogue give the same bits here.
+
+use std::cmp::Reverse;
+
+use super::part::Part;
+use super::prepare::Prepared;
+use super::request::Naming;
+use crate::candidates::{Candidate, Conditions, Name, candidates};
+use crate::emu::schedule::Kernel;
+use crate::emu::{Arithmetic, Catalogue, Element, Replay};
+use crate::report::{Alike, Discrimination, Verdict};
+use crate::sample::Region;
+
+/// Elements that are computed by others at the most, and at the least.
+const MOST: u64 = 256;
+const LEAST: u64 = 4;
+
+/// Seed of their choice, always the same: nothing is claimed of elements that are not looked at.
+const SEED: u64 = 0x7463_7665_7269_6679;
+
+/// Multiply-adds of the exact engine that may always be spent, about two milliseconds; more than that, this part of
+/// the check's own.
+const ALWAYS: u64 = 1 << 16;
+const PART: u64 = 32;
+
+/// Multiply-adds that vector kernels do in the time of one of the exact engine, about: of all of D, and of elements
+/// alone.
+const OF_ALL: u64 = 256;
+const ALONE: u64 = 16;
+
+impl Prepared {
+    /// What a report of this verdict says of other arithmetics, if anything.
+    pub(super) fn told(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
+        // A tree's report is that of parts, of which nobody has all operands.
+        let asked = self.check.discrimination && self.check.naming == Naming::Payload;
+        let agrees = verdict != Verdict::Different;
+        (asked && agrees).then(|| self.discrimination(part))
+    }
+
+    /// Which other arithmetics give the bits that the judged one gives, on some elements of what was
+    /// compared.
+    fn discrimination(&self, part: Option<&Part>) -> Discrimination {
+        let own = self.replay();
+        let others = self.others(&own);
+        let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
+            let work = elements.saturating_mul(own.problem.k as u64);
+            match arithmetic.plan() {
+                Some(_) => work.div_ceil(kernels),
+                None => work,
+            }
+        };
+        let compared = part.map_or_else(|| Region::all(&own.problem).len(), Part::elements);
+        let kernels = match part.is_some_and(Part::is_drawn) {
+            true => ALONE,
+            false => OF_ALL,
+        };
+        let spent = cost(own.arithmetic, compared, kernels);
+        let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));
+        let each: u64 = each.sum();
+        let affordable = (ALWAYS + spent / PART) / each.max(1);
+        let count = affordable.clamp(LEAST, MOST).min(compared);
+        let looked_at = match part {
+            None => Region::all(&own.problem).sample(count, SEED),
+            Some(part) => part.some(count, SEED),
+        };
+        let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));
+        let [of_first, of_rest] = [first, rest].map(|at| own.elements(at));
+        let alike = |other: &&Candidate| {
+            let replay = Replay {
+                arithmetic: &other.arithmetic,
+                convert_to: other.convert_to,
+                ..own
+            };
+            // Most differ at once.
+            replay.elements(first) == of_first && replay.elements(rest) == of_rest
+        };
+        let mut same: Vec<Alike> = others.iter().filter(alike).map(named).collect();
+        same.sort_by_key(|alike| Reverse(alike.evidence));
+        Discrimination {
+            elements: looked_at.len() as u64,
+            others: others.len() as u64,
+            same,
+        }
+    }
+
+    /// The catalogue's arithmetics for these operands and this D, but for the one that judged, each once.
+    fn others(&self, own: &Replay) -> Vec<Candidate> {
+        let (problem, arithmetic) = (&own.problem, own.arithmetic);
+        // An epilogue rounds whatever accumulator it is given.
+        let wanted = match own.kernel {
+            Some(_) => arithmetic.accumulator,
+            None => own.format(),
+        };
+        let conditions = Conditions {
+            a: &|format| format == arithmetic.a,
+            b: &|format| format == arithmetic.b,
+            c: &|format| {
+                problem.c.is_none() || own.kernel.is_some() || format == arithmetic.addend()
+            },
+            d: &|format| format == wanted,
+            scale: &|scale| scale == arithmetic.scale,
+            k: problem.k,
+        };
+        let mut all = candidates(Catalogue::builtin(), &conditions);
+        if let Some(kernel) = own.kernel {
+            all.retain(|other| {
+                let result = own.format();
+                other.convert_to.is_none()
+                    && Kernel::check_compatible(kernel.spec, &other.arithmetic, problem, result)
+                        .is_ok()
+            });
+            for other in &mut all {
+                other.convert_to = own.convert_to;
+            }
+        }
+        all.retain(|other| other.arithmetic != *arithmetic || other.convert_to != own.convert_to);
+        all
+    }
+}
+
+/// By the name that is best known.
+fn named(candidate: &Candidate) -> Alike {
+    let first = |best: Option<&'_ Name>, name: &'_ Name| {
+        best.is_none_or(|best| name.evidence > best.evidence)
+    };
+    let mut best: Option<&Name> = None;
+    for name in &candidate.names {
+        if first(best, name) {
+            best = Some(name);
+        }
+    }
+    let best = best.expect("a candidate has a name");
+    Alike {
+        architecture: best.architecture.clone(),
+        instruction: best.instruction.clone(),
+        accumulator: candidate.arithmetic.accumulator,
+        evidence: best.evidence,
+        sha256: candidate.arithmetic.sha256(),
+    }
+}
+
+impl Part {
+    /// Some elements of it.
+    fn some(&self, count: u64, seed: u64) -> Vec<Element> {
+        match self.drawn() {
+            None => self.region().sample(count, seed),
+            Some(drawn) => {
+                let step = (drawn.len() as u64 / count.max(1)).max(1) as usize;
+                drawn
+                    .into_iter()
+                    .step_by(step)
+                    .take(count as usize)
+                    .collect()
+            }
+        }
+    }
+}

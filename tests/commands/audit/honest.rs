@@ -1,0 +1,324 @@
+//! What is opened belongs to the commitment and is replayed as the whole product is.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tcverify::commit::{Along, Hash, Lines};
+use tcverify::num::Format;
+use tcverify::sample::{PublicDraw, Region};
+use tcverify::tensor::Tensor;
+
+use super::{BEACON, PLAIN, Product, challenge, json, tamper};
+use crate::support::{Folder, sha256};
+
+/// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
+/// depends on where in D an element lies.
+const PRODUCTS: [Product; 9] = [
+    PLAIN,
+    Product {
+        model: "--arch a100 --dtype fp16 --acc f16",
+        schedule: "",
+        operands: "--c generate:3:normal:2x3x6x5 --transpose-a --transpose-b \
+                   generate:1:normal:2x3x20x6 generate:2:normal:2x3x5x20",
+        d: "",
+    },
+    Product {
+        model: "--arch b200 --dtype e2m1 --scale-dtype ue4m3",
+        schedule: "",
+        operands: "--scale-a generate:1:normal:2x10x6 --scale-b generate:1:normal:2x7x6 --transpose-b \
+                   generate:1:wide:2x10x96 generate:1:wide:2x7x96",
+        d: "--d-dtype bf16",
+    },
+    Product {
+        model: "--arch h100 --dtype e4m3",
+        schedule: "--schedule deepgemm-sm90",
+        operands: "--scale-a generate:1:normal:10x3 --scale-b generate:2:normal:3x2 \
+                   generate:1:normal:10x300 generate:2:normal:300x200",
+        d: "--d-dtype bf16",
+    },
+    Product {
+        model: "--arch h100 --dtype e4m3",
+        schedule: "--schedule torch-scaled-mm-rowwise",
+        operands: "--scale-a generate:1:normal:10x1 --scale-b generate:2:normal:1x12 --bias generate:3:normal:1x12 \
+                   generate:1:normal:10x160 generate:2:normal:160x12",
+        d: "--d-dtype bf16",
+    },
+    Product {
+        model: "--arch a100 --dtype bf16",
+        schedule: "--schedule cublas-workspace --split-k 3 --alpha 0.5 --beta 2",
+        operands: "--c generate:3:normal:18x11 generate:1:normal:18x200 generate:2:normal:200x11",
+        d: "--d-dtype bf16",
+    },
+    Product {
+        model: "--arch h100 --dtype fp16",
+        schedule: "--schedule cutlass-stream-k --workers 5",
+        operands: "generate:1:normal:300x512 generate:2:normal:512x260",
+        d: "",
+    },
+    Product {
+        model: "--arch a100 --dtype int8",
+        schedule: "",
+        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
+        d: "",
+    },
+    Product {
+        model: "--arch ampere --dtype fp64",
+        schedule: "",
+        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
+        d: "",
+    },
+];
+
+fn population(folder: &Folder) -> u64 {
+    let shape = json(folder, "c.json")["d"]["shape"].clone();
+    let axes = shape.as_array().unwrap().iter();
+    axes.map(|axis| axis.as_u64().unwrap()).product()
+}
+
+/// All elements, or so many of a large D, of every product: each alone gives what the whole gives, and the one that
+/// is wrong is found.
+#[test]
+fn lines_give_what_the_whole_gives() {
+    for product in &PRODUCTS {
+        let folder = product.committed("");
+        let all = population(&folder);
+        let drawn = all.min(2000);
+        product.opened(&folder, drawn, "");
+        let words = match drawn == all {
+            true => format!("IDENTICAL  all {all} elements of D were drawn"),
+            false => "IDENTICAL IN PART  all 2,000 drawn elements".to_owned(),
+        };
+        let run = product.verify(&folder, "").expect(0);
+        let said = product.said();
+        assert!(
+            run.stdout
+                .replace(',', "")
+                .contains(&words.replace(',', "")),
+            "{said}: {run:?}"
+        );
+        // A committed D that is wrong in one element, which is drawn.
+        let element = &json(&folder, "ch.json")["elements"][drawn as usize / 2];
+        let index: Vec<_> = (0..3).map(|i| element[i].as_u64().unwrap()).collect();
+        let d = &json(&folder, "c.json")["d"];
+        let axes: Vec<_> = d["shape"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .rev()
+            .take(2)
+            .collect();
+        let [n, m] = [0, 1].map(|i| axes[i].as_u64().unwrap());
+        let width = Format::from_name(d["format"].as_str().unwrap())
+            .unwrap()
+            .bytes();
+        if drawn < all {
+            continue;
+        }
+        tamper(
+            &folder,
+            ((index[0] * m + index[1]) * n + index[2]) as usize,
+            width,
+        );
+        product.commit(&folder, "");
+        product.opened(&folder, drawn, "");
+        let report = product.verify(&folder, "--json -").expect(1).json();
+        assert_eq!(report["verdict"], "different");
+        assert_eq!(report["mismatches"], 1, "{said}");
+        assert_eq!(report["wrong"][0]["index"], json!(index), "{said}");
+    }
+}
+
+/// The same by a program that shares no code with this one.
+#[test]
+fn another_program_finds_the_same_lines() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/verify_opening.py");
+    let python = |folder: &Folder| {
+        let mut command = Command::new("python3");
+        command.arg(script).args(["c.json", "ch.json", "o.bin"]);
+        command.current_dir(folder.path("."));
+        command.output()
+    };
+    for product in &PRODUCTS[..6] {
+        let folder = product.committed("--block-rows 4");
+        product.opened(&folder, 30, "");
+        let Ok(output) = python(&folder) else {
+            println!("not checked: there is no python3");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {said}", product.said());
+        let mut bytes = folder.read("o.bin");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        folder.write("o.bin", bytes);
+        assert_eq!(python(&folder).unwrap().status.code(), Some(1));
+        product.verify(&folder, "").expect(1);
+    }
+}
+
+#[test]
+fn what_an_audit_says() {
+    let folder = PLAIN.committed("");
+    PLAIN.opened(&folder, 20, "");
+    let run = PLAIN.verify(&folder, "--json a.json").expect(0);
+    for words in [
+        "IDENTICAL IN PART  all 20 drawn elements, of 216 that D has (9.259259 %)",
+        "misses wrong elements: 1 90.7407 %, 10 ",
+        "or more wrong elements of D with 99 % at least",
+        "the commitment was published before anybody could know the beacon's value",
+        "evidence  literature",
+    ] {
+        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
+    }
+    let report = json(&folder, "a.json");
+    let digest = sha256(folder.read("c.json"));
+    assert_eq!(report["schema"], "tcverify.audit/1");
+    assert_eq!(report["commitment_sha256"], json!(digest));
+    assert_eq!(report["elements"], 20);
+    let text = format!("tcverify.draw/1\ncommitment={digest}\nbeacon={BEACON}\n");
+    assert_eq!(report["draw_sha256"], json!(sha256(text)));
+    let challenge = json(&folder, "ch.json");
+    assert_eq!(challenge["opened"][0]["array"], "a");
+    assert!(challenge["opened"][0]["lines"].as_array().unwrap().len() <= 20);
+    // Rows of A and D, columns of B: no more than was drawn.
+    let rows = challenge["opened"][0]["lines"].as_array().unwrap().len();
+    let columns = challenge["opened"][1]["lines"].as_array().unwrap().len();
+    let size = folder.read("o.bin").len();
+    assert!(
+        size < (rows + columns) * (140 + 32 * 5) + 24 * 9 * 4 + 400,
+        "{size}"
+    );
+}
+
+/// Of public arrays the auditor has copies, which need not be sent.
+#[test]
+fn copies_of_ones_own() {
+    let product = Product {
+        operands: "a.npy b.npy",
+        ..PLAIN
+    };
+    let folder = Folder::new();
+    for (name, role, spec) in [("a", "a", "1:normal:24x70"), ("b", "b", "2:normal:70x9")] {
+        let line = format!("generate generate:{spec} --dtype bf16 --role {role} -o {name}.npy");
+        folder.tcverify(&line).expect(0);
+    }
+    let said = product.said();
+    folder
+        .tcverify(&format!("replay {said} -o d.npy"))
+        .expect(0);
+    product.commit(&folder, "");
+    product.opened(&folder, 20, "");
+    let whole = folder.read("o.bin").len();
+    product.opened(&folder, 20, "--without b");
+    let without = folder.read("o.bin").len();
+    assert!(without < whole);
+    let run = product.verify(&folder, "").expect(1);
+    run.mentions(&["o.bin: proves nothing: it leaves out b", "--b"]);
+    let run = product.verify(&folder, "--b b.npy").expect(0);
+    assert!(
+        run.stdout
+            .contains("your copies have the committed roots: b")
+    );
+    // Another copy, one of another shape, and one of what is not there.
+    let mut other = folder.read("b.npy");
+    let last = other.len() - 1;
+    other[last] ^= 1;
+    folder.write("x.npy", other);
+    product
+        .verify(&folder, "--b x.npy")
+        .expect(1)
+        .mentions(&["your b is not what was committed"]);
+    product
+        .verify(&folder, "--b a.npy")
+        .expect(1)
+        .mentions(&["your b is bf16 [24, 70], committed was bf16 [70, 9]"]);
+    product
+        .verify(&folder, "--b b.npy --c b.npy")
+        .refuses(&["b.npy", "the commitment has no c"]);
+    product
+        .open(&folder, "--without b,d")
+        .refuses(&["there is no \"d\" to leave out; there are a, b"]);
+    product
+        .open(&folder, "--without c")
+        .refuses(&["there is no \"c\""]);
+}
+
+/// Lines, draws and roots as Python computes them.
+#[test]
+fn lines_and_draws_of_another_implementation() {
+    let text = include_str!("../../fixtures/commitment/vectors.json");
+    let vectors: Value = serde_json::from_str(text).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let numbers = |value: &Value| -> Vec<u64> {
+        let all = value.as_array().unwrap().iter();
+        all.map(|n| n.as_u64().unwrap()).collect()
+    };
+    let mut roots = Vec::new();
+    for vector in vectors["lines"].as_array().unwrap() {
+        let format = Format::from_name(&text(&vector["format"])).unwrap();
+        let shape: Vec<_> = numbers(&vector["shape"])
+            .iter()
+            .map(|&n| n as usize)
+            .collect();
+        let along: Along = serde_json::from_value(vector["lines"].clone()).unwrap();
+        let hex = text(&vector["payload"]);
+        let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
+        let payload: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+        let tensor = Tensor::from_payload(format, shape.clone(), payload);
+        let lines = Lines::new(format, shape, along).unwrap();
+        let tree = lines.tree(&tensor).root();
+        assert_eq!(Some(tree), Hash::parse(&text(&vector["tree"])));
+        let root = lines.root(&text(&vector["operand"]), tree);
+        assert_eq!(Some(root), Hash::parse(&text(&vector["root"])));
+        assert_ne!(lines.root("d", tree), root, "another operand");
+        roots.push(root.0);
+    }
+    roots.sort_unstable();
+    roots.dedup();
+    assert_eq!(roots.len(), 8);
+    for vector in vectors["draws"].as_array().unwrap() {
+        let draw = PublicDraw::new(
+            &text(&vector["commitment_sha256"]),
+            &text(&vector["beacon"]),
+        );
+        let draw = draw.unwrap();
+        assert_eq!(Hash(draw.sha256).to_string(), text(&vector["draw_sha256"]));
+        assert_eq!(format!("{:016x}", draw.seed), text(&vector["seed"]));
+        let shape: Vec<_> = numbers(&vector["shape"])
+            .iter()
+            .map(|&n| n as usize)
+            .collect();
+        let region = Region {
+            batches: shape[0],
+            rows: 0..shape[1],
+            columns: 0..shape[2],
+        };
+        let expected = vector["elements"].as_array().unwrap();
+        let found = region.sample(expected.len() as u64, draw.seed);
+        let found: Vec<_> = found
+            .iter()
+            .map(|e| vec![e.batch, e.row, e.column])
+            .collect();
+        assert_eq!(json!(found), vector["elements"]);
+        assert_ne!(
+            found,
+            region
+                .sample(expected.len() as u64, draw.seed ^ 1)
+                .iter()
+                .map(|e| vec![e.batch, e.row, e.column])
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn beacons_and_numbers_that_cannot_be() {
+    let folder = PLAIN.committed("");
+    challenge(&folder, BEACON, 217).refuses(&["c.json", "216 elements", "1 to 216"]);
+    for beacon in ["a\u{e9}b", &"1".repeat(257)] {
+        challenge(&folder, beacon, 3).refuses(&["1 to 256 characters of ASCII"]);
+    }
+    challenge(&folder, "-1", 3).expect(0);
+    let run = "audit challenge c.json --beacon 1 --elements 3 -o c.json";
+    folder.tcverify(run).refuses(&["would overwrite"]);
+}

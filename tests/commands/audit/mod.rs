@@ -1,0 +1,94 @@
+//! Audits: what the program opens and verifies, what another program says of it, and what is refused.
+
+mod honest;
+mod hostile;
+
+use serde_json::Value;
+
+use crate::support::{Folder, Run};
+
+const BEACON: &str = "8430af44c2b90c8d";
+
+/// A product, as `replay` and its like are told of it: the model, and the rest.
+struct Product {
+    model: &'static str,
+    /// What `audit verify` is told beside the model.
+    schedule: &'static str,
+    operands: &'static str,
+    d: &'static str,
+}
+
+const PLAIN: Product = Product {
+    model: "--arch h100 --dtype bf16",
+    schedule: "",
+    operands: "generate:1:normal:24x70 generate:2:normal:70x9",
+    d: "",
+};
+
+impl Product {
+    fn said(&self) -> String {
+        let Product {
+            model,
+            schedule,
+            operands,
+            d,
+        } = self;
+        format!("{model} {schedule} {d} {operands}")
+    }
+
+    /// D, and a commitment to it.
+    fn committed(&self, blocks: &str) -> Folder {
+        let folder = Folder::new();
+        let said = self.said();
+        folder
+            .tcverify(&format!("replay {said} -o d.npy"))
+            .expect(0);
+        self.commit(&folder, blocks);
+        folder
+    }
+
+    fn commit(&self, folder: &Folder, blocks: &str) {
+        let said = self.said();
+        folder
+            .tcverify(&format!("commit {said} d.npy {blocks} -o c.json"))
+            .expect(0);
+    }
+
+    fn open(&self, folder: &Folder, options: &str) -> Run {
+        folder.tcverify(&format!(
+            "audit open {} d.npy --commitment c.json --challenge ch.json -o o.bin {options}",
+            self.said()
+        ))
+    }
+
+    fn verify(&self, folder: &Folder, options: &str) -> Run {
+        folder.tcverify(&format!(
+            "audit verify {} {} --commitment c.json ch.json o.bin {options}",
+            self.model, self.schedule
+        ))
+    }
+
+    /// A challenge of so many elements, and its opening.
+    fn opened(&self, folder: &Folder, elements: u64, options: &str) {
+        challenge(folder, BEACON, elements).expect(0);
+        self.open(folder, options).expect(0);
+    }
+}
+
+fn challenge(folder: &Folder, beacon: &str, elements: u64) -> Run {
+    folder.tcverify(&format!(
+        "audit challenge c.json --beacon {beacon} --elements {elements} -o ch.json"
+    ))
+}
+
+fn json(folder: &Folder, name: &str) -> Value {
+    serde_json::from_slice(&folder.read(name)).unwrap()
+}
+
+/// Flips the lowest bit of an element of `d.npy`.
+fn tamper(folder: &Folder, element: usize, width: usize) {
+    let mut bytes = folder.read("d.npy");
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[start + width * element] ^= 1;
+    folder.write("d.npy", bytes);
+}
