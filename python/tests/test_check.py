@@ -111,8 +111,8 @@ def test_schedules_and_epilogues(product: Product) -> None:
 def test_a_kernel_by_its_name() -> None:
     a, b = normal(1, (64, 1536)), normal(2, (1536, 64))
     name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT"
-    d = tcverify.replay(a, b, arch="h100", kernel=name, split_k=3, reduction="none", d_dtype="bf16")
-    report = tcverify.check(a, b, d, arch="h100", kernel=name, split_k=3, reduction="none")
+    d = tcverify.replay(a, b, arch="h100", kernel=name, split_k=3, d_dtype="bf16")
+    report = tcverify.check(a, b, d, arch="h100", kernel=name, split_k=3)
     assert report.identical and report.schedule is not None and "nvjet" in report.schedule
 
 
