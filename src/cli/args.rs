@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 
-use super::values::{
+pub use super::values::{
     accumulator_format, any_float, arch_names, instruction_names, operand_format, result_format,
     scale_format, schedule_names, word,
 };
