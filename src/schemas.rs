@@ -1,4 +1,4 @@
-//! JSON Schemas of the ten main documents, made of their types. `docs/schemas/` has them as files.
+//! JSON Schemas of the main documents, made of their types. `docs/schemas/` has them as files.
 
 use std::borrow::Cow;
 
@@ -13,6 +13,7 @@ use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
 use crate::num::F32;
 use crate::report::{Batch, Identification, Report};
+use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 
 /// What a type of ours is in JSON that has a form of its own there.
@@ -82,6 +83,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Proof>("proof", PROOF),
         written::<Envelope<Plan>>("plan", PLAN),
         written::<Envelope<Part>>("part", PART),
+        written::<Envelope<Suite>>("screen-suite", SUITE),
+        written::<Envelope<Results>>("screen-results", RESULTS),
+        written::<Fleet>("screen-fleet", FLEET),
     ]
 }
 

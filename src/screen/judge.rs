@@ -21,7 +21,11 @@ use crate::words::Word;
 ///
 /// # Errors
 /// If the suite's digests are not what this program computes, or results contradict themselves.
-pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fleet, ScreenError> {
+pub fn judge(
+    suite: &Suite,
+    id: Hash,
+    all: Vec<(String, Results)>,
+) -> Result<Fleet, ScreenError> {
     let mut seen: BTreeMap<(String, u32), String> = BTreeMap::new();
     for (path, results) in &all {
         let device = &results.device;
@@ -93,9 +97,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn product(&self, name: &str) -> &Product {
         let mut products = self.suite.products.iter();
-        products
-            .find(|p| p.name == name)
-            .expect("results are validated")
+        products.find(|p| p.name == name).expect("results are validated")
     }
 
     /// Computes a product once.
@@ -169,26 +171,23 @@ impl Bench<'_> {
             }
         }
         let mut wrong = counter.wrong(&results);
+        // Folders are named from where the results are.
+        let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let beside = |case: String| format!("{folder}{case}");
         let (condition, said) = self.condition(&results, &mut wrong, evidence);
-        let mut products_wrong: Vec<_> =
-            results.failures.iter().map(|f| f.product.clone()).collect();
+        let mut products_wrong: Vec<_> = results.failures.iter().map(|f| f.product.clone()).collect();
         products_wrong.dedup();
         Ok(Gpu {
             results: path,
             condition,
             said,
             compared: results.runs.iter().map(|(_, runs)| runs).sum(),
-            wrong_results: results.failures.iter().map(|f| f.times).sum::<u64>()
-                + results.more_failures,
+            wrong_results: results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures,
             products_wrong,
             wrong,
             readings: results.readings,
             seconds: results.seconds,
-            cases: results
-                .failures
-                .into_iter()
-                .filter_map(|f| f.case)
-                .collect(),
+            cases: results.failures.into_iter().filter_map(|f| f.case).map(beside).collect(),
             left_out: results.left_out,
             device: results.device,
         })
@@ -211,12 +210,7 @@ impl Bench<'_> {
             return (Condition::AnotherKernel, said);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
-        if self.devices > 1
-            && results
-                .failures
-                .iter()
-                .all(|f| 2 * common(f) > self.devices)
-        {
+        if self.devices > 1 && results.failures.iter().all(|f| 2 * common(f) > self.devices) {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
             let said = format!(
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, no fault of this one",
@@ -224,13 +218,9 @@ impl Bench<'_> {
             );
             return (Condition::WrongModel, said);
         }
-        if results
-            .failures
-            .iter()
-            .all(|failure| self.alike(results, failure))
-        {
-            let said = "the same wrong D on all SMs, and not on other GPUs: a driver, a kernel, or what all SMs \
-                        share; nothing here says which"
+        if results.failures.iter().all(|failure| self.alike(results, failure)) {
+            let said = "the same wrong D on all SMs, or each time and all over it: a kernel that is not known, a driver, \
+                        or what all SMs share; nothing here says which"
                 .to_owned();
             return (Condition::Alike, said);
         }
@@ -243,19 +233,13 @@ impl Bench<'_> {
             fault.lane = wrong.lanes.first().map_or(0, |(lane, _)| *lane);
             fault.sm = wrong.sms.first().map_or(0, |(sm, _)| *sm);
         }
-        wrong.fits = broken
-            .fits
-            .iter()
-            .take(8)
-            .map(ToString::to_string)
-            .collect();
+        wrong.fits = broken.fits.iter().take(8).map(ToString::to_string).collect();
         pattern::fault(results, wrong, &broken)
     }
 
     /// The broken bits that fit the wrong elements.
     fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
-        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> =
-            BTreeMap::new();
+        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());
@@ -266,32 +250,42 @@ impl Bench<'_> {
     }
 
     fn right(&self, results: &Results) -> (Condition, String) {
-        let ran = |name: &str| results.runs.iter().any(|(n, runs)| n == name && *runs > 0);
-        let missing = self.suite.products.iter().filter(|p| !ran(&p.name)).count();
+        let ran = |p: &&Product| results.runs.iter().any(|(n, runs)| *n == p.name && *runs > 0);
+        let products = || self.suite.products.iter();
+        // Instructions are one program's, libraries another's: what it ran nothing of is not its part.
+        let routes: Vec<_> = products().filter(ran).map(|p| p.route).collect();
+        let mine = products().filter(|p| routes.contains(&p.route));
+        let missing = mine.filter(|p| !ran(p)).count();
         let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
-        let sms = results.sms.len();
-        if missing > 0 {
-            let said = format!(
-                "all {compared} results are right, on {sms} SMs; {missing} of {} products were not run",
-                self.suite.products.len()
-            );
-            return (Condition::Incomplete, said);
+        let (all, run) = (self.suite.products.len(), products().filter(ran).count());
+        let sms = match results.sms.len() {
+            0 => "on SMs that are not known".to_owned(),
+            n => format!("on {n} SMs"),
+        };
+        let of = match run == all {
+            true => format!("of all {all} products"),
+            false => format!("of {run} of {all} products"),
+        };
+        let said = format!("all {compared} results {of} are right, {sms}");
+        match missing {
+            0 => (Condition::Clean, said),
+            n => (
+                Condition::Incomplete,
+                format!("{said}; {n} that this program should compute were not run"),
+            ),
         }
-        let said = format!("all {compared} results are right, on {sms} SMs");
-        (Condition::Clean, said)
     }
 
-    /// Whether every SM returned it.
+    /// Whether every SM returned it; or each time it was wrong all over.
     fn alike(&self, results: &Results, failure: &Failure) -> bool {
         match self.product(&failure.product).placement {
             Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
-            // Where its tiles were, nobody knows; that all of it is alike is known only if it came each time.
+            // Where its tiles were, nobody knows: one SM has few of them.
             Placement::Spread => {
-                let runs = results
-                    .runs
-                    .iter()
-                    .find(|(name, _)| *name == failure.product);
-                runs.is_some_and(|(_, runs)| *runs > 1 && *runs == failure.times)
+                let runs = results.runs.iter().find(|(name, _)| *name == failure.product);
+                let tiles = self.product(&failure.product).leaves.len() as u64;
+                let every_time = runs.is_some_and(|(_, runs)| *runs == failure.times);
+                every_time && 2 * failure.tiles_different > tiles
             }
         }
     }
@@ -330,12 +324,7 @@ impl Bench<'_> {
         };
         let failed = self.product(&failure.product);
         let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
-        let ran = |p: &&Product| {
-            results
-                .runs
-                .iter()
-                .any(|(n, runs)| *n == p.name && *runs > 0)
-        };
+        let ran = |p: &&Product| results.runs.iter().any(|(n, runs)| *n == p.name && *runs > 0);
         let same = self.suite.products.iter().filter(|p| {
             let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
             same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
@@ -355,10 +344,7 @@ impl Bench<'_> {
             return known.clone();
         }
         let ready = &self.ready[&failure.product];
-        let tile = failure
-            .tiles
-            .iter()
-            .find_map(|tile| Some((tile.index, tile.bytes()?)));
+        let tile = failure.tiles.iter().find_map(|tile| Some((tile.index, tile.bytes()?)));
         let found = tile.and_then(|(index, payload)| {
             let given = (index, &payload[..]);
             // What has explained another product, with this one's operands.

@@ -27,4 +27,5 @@ mod npy;
 mod probes;
 mod schedules;
 mod schemas;
+mod screen;
 mod trust;

@@ -83,6 +83,12 @@ mod generated {
             (format!("commit --block-rows 4 {product} d.npy -o commitment.json"), 0),
             (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
             ("shard run plan.json 0 -o part.json".into(), 0),
+            ("screen make --arch v100 -o screen-suite.json --quiet".into(), 0),
+            (
+                "screen run screen-suite.json --device simulated --inject adder:bit=9 --rounds 2 -o screen-results.json".into(),
+                1,
+            ),
+            ("screen judge --suite screen-suite.json screen-results.json --json screen-fleet.json".into(), 1),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
         ] {
             folder.tcverify(&command).expect(code);
@@ -96,6 +102,9 @@ mod generated {
             "part",
             "proof",
             "manifest",
+            "screen-suite",
+            "screen-results",
+            "screen-fleet",
         ]
         .map(|name| (name, of(name)))
         .into();
