@@ -16,6 +16,7 @@ use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::commit::Hash;
+use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 
 /// What a simulated device does otherwise than it should.
@@ -136,6 +137,16 @@ impl Computed<'_> {
         {
             let (sm, sms) = (fault.sm, device.sms);
             return Err(format!("a fault on SM {sm} of a device of {sms}").into());
+        }
+        match &device.injection {
+            Some(Injection::Model(name)) => {
+                let found = Catalogue::builtin().find(name);
+                found.map_err(|unknown| unknown.to_string())?;
+            }
+            Some(Injection::Schedule(name, _)) => {
+                ScheduleRequest::preset(name, &Overrides::default()).resolve()?;
+            }
+            _ => {}
         }
         let [start, warmer] = device.temperature;
         let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
@@ -276,7 +287,6 @@ impl Run<'_> {
     fn other(&self, check: Check, log: &mut Log) -> Result<(), ScreenError> {
         // What the other has not cannot differ.
         let Ok(prepared) = check.prepare() else {
-            check.schedule.resolve()?;
             return Ok(());
         };
         let d = payload(&prepared, &());
