@@ -9,7 +9,7 @@ use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
 use super::simulate::differing;
-use super::stuck::{self, Broken, Seen};
+use super::stuck::{self, Broken, Seen, Unit};
 use super::suite::{Product, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
@@ -260,8 +260,7 @@ impl Bench<'_> {
 
     /// The broken bits that fit the wrong elements.
     fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
-        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> =
-            BTreeMap::new();
+        let mut units: BTreeMap<(&str, Option<&str>), Unit> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());

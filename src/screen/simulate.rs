@@ -174,21 +174,21 @@ impl Computed<'_> {
                         let seed = device.seed ^ u64::from(round) << 32;
                         run.fault(prepared, right, (fault, seed), &mut log);
                     }
-                    Some(Injection::Schedule(name, slices)) => {
-                        if product.route == Route::Library && !product.d.is_integer() {
-                            let overrides = Overrides {
-                                split_k: Some(*slices),
-                                ..Overrides::default()
-                            };
-                            run.other(
-                                Check {
-                                    schedule: ScheduleRequest::preset(name, &overrides),
-                                    ..prepared.check().clone()
-                                },
-                                &mut log,
-                            )?;
-                        }
+                    Some(Injection::Schedule(name, slices))
+                        if product.route == Route::Library && !product.d.is_integer() =>
+                    {
+                        let overrides = Overrides {
+                            split_k: Some(*slices),
+                            ..Overrides::default()
+                        };
+                        let check = Check {
+                            schedule: ScheduleRequest::preset(name, &overrides),
+                            ..prepared.check().clone()
+                        };
+                        run.other(check, &mut log)?;
                     }
+                    // Only products of floats have an order that a library chooses.
+                    Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
                         let mut check = prepared.check().clone();
                         check.model.from = ModelSource::Catalogue(name.clone());

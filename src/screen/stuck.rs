@@ -105,7 +105,7 @@ pub struct Broken {
 }
 
 /// Elements of products of one unit.
-type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
+pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
 /// Elements by which most hypotheses are ruled out, and how many of them one must give.
 const FIRST: usize = 4;
