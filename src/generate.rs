@@ -262,7 +262,7 @@ fn fraction(class: Class, word: u64, bits: u32) -> u64 {
             let one = 1u64 << (which % (u64::from(bits) + 1)) & ones;
             one ^ if word >> 62 & 1 == 1 { ones } else { 0 }
         }
-        Class::Carry => ones ^ u64::from(which % 4 == 0),
+        Class::Carry => ones ^ u64::from(which.is_multiple_of(4)),
         Class::Alternate => alternating(word) & ones,
         _ => word & ones,
     }
@@ -280,7 +280,7 @@ fn integer(format: Format, class: Class, word: u64) -> u64 {
         Class::Carry => {
             let smallest = format.sign_mask() != 0 && word >> 62 == 3;
             let extreme = ones ^ format.sign_mask() ^ if smallest { ones } else { 0 };
-            extreme ^ u64::from(which % 4 == 0)
+            extreme ^ u64::from(which.is_multiple_of(4))
         }
         Class::Alternate => alternating(word) & ones,
         _ => word & ones,

@@ -19,6 +19,7 @@ use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
 use crate::report::{Batch, Identification, Report};
+use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 
 /// What a type of ours is in JSON that has a form of its own there.
@@ -119,6 +120,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<FeatureTable>("features", crate::probe::features::FEATURES),
         written::<crate::probe::folder::Manifest>("probes", crate::probe::folder::SCHEMA),
         written::<KernelTable>("kernel-table", TABLE_SCHEMA),
+        written::<Envelope<Suite>>("screen-suite", SUITE),
+        written::<Envelope<Results>>("screen-results", RESULTS),
+        written::<Fleet>("screen-fleet", FLEET),
     ]
 }
 

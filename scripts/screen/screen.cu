@@ -140,6 +140,8 @@ int main(int count, char** words) try {
             if (what.find("this program has no such") != std::string::npos ||
                 what.find("this GPU (sm_") != std::string::npos)
                 return what;
+            if (what.find("small integers") != std::string::npos)
+                throw std::runtime_error(what + "; or this GPU is badly broken: if the program runs on others, it is");
             throw;
         }
     };

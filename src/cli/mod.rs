@@ -32,6 +32,7 @@ mod reports;
 mod round_trip;
 mod schedules;
 mod screen;
+mod screen_coverage;
 mod shard;
 mod show;
 mod values;

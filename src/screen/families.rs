@@ -25,7 +25,7 @@ pub struct Family {
     pub exercises: &'static str,
 }
 
-/// Every family, the most telling first.
+/// Every family, the most telling first: pairs of two formats have the first four.
 pub const FAMILIES: [Family; 8] = [
     Family {
         name: "toggle",
@@ -46,6 +46,12 @@ pub const FAMILIES: [Family; 8] = [
         exercises: "terms up to 62 binades apart: every distance of the aligner",
     },
     Family {
+        name: "wide",
+        class: Class::Wide,
+        addend: Some(Class::Wide),
+        exercises: "every exponent of the formats: exponent adders, overflow and underflow",
+    },
+    Family {
         name: "alternate",
         class: Class::Alternate,
         addend: None,
@@ -56,12 +62,6 @@ pub const FAMILIES: [Family; 8] = [
         class: Class::Cancel,
         addend: Some(Class::Normal),
         exercises: "products that cancel in pairs: borrows, and the normalising shift over every distance",
-    },
-    Family {
-        name: "wide",
-        class: Class::Wide,
-        addend: Some(Class::Wide),
-        exercises: "every exponent of the formats: exponent adders, overflow and underflow",
     },
     Family {
         name: "special",

@@ -20,7 +20,7 @@ words! {
         AnotherKernel = "another_kernel",
         /// The same wrong D on most GPUs: a wrong model or a wrong kernel, no fault
         WrongModel = "wrong_model",
-        /// The same wrong D on all SMs of this GPU, and not on others: driver, kernel, or what all SMs share
+        /// The same wrong D on all SMs, or each time and all over it: an unknown kernel, a driver, what all SMs share
         Alike = "alike",
         /// One bit of one unit, always
         Stuck = "stuck",

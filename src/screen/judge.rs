@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
-use super::kernel_of::{self, Other};
+use super::kernel_of::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
 use super::simulate::differing;
-use super::stuck::{self, Broken, Seen};
-use super::suite::{Placement, Product, Suite};
+use super::stuck::{self, Broken, Seen, Unit};
+use super::suite::{Product, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
 use crate::commit::{Hash, leaf};
@@ -73,25 +73,25 @@ fn returned(all: &[(String, Results)]) -> HashMap<(String, Hash), usize> {
 }
 
 /// A product of the suite and its right D.
-struct Ready {
-    prepared: Prepared,
-    right: Vec<u8>,
-    tiles: Tiles,
+pub(super) struct Ready {
+    pub prepared: Prepared,
+    pub right: Vec<u8>,
+    pub tiles: Tiles,
 }
 
-struct Bench<'a> {
-    suite: &'a Suite,
-    ready: HashMap<String, Ready>,
+pub(super) struct Bench<'a> {
+    pub suite: &'a Suite,
+    pub ready: HashMap<String, Ready>,
     /// What else gives a wrong D, tried once.
-    others: HashMap<(String, Hash), Option<String>>,
+    pub others: HashMap<(String, Hash), Option<String>>,
     /// Computations that have explained one.
-    known: Vec<Other>,
-    returned: HashMap<(String, Hash), usize>,
-    devices: usize,
+    pub known: Vec<Other>,
+    pub returned: HashMap<(String, Hash), usize>,
+    pub devices: usize,
 }
 
 impl Bench<'_> {
-    fn product(&self, name: &str) -> &Product {
+    pub fn product(&self, name: &str) -> &Product {
         let mut products = self.suite.products.iter();
         products
             .find(|p| p.name == name)
@@ -169,6 +169,11 @@ impl Bench<'_> {
             }
         }
         let mut wrong = counter.wrong(&results);
+        // Folders are named from where the results are.
+        let folder = path
+            .rsplit_once('/')
+            .map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let beside = |case: String| format!("{folder}{case}");
         let (condition, said) = self.condition(&results, &mut wrong, evidence);
         let mut products_wrong: Vec<_> =
             results.failures.iter().map(|f| f.product.clone()).collect();
@@ -188,6 +193,7 @@ impl Bench<'_> {
                 .failures
                 .into_iter()
                 .filter_map(|f| f.case)
+                .map(beside)
                 .collect(),
             left_out: results.left_out,
             device: results.device,
@@ -229,8 +235,8 @@ impl Bench<'_> {
             .iter()
             .all(|failure| self.alike(results, failure))
         {
-            let said = "the same wrong D on all SMs, and not on other GPUs: a driver, a kernel, or what all SMs \
-                        share; nothing here says which"
+            let said = "the same wrong D on all SMs, or each time and all over it: a kernel that is not known, a driver, \
+                        or what all SMs share; nothing here says which"
                 .to_owned();
             return (Condition::Alike, said);
         }
@@ -254,8 +260,7 @@ impl Bench<'_> {
 
     /// The broken bits that fit the wrong elements.
     fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
-        let mut units: BTreeMap<(&str, Option<&str>), Vec<(&Prepared, Vec<Seen>)>> =
-            BTreeMap::new();
+        let mut units: BTreeMap<(&str, Option<&str>), Unit> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());
@@ -266,118 +271,34 @@ impl Bench<'_> {
     }
 
     fn right(&self, results: &Results) -> (Condition, String) {
-        let ran = |name: &str| results.runs.iter().any(|(n, runs)| n == name && *runs > 0);
-        let missing = self.suite.products.iter().filter(|p| !ran(&p.name)).count();
-        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
-        let sms = results.sms.len();
-        if missing > 0 {
-            let said = format!(
-                "all {compared} results are right, on {sms} SMs; {missing} of {} products were not run",
-                self.suite.products.len()
-            );
-            return (Condition::Incomplete, said);
-        }
-        let said = format!("all {compared} results are right, on {sms} SMs");
-        (Condition::Clean, said)
-    }
-
-    /// Whether every SM returned it.
-    fn alike(&self, results: &Results, failure: &Failure) -> bool {
-        match self.product(&failure.product).placement {
-            Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
-            // Where its tiles were, nobody knows; that all of it is alike is known only if it came each time.
-            Placement::Spread => {
-                let runs = results
-                    .runs
-                    .iter()
-                    .find(|(name, _)| *name == failure.product);
-                runs.is_some_and(|(_, runs)| *runs > 1 && *runs == failure.times)
-            }
-        }
-    }
-
-    /// The names of what else gives every one of these D, and every right one of the same units; `None` if there
-    /// is one that nothing else gives, or that not every SM returns.
-    fn explained(&mut self, results: &Results) -> Option<String> {
-        let failures = &results.failures;
-        let once = |f: &Failure| failures.iter().filter(|g| g.product == f.product).count() == 1;
-        let everywhere = |f: &Failure| {
-            let spread = self.product(&f.product).placement == Placement::Spread;
-            once(f) && (spread || self.alike(results, f))
-        };
-        if results.more_failures > 0 || !failures.iter().all(everywhere) {
-            return None;
-        }
-        let mut names: Vec<String> = Vec::new();
-        for failure in failures {
-            let name = self.explanation(failure)?;
-            if !names.contains(&name) {
-                if !self.leaves_right(&name, failure, results) {
-                    return None;
-                }
-                names.push(name);
-            }
-        }
-        names.truncate(3);
-        Some(names.join("; "))
-    }
-
-    /// Whether what explains a failure also gives the D of the same unit that came out right: another kernel is
-    /// another for all operands, a fault need not be.
-    fn leaves_right(&self, name: &str, failure: &Failure, results: &Results) -> bool {
-        let Some(other) = self.known.iter().find(|known| known.name == name) else {
-            return false;
-        };
-        let failed = self.product(&failure.product);
-        let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
         let ran = |p: &&Product| {
             results
                 .runs
                 .iter()
                 .any(|(n, runs)| *n == p.name && *runs > 0)
         };
-        let same = self.suite.products.iter().filter(|p| {
-            let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
-            same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
-        });
-        same.into_iter().all(|product| {
-            let computed = || {
-                let prepared = other.of(&product.check().ok()?).check.prepare().ok()?;
-                Some(Hash::of([&payload(&prepared, &())[..]]))
-            };
-            computed() == Some(product.sha256)
-        })
-    }
-
-    fn explanation(&mut self, failure: &Failure) -> Option<String> {
-        let key = (failure.product.clone(), failure.d_sha256);
-        if let Some(known) = self.others.get(&key) {
-            return known.clone();
+        let products = || self.suite.products.iter();
+        // Instructions are one program's, libraries another's: what it ran nothing of is not its part.
+        let routes: Vec<_> = products().filter(ran).map(|p| p.route).collect();
+        let mine = products().filter(|p| routes.contains(&p.route));
+        let missing = mine.filter(|p| !ran(p)).count();
+        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
+        let (all, run) = (self.suite.products.len(), products().filter(ran).count());
+        let sms = match results.sms.len() {
+            0 => "on SMs that are not known".to_owned(),
+            n => format!("on {n} SMs"),
+        };
+        let of = match run == all {
+            true => format!("of all {all} products"),
+            false => format!("of {run} of {all} products"),
+        };
+        let said = format!("all {compared} results {of} are right, {sms}");
+        match missing {
+            0 => (Condition::Clean, said),
+            n => (
+                Condition::Incomplete,
+                format!("{said}; {n} that this program should compute were not run"),
+            ),
         }
-        let ready = &self.ready[&failure.product];
-        let tile = failure
-            .tiles
-            .iter()
-            .find_map(|tile| Some((tile.index, tile.bytes()?)));
-        let found = tile.and_then(|(index, payload)| {
-            let given = (index, &payload[..]);
-            // What has explained another product, with this one's operands.
-            let again = self.known.iter().find_map(|other| {
-                let other = other.of(ready.prepared.check());
-                let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
-                fits.then_some(other)
-            });
-            again.or_else(|| {
-                kernel_of::other(&ready.prepared, &ready.tiles, given, failure.d_sha256)
-            })
-        });
-        let name = found.as_ref().map(|other| other.name.clone());
-        if let Some(other) = found
-            && !self.known.iter().any(|known| known.name == other.name)
-        {
-            self.known.push(other);
-        }
-        self.others.insert(key, name.clone());
-        name
     }
 }

@@ -7,6 +7,7 @@ use crate::candidates::{Asked, Conditions, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
+use crate::emu::schedule::Overrides;
 use crate::num::Format;
 
 /// Another computation that gives a D.
@@ -41,6 +42,15 @@ impl Other {
 /// Schedules that are tried, the likely ones first.
 const MOST: usize = 400;
 
+/// Presets with slices that are tried besides, and how many slices.
+const IN_PLACE: [&str; 4] = [
+    "cutlass-splitk-serial",
+    "cutlass-splitk-universal",
+    "cublas-workspace-f32",
+    "cublas-nvjet-splitk",
+];
+const SLICES: std::ops::RangeInclusive<usize> = 2..=16;
+
 /// The first other computation whose whole D has this digest. `tile` is one that differs, which rules out most.
 pub fn other(
     prepared: &Prepared,
@@ -74,6 +84,29 @@ pub fn other(
             check,
             schedule: true,
         });
+    }
+    // What divides K in place, which the list above has of cuBLAS alone.
+    if arithmetic.accumulator == Format::Fp32 {
+        for name in IN_PLACE {
+            for slices in SLICES {
+                let overrides = Overrides {
+                    split_k: Some(slices),
+                    ..Overrides::default()
+                };
+                let check = Check {
+                    schedule: ScheduleRequest::preset(name, &overrides),
+                    ..check.clone()
+                };
+                tries.push(Other {
+                    name: format!(
+                        "{} with {name} (split_k {slices})",
+                        prepared.choice().instruction.name
+                    ),
+                    check,
+                    schedule: true,
+                });
+            }
+        }
     }
     let conditions = Conditions {
         a: &|format| format == arithmetic.a,

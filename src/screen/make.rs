@@ -145,7 +145,7 @@ fn units(
         amount.steps * rule.step.span()
     };
     // Of a pair of two formats, the families that tell most.
-    let families = if a == b { FAMILIES.len() } else { 3 };
+    let families = if a == b { FAMILIES.len() } else { 4 };
     for family in &FAMILIES[..families] {
         // Longer ones have a NaN in every element.
         let k = if family.class == Class::Special { 4 } else { k };

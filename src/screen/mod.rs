@@ -10,6 +10,7 @@
 //! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
+mod another;
 mod coverage;
 mod elements;
 mod error;

@@ -16,6 +16,7 @@ use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::commit::Hash;
+use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 
 /// What a simulated device does otherwise than it should.
@@ -137,6 +138,16 @@ impl Computed<'_> {
             let (sm, sms) = (fault.sm, device.sms);
             return Err(format!("a fault on SM {sm} of a device of {sms}").into());
         }
+        match &device.injection {
+            Some(Injection::Model(name)) => {
+                let found = Catalogue::builtin().find(name);
+                found.map_err(|unknown| unknown.to_string())?;
+            }
+            Some(Injection::Schedule(name, _)) => {
+                ScheduleRequest::preset(name, &Overrides::default()).resolve()?;
+            }
+            _ => {}
+        }
         let [start, warmer] = device.temperature;
         let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
         for round in 0..device.rounds {
@@ -163,21 +174,21 @@ impl Computed<'_> {
                         let seed = device.seed ^ u64::from(round) << 32;
                         run.fault(prepared, right, (fault, seed), &mut log);
                     }
-                    Some(Injection::Schedule(name, slices)) => {
-                        if product.route == Route::Library && !product.d.is_integer() {
-                            let overrides = Overrides {
-                                split_k: Some(*slices),
-                                ..Overrides::default()
-                            };
-                            run.other(
-                                Check {
-                                    schedule: ScheduleRequest::preset(name, &overrides),
-                                    ..prepared.check().clone()
-                                },
-                                &mut log,
-                            )?;
-                        }
+                    Some(Injection::Schedule(name, slices))
+                        if product.route == Route::Library && !product.d.is_integer() =>
+                    {
+                        let overrides = Overrides {
+                            split_k: Some(*slices),
+                            ..Overrides::default()
+                        };
+                        let check = Check {
+                            schedule: ScheduleRequest::preset(name, &overrides),
+                            ..prepared.check().clone()
+                        };
+                        run.other(check, &mut log)?;
                     }
+                    // Only products of floats have an order that a library chooses.
+                    Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
                         let mut check = prepared.check().clone();
                         check.model.from = ModelSource::Catalogue(name.clone());
@@ -276,7 +287,6 @@ impl Run<'_> {
     fn other(&self, check: Check, log: &mut Log) -> Result<(), ScreenError> {
         // What the other has not cannot differ.
         let Ok(prepared) = check.prepare() else {
-            check.schedule.resolve()?;
             return Ok(());
         };
         let d = payload(&prepared, &());

@@ -67,14 +67,17 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Vec<u32> {
         _ => None,
     };
     let integers = matches!(arithmetic.step, Step::IntegerSum(_));
-    let significand = |format: Format| match format.is_integer() {
-        true => format.width(),
-        false => format.fraction_bits() + 1,
+    // The largest magnitude: bits above that of a product are of no number.
+    let largest = |format: Format| match (format.is_integer(), format.sign_mask()) {
+        (false, _) => (2u64 << format.fraction_bits()) - 1,
+        (true, 0) => format.max_code(),
+        (true, smallest) => smallest,
     };
     match place {
         Place::Operand => (a.ignored_bits()..a.width() + a.ignored_bits()).collect(),
         Place::Product if grid.is_some() || integers => {
-            (0..significand(a) + significand(b)).collect()
+            let largest = u128::from(largest(a)) * u128::from(largest(b));
+            (0..128 - largest.leading_zeros()).collect()
         }
         // Products reach twice the grid's largest number.
         Place::Aligner => grid.map_or(Vec::new(), |bits| (0..bits + 2).collect()),
@@ -102,7 +105,7 @@ pub struct Broken {
 }
 
 /// Elements of products of one unit.
-type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
+pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
 /// Elements by which most hypotheses are ruled out, and how many of them one must give.
 const FIRST: usize = 4;

@@ -28,4 +28,5 @@ mod npy;
 mod probes;
 mod schedules;
 mod schemas;
+mod screen;
 mod trust;

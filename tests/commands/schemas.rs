@@ -92,6 +92,12 @@ mod generated {
             ("probe --dtype e2m1 -o probes".into(), 0),
             ("replay --arch b200 --dtype e2m1 probes/a.npy probes/b.npy --c probes/c.npy -o answers.npy".into(), 0),
             ("infer probes answers.npy --json inference.json --quiet".into(), 0),
+            ("screen make --arch v100 -o screen-suite.json --quiet".into(), 0),
+            (
+                "screen run screen-suite.json --device simulated --inject adder:bit=9 --rounds 2 -o screen-results.json".into(),
+                1,
+            ),
+            ("screen judge --suite screen-suite.json screen-results.json --json screen-fleet.json".into(), 1),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
             ("audit challenge commitment.json --beacon 1 --elements 9 -o challenge.json".into(), 0),
             (format!("audit open {product} d.npy --commitment commitment.json --challenge challenge.json -o o.bin"), 0),
@@ -116,6 +122,9 @@ mod generated {
             "manifest",
             "batch-state",
             "inference",
+            "screen-suite",
+            "screen-results",
+            "screen-fleet",
         ]
         .map(|name| (name, of(name)))
         .into();

@@ -1,0 +1,112 @@
+//! Whether wrong results are another computation's: the same everywhere, and right in its own way.
+
+use super::judge::Bench;
+use super::kernel_of;
+use super::make::payload;
+use super::results::{Failure, Results};
+use super::suite::{Placement, Product};
+use crate::commit::Hash;
+
+impl Bench<'_> {
+    /// Whether every SM returned it; or each time it was wrong all over.
+    pub fn alike(&self, results: &Results, failure: &Failure) -> bool {
+        match self.product(&failure.product).placement {
+            Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
+            // Where its tiles were, nobody knows: one SM has few of them.
+            Placement::Spread => {
+                let runs = results
+                    .runs
+                    .iter()
+                    .find(|(name, _)| *name == failure.product);
+                let tiles = self.product(&failure.product).leaves.len() as u64;
+                let every_time = runs.is_some_and(|(_, runs)| *runs == failure.times);
+                every_time && 2 * failure.tiles_different > tiles
+            }
+        }
+    }
+
+    /// The names of what else gives every one of these D, and every right one of the same units; `None` if there
+    /// is one that nothing else gives, or that not every SM returns.
+    pub fn explained(&mut self, results: &Results) -> Option<String> {
+        let failures = &results.failures;
+        let once = |f: &Failure| failures.iter().filter(|g| g.product == f.product).count() == 1;
+        let everywhere = |f: &Failure| {
+            let spread = self.product(&f.product).placement == Placement::Spread;
+            once(f) && (spread || self.alike(results, f))
+        };
+        if results.more_failures > 0 || !failures.iter().all(everywhere) {
+            return None;
+        }
+        let mut names: Vec<String> = Vec::new();
+        for failure in failures {
+            let name = self.explanation(failure)?;
+            if !names.contains(&name) {
+                if !self.leaves_right(&name, failure, results) {
+                    return None;
+                }
+                names.push(name);
+            }
+        }
+        names.truncate(3);
+        Some(names.join("; "))
+    }
+
+    /// Whether what explains a failure also gives the D of the same unit that came out right: another kernel is
+    /// another for all operands, a fault need not be.
+    fn leaves_right(&self, name: &str, failure: &Failure, results: &Results) -> bool {
+        let Some(other) = self.known.iter().find(|known| known.name == name) else {
+            return false;
+        };
+        let failed = self.product(&failure.product);
+        let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
+        let ran = |p: &&Product| {
+            results
+                .runs
+                .iter()
+                .any(|(n, runs)| *n == p.name && *runs > 0)
+        };
+        let same = self.suite.products.iter().filter(|p| {
+            let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
+            same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)
+        });
+        same.into_iter().all(|product| {
+            let computed = || {
+                let prepared = other.of(&product.check().ok()?).check.prepare().ok()?;
+                Some(Hash::of([&payload(&prepared, &())[..]]))
+            };
+            computed() == Some(product.sha256)
+        })
+    }
+
+    fn explanation(&mut self, failure: &Failure) -> Option<String> {
+        let key = (failure.product.clone(), failure.d_sha256);
+        if let Some(known) = self.others.get(&key) {
+            return known.clone();
+        }
+        let ready = &self.ready[&failure.product];
+        let tile = failure
+            .tiles
+            .iter()
+            .find_map(|tile| Some((tile.index, tile.bytes()?)));
+        let found = tile.and_then(|(index, payload)| {
+            let given = (index, &payload[..]);
+            // What has explained another product, with this one's operands.
+            let again = self.known.iter().find_map(|other| {
+                let other = other.of(ready.prepared.check());
+                let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
+                fits.then_some(other)
+            });
+            again.or_else(|| {
+                kernel_of::other(&ready.prepared, &ready.tiles, given, failure.d_sha256)
+            })
+        });
+        let name = found.as_ref().map(|other| other.name.clone());
+        if let Some(other) = found
+            && !self.known.iter().any(|known| known.name == other.name)
+        {
+            self.known.push(other);
+        }
+        self.others.insert(key, name.clone());
+        name
+    }
+}

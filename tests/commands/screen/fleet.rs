@@ -1,0 +1,306 @@
+//! A fleet of 64 with three faulty ones, and what else can be wrong.
+
+use tcverify::screen::{
+    Condition, Fleet, Injection, Level, Results, Simulated, Suite, judge, page, simulate,
+};
+
+use super::{folder, suite};
+use crate::support::Folder;
+
+fn device(host: &str, inject: Option<&str>) -> Simulated {
+    Simulated {
+        host: host.into(),
+        sms: 108,
+        rounds: 3,
+        injection: inject.map(|text| text.parse::<Injection>().unwrap()),
+        ..Simulated::default()
+    }
+}
+
+fn results(suite: &Suite, devices: &[Simulated]) -> Vec<(String, Results)> {
+    let computed = simulate(suite, &()).unwrap();
+    let run = |device: &Simulated| {
+        let results = computed.run(device).unwrap();
+        (format!("results/{}.json", device.host), results)
+    };
+    devices.iter().map(run).collect()
+}
+
+fn judged(suite: &Suite, devices: &[Simulated]) -> Fleet {
+    judge(suite, suite.id(), results(suite, devices)).unwrap()
+}
+
+/// Which, where, and what kind.
+#[test]
+fn three_faulty_ones_of_64() {
+    let suite = suite("a100", Level::Quick);
+    let faults = [
+        (17, "product:bit=13,stuck=1,k=3,lane=5,sm=77"),
+        (33, "adder:bit=20,stuck=flip,lane=9,sm=3,one-in=200"),
+        (50, "rounding:bit=3,stuck=0,lane=30,sm=100,above=70"),
+    ];
+    let devices: Vec<_> = (0..64)
+        .map(|n| {
+            let fault = faults
+                .iter()
+                .find(|(node, _)| *node == n)
+                .map(|(_, fault)| *fault);
+            // The rest of the fleet has a library of its own in one node.
+            let inject = fault.or((n == 60).then_some("schedule:cublas-workspace,split-k=4"));
+            device(&format!("node{n:02}"), inject)
+        })
+        .collect();
+    let fleet = judged(&suite, &devices);
+    assert_eq!(fleet.gpus.len(), 64);
+    assert_eq!(fleet.count(Condition::Clean), 60);
+    let faulty: Vec<_> = fleet.faulty().map(|gpu| gpu.device.host.as_str()).collect();
+    assert_eq!(faulty, ["node17", "node33", "node50"]);
+    let gpu = |n: usize| &fleet.gpus[n];
+    let sms = |n: usize| {
+        gpu(n)
+            .wrong
+            .sms
+            .iter()
+            .map(|(sm, _)| *sm)
+            .collect::<Vec<_>>()
+    };
+    let lanes = |n: usize| {
+        gpu(n)
+            .wrong
+            .lanes
+            .iter()
+            .map(|(lane, _)| *lane)
+            .collect::<Vec<_>>()
+    };
+
+    assert_eq!(gpu(17).condition, Condition::Stuck, "{:?}", gpu(17));
+    assert_eq!((sms(17), lanes(17)), (vec![77], vec![5]));
+    assert_eq!(
+        gpu(17).wrong.fits,
+        ["product:bit=13,stuck=1,k=3,lane=5,sm=77"]
+    );
+    assert!(
+        gpu(17).said.contains("bit 13 stuck at 1 of a product"),
+        "{}",
+        gpu(17).said
+    );
+
+    assert_eq!(gpu(33).condition, Condition::Intermittent, "{:?}", gpu(33));
+    assert_eq!((sms(33), lanes(33)), (vec![3], vec![9]));
+    assert!(
+        gpu(33).said.contains("bit 20 inverted of the sum"),
+        "{}",
+        gpu(33).said
+    );
+
+    assert_eq!(gpu(50).condition, Condition::Intermittent, "{:?}", gpu(50));
+    assert_eq!((sms(50), lanes(50)), (vec![100], vec![30]));
+    assert!(
+        gpu(50).said.contains("only at 75 °C and above"),
+        "{}",
+        gpu(50).said
+    );
+
+    // Another order of sums is no fault.
+    assert_eq!(gpu(60).condition, Condition::AnotherKernel, "{:?}", gpu(60));
+    assert!(
+        gpu(60).said.contains("cublas-workspace"),
+        "{}",
+        gpu(60).said
+    );
+    assert!(!gpu(60).said.contains("faulty"));
+
+    let mut html = Vec::new();
+    page(&fleet, &mut html).unwrap();
+    let html = String::from_utf8(html).unwrap();
+    assert!(html.contains("<h1>3 of 64 GPUs compute wrong</h1>"));
+    assert!(html.contains("are simulated"));
+    assert!(!html.contains("<script") && !html.contains("://"));
+    assert_eq!(html.matches("<section class=\"details\"").count(), 4);
+}
+
+/// All of them alike are no 64 faults.
+#[test]
+fn all_alike_is_a_wrong_model() {
+    let suite = suite("v100", Level::Quick);
+    // No other model computes so: a bit of one lane, on the same SM of every device.
+    let inject = Some("rounding:bit=7,stuck=1,lane=4,sm=0");
+    let devices: Vec<_> = (0..4).map(|n| device(&format!("n{n}"), inject)).collect();
+    let fleet = judged(&suite, &devices);
+    assert_eq!(fleet.count(Condition::WrongModel), 4, "{fleet:?}");
+    assert_eq!(fleet.faulty().count(), 0);
+    // One of four is one.
+    let mixed: Vec<_> = (0..4)
+        .map(|n| device(&format!("n{n}"), inject.filter(|_| n == 2)))
+        .collect();
+    let fleet = judged(&suite, &mixed);
+    assert_eq!(fleet.count(Condition::Clean), 3);
+    assert_eq!(
+        fleet.gpus[2].condition,
+        Condition::Stuck,
+        "{:?}",
+        fleet.gpus[2]
+    );
+}
+
+/// The arithmetic of another architecture on all SMs is named, and is no fault.
+#[test]
+fn another_architecture_is_another_model() {
+    let suite = suite("a100", Level::Quick);
+    let fleet = judged(
+        &suite,
+        &[device("n0", Some("model:v100")), device("n1", None)],
+    );
+    assert_eq!(
+        fleet.gpus[0].condition,
+        Condition::AnotherKernel,
+        "{:?}",
+        fleet.gpus[0]
+    );
+    assert!(
+        fleet.gpus[0].said.contains("volta mma"),
+        "{}",
+        fleet.gpus[0].said
+    );
+    assert_eq!(fleet.gpus[1].condition, Condition::Clean);
+}
+
+/// A kernel that nobody knows is wrong all over, each time: not one unit.
+#[test]
+fn an_unknown_kernel_is_no_fault() {
+    let suite = suite("a100", Level::Quick);
+    for inject in [
+        "schedule:cutlass-splitk-serial,split-k=3",
+        "schedule:cublas-workspace,split-k=4",
+    ] {
+        let known = results(&suite, &[device("n0", Some(inject))]);
+        let mut unknown = known.clone();
+        let fleet = judge(&suite, suite.id(), known).unwrap();
+        assert_eq!(
+            fleet.gpus[0].condition,
+            Condition::AnotherKernel,
+            "{:?}",
+            fleet.gpus[0]
+        );
+        // The same tiles, in a D that no schedule gives.
+        for failure in &mut unknown[0].1.failures {
+            failure.d_sha256 = tcverify::commit::Hash([7; 32]);
+        }
+        let fleet = judge(&suite, suite.id(), unknown).unwrap();
+        assert_eq!(
+            fleet.gpus[0].condition,
+            Condition::Alike,
+            "{:?}",
+            fleet.gpus[0]
+        );
+    }
+}
+
+/// Of results in which bits and lanes change nobody says a line is stuck.
+#[test]
+fn what_has_no_pattern_is_marginal() {
+    let suite = suite("v100", Level::Quick);
+    let mut of_one = results(&suite, &[device("n0", Some("adder:bit=9,lane=1,sm=2"))]);
+    let other = results(
+        &suite,
+        &[device(
+            "n0",
+            Some("rounding:bit=22,stuck=flip,lane=20,sm=2"),
+        )],
+    );
+    of_one[0]
+        .1
+        .failures
+        .extend(other.into_iter().flat_map(|(_, results)| results.failures));
+    let fleet = judge(&suite, suite.id(), of_one).unwrap();
+    let gpu = &fleet.gpus[0];
+    assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
+    assert!(
+        gpu.said.contains("in 2 lanes (1, 20) on SM 2"),
+        "{}",
+        gpu.said
+    );
+    assert!(gpu.wrong.fits.is_empty());
+}
+
+/// Every form that the command writes.
+#[test]
+fn the_command_judges() {
+    let folder = folder();
+    std::fs::create_dir(folder.path("results")).unwrap();
+    let run = |name: &str, more: &str, code| {
+        let command = format!(
+            "screen run suite.json --device simulated --host {name} -o results/{name}.json --quiet {more}"
+        );
+        folder.tcverify(&command).expect(code);
+    };
+    run("good", "", 0);
+    run("bad", "--inject product:bit=3,stuck=1,k=2,lane=7,sm=5", 1);
+    let written = "--json fleet.json --html fleet.html --prometheus fleet.prom --junit fleet.xml";
+    let run = folder
+        .tcverify(&format!(
+            "screen judge --suite suite.json results {written}"
+        ))
+        .expect(1);
+    assert!(
+        run.stdout.starts_with("FAULTY  2 GPUs: 1 stuck, 1 clean\n"),
+        "{run:#?}"
+    );
+    for words in [
+        "always in lane 7 on SM 5",
+        "bit 3 stuck at 1 of a product (product 2 of a step)",
+        "simulated 2",
+    ] {
+        assert!(run.stdout.contains(words), "{run:#?}");
+    }
+    let text = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    let fleet: Fleet = serde_json::from_str(&text("fleet.json")).unwrap();
+    assert_eq!(fleet.gpus.len(), 2);
+    let metrics = text("fleet.prom");
+    assert!(
+        metrics.contains("tcverify_screen_faulty{host=\"bad\",gpu=\"0\",uuid=\"\"} 1\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("tcverify_screen_faulty{host=\"good\",gpu=\"0\",uuid=\"\"} 0\n"),
+        "{metrics}"
+    );
+    let xml = text("fleet.xml");
+    assert!(
+        xml.contains("tests=\"2\" failures=\"1\" errors=\"0\""),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("<failure type=\"stuck\" message=\"always in lane 7"),
+        "{xml}"
+    );
+
+    let folder: Folder = folder;
+    std::fs::remove_file(folder.path("results/bad.json")).unwrap();
+    let run = folder
+        .tcverify("screen judge --suite suite.json results")
+        .expect(0);
+    assert!(run.stdout.starts_with("CLEAN  1 GPUs"), "{run:#?}");
+}
+
+/// A name from a node becomes no markup and no command of a terminal.
+#[test]
+fn names_of_nodes_are_data() {
+    let suite = suite("v100", Level::Quick);
+    let mut all = results(&suite, &[device("n", Some("adder:bit=9"))]);
+    all[0].1.device.host = "<b>\"&\u{1b}[31m".into();
+    all[0].1.device.name = "</td><script>alert(1)</script>".into();
+    let fleet = judge(&suite, suite.id(), all).unwrap();
+    let mut out = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    page(&fleet, &mut out[0]).unwrap();
+    tcverify::screen::junit(&fleet, &mut out[1]).unwrap();
+    tcverify::screen::prometheus(&fleet, &mut out[2]).unwrap();
+    tcverify::screen::text(&fleet, &mut out[3]).unwrap();
+    for text in &out {
+        assert!(!text.contains(&0x1b), "{}", String::from_utf8_lossy(text));
+    }
+    for text in &out[..2] {
+        let text = String::from_utf8_lossy(text);
+        assert!(!text.contains("<b>") && !text.contains("<script"), "{text}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Screening: suites, faults that are found, fleets that are judged, and what is refused.
+
+mod fleet;
+mod nodes;
+mod refused;
+
+use tcverify::screen::{Level, Library, Place, Suite, make, measure};
+
+use crate::support::Folder;
+
+fn suite(arch: &str, level: Level) -> Suite {
+    make(arch, level, &Library::default(), &()).unwrap()
+}
+
+/// A folder with `suite.json` for a V100, the smallest there is.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder
+        .tcverify("screen make --arch v100 -o suite.json --quiet")
+        .expect(0);
+    folder
+}
+
+/// Suites stay below a mebibyte, say what each family exercises, and hold every instruction and format.
+#[test]
+fn suites_are_small_and_whole() {
+    for arch in [
+        "volta",
+        "turing",
+        "ampere",
+        "ada",
+        "hopper",
+        "blackwell",
+        "rtx-blackwell",
+        "cdna3",
+    ] {
+        let suite = suite(arch, Level::Quick);
+        assert!(suite.text().unwrap().len() < 1 << 20);
+        let catalogue = tcverify::emu::Catalogue::builtin();
+        let architecture = catalogue.find(arch).unwrap();
+        for instruction in &architecture.instructions {
+            for rule in instruction
+                .rules
+                .iter()
+                .filter(|r| r.scale.is_none() && r.addend.is_none())
+            {
+                for [a, b] in &rule.operands {
+                    let there = suite.products.iter().filter(|p| {
+                        p.check.instruction.as_ref() == Some(&instruction.name)
+                            && (p.check.dtype, p.check.dtype_b) == (Some(*a), Some(*b))
+                            && p.check.acc == Some(rule.accumulator)
+                    });
+                    assert!(there.count() >= 3, "{arch} {} {a} {b}", instruction.name);
+                }
+            }
+        }
+        for product in &suite.products {
+            assert!(
+                suite.families.contains_key(&product.family),
+                "{}",
+                product.name
+            );
+        }
+    }
+}
+
+/// A suite of another model is another: no family is so tame that a wrong model passes it, but zeros and
+/// sums that need no rounding.
+#[test]
+fn a_wrong_model_gives_other_digests() {
+    let right = suite("a100", Level::Quick);
+    let wrong = suite("h100", Level::Quick);
+    let mut differ = Vec::new();
+    for product in right
+        .products
+        .iter()
+        .filter(|p| p.name.starts_with("mma.fp16.fp16.fp32."))
+    {
+        let other = wrong
+            .products
+            .iter()
+            .find(|p| p.name == product.name)
+            .unwrap();
+        // Chains of A100 are of other lengths; only those of one length compare.
+        if other.check.a == product.check.a {
+            differ.push((product.family.clone(), product.sha256 != other.sha256));
+        }
+    }
+    assert!(differ.iter().any(|(_, differs)| *differs), "{differ:?}");
+}
+
+/// Bits that are always stuck are found by the quick suite of a V100; by one family alone they are not.
+#[test]
+fn stuck_bits_are_found() {
+    let all = suite("v100", Level::Quick);
+    let coverage = measure(&all, 100_000, 1, 1, 1, &()).unwrap();
+    assert_eq!(coverage.len(), 2);
+    for unit in &coverage {
+        assert_eq!(unit.found.len(), 5);
+        for found in &unit.found {
+            let rate = found.detected as f64 / found.injected as f64;
+            // docs/screening.md has the rates of an H100. What is rounded to FP16 hides low bits.
+            let least = if unit.unit.ends_with("fp32") {
+                0.97
+            } else {
+                0.65
+            };
+            assert!(rate > least, "{} {found:?}", unit.unit);
+            assert!(found.injected >= 30);
+        }
+    }
+    let mut one = all.clone();
+    one.products.retain(|product| product.family == "special");
+    let special = measure(&one, 100_000, 1, 1, 1, &()).unwrap();
+    let products = special[0]
+        .found
+        .iter()
+        .find(|f| f.place == Place::Product)
+        .unwrap();
+    assert!(
+        2 * products.detected < 2 * products.injected,
+        "{products:?}"
+    );
+    assert!(!products.missed.is_empty());
+}
+
+/// What acts rarely is found the more often the more is run.
+#[test]
+fn rare_faults_need_time() {
+    let mut suite = suite("v100", Level::Quick);
+    suite
+        .products
+        .retain(|product| product.check.acc == Some(tcverify::num::Format::Fp32));
+    let found = |rounds| {
+        let coverage = measure(&suite, 20, 20_000, rounds, 1, &()).unwrap();
+        coverage[0]
+            .found
+            .iter()
+            .map(|found| found.detected)
+            .sum::<u64>()
+    };
+    let (once, often) = (found(1), found(200));
+    assert!(once < often && often > 20, "{once} {often}");
+}
+
+/// Four layers of words: what a suite says on a terminal, and its file again.
+#[test]
+fn the_command_says_what_is_exercised() {
+    let folder = Folder::new();
+    let run = folder
+        .tcverify("screen make --arch v100 --suite quick -o suite.json")
+        .expect(0);
+    for words in [
+        "volta quick",
+        "toggle",
+        "every distance of the aligner",
+        "heat",
+    ] {
+        assert!(run.stdout.contains(words), "{run:#?}");
+    }
+    let again = folder
+        .tcverify("screen make --arch sm_70 -o again.json --quiet")
+        .expect(0);
+    assert_eq!(again.stdout, "");
+    assert_eq!(folder.read("suite.json"), folder.read("again.json"));
+    let run = folder
+        .tcverify("screen coverage suite.json --faults 10 --unit fp16->fp32")
+        .expect(2);
+    assert!(run.stderr.contains("no unit"), "{run:#?}");
+    let run = folder
+        .tcverify("screen coverage suite.json --faults 10 --unit mma")
+        .expect(0);
+    assert!(run.stdout.contains("mma fp16*fp16 -> fp32"), "{run:#?}");
+}

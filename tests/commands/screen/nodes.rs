@@ -1,0 +1,171 @@
+//! The programs for nodes, without a GPU: the CUDA program's host part, and the module for PyTorch.
+
+use std::process::Command;
+
+use tcverify::screen::{Route, Suite};
+
+use super::folder;
+use crate::support::{Folder, say};
+
+const SCREEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/screen");
+
+fn here(what: &str, probe: &mut Command) -> bool {
+    let there = probe.output().is_ok_and(|output| output.status.success());
+    if !there {
+        say(format_args!("not checked: {what} is not here"));
+    }
+    there
+}
+
+/// Writes the right D of every product of a route, for the stand-ins of GPUs.
+fn write_results(folder: &Folder, route: Route) {
+    let (suite, _) = Suite::read(&folder.path("suite.json")).unwrap();
+    std::fs::create_dir_all(folder.path("right")).unwrap();
+    for product in suite
+        .products
+        .iter()
+        .filter(|product| product.route == route)
+    {
+        let prepared = product.check().unwrap().prepare().unwrap();
+        let d = prepared.replay().collect(&|_| {});
+        folder.write(
+            &format!("right/{}.bin", product.name),
+            d.as_payload().unwrap(),
+        );
+    }
+}
+
+/// What screen.cu does but for the GPU: an SM that inverts a bit is found, and its cases are cases.
+#[test]
+fn the_host_part_of_the_cuda_program() {
+    if !here("g++", Command::new("g++").arg("--version")) {
+        return;
+    }
+    let folder = folder();
+    write_results(&folder, Route::Instruction);
+    let program = folder.path("screencheck");
+    let mut compile = Command::new("g++");
+    compile.args([
+        "-std=c++17",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "screencheck.cpp",
+        "-o",
+    ]);
+    let compiled = compile.arg(&program).current_dir(SCREEN).output().unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let run = |words: &str| {
+        let mut command = folder.shell(program.to_str().unwrap());
+        folder.run(command.args(words.split(' ')))
+    };
+    std::fs::create_dir(folder.path("results")).unwrap();
+    run("suite.json right results/good.json").expect(0);
+    let judge = "screen judge --suite suite.json results";
+    let clean = folder.tcverify(judge).expect(0);
+    assert!(clean.stdout.contains("1 clean"), "{clean:#?}");
+    std::fs::remove_file(folder.path("results/good.json")).unwrap();
+
+    // Byte 40 is in element 10 of D in FP32, row 1, column 2: lane 5.
+    run("suite.json right results/bad.json 3 40 5").expect(1);
+    let faulty = folder.tcverify(judge).expect(1);
+    assert!(faulty.stdout.contains("on SM 3"), "{faulty:#?}");
+    assert!(faulty.stdout.contains("element [1, 2]"), "{faulty:#?}");
+    assert!(
+        faulty.stdout.contains("case: results/bad.json.cases/"),
+        "{faulty:#?}"
+    );
+    let batch = folder.tcverify("batch results/bad.json.cases").expect(1);
+    assert!(
+        batch.stdout.contains("8 different, 0 could not be judged"),
+        "{batch:#?}"
+    );
+
+    // What is no suite.
+    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    for (changed, words) in [
+        (
+            text.replacen("\"k\":16", "\"k\":32", 1),
+            "edited or damaged",
+        ),
+        (text[..text.len() / 2].to_owned(), "cut short"),
+        (
+            text.replacen("screen-suite/1", "screen-suite/9", 1),
+            "no tcverify.screen-suite/1",
+        ),
+    ] {
+        folder.write("other.json", changed);
+        let run = run("other.json right x.json").expect(2);
+        assert!(run.stderr.contains(words), "{run:#?}");
+        assert_eq!(run.stderr.matches('\n').count(), 1);
+    }
+}
+
+/// The module for PyTorch: its own tests, which need the standard library alone, with operands of
+/// 'tcverify generate' and D of this program beside.
+#[test]
+fn the_module_for_pytorch() {
+    if !here("Python", Command::new("python3").arg("--version")) {
+        return;
+    }
+    let folder = folder();
+    write_results(&folder, Route::Library);
+    let formats = [
+        "fp16", "bf16", "tf32", "fp64", "e4m3", "e5m2", "e4m3fnuz", "e2m1", "ue8m0", "int8",
+        "uint4",
+    ];
+    let classes = [
+        "normal",
+        "wide",
+        "subnormal",
+        "special",
+        "cancel",
+        "toggle",
+        "carry",
+        "align",
+        "alternate",
+    ];
+    let mut list = String::new();
+    for format in formats {
+        for class in classes {
+            for (role, seed) in [("a", 1u64), ("b", u64::MAX)] {
+                let name = format!("{format}.{class}.{role}.npy");
+                let spec = format!("generate:{seed}:{class}:4x6");
+                let options = format!("--dtype {format} --role {role} -o {name} --quiet");
+                folder
+                    .tcverify(&format!("generate {spec} {options}"))
+                    .expect(0);
+                list += &format!("{format} {class} {role} {seed} {name}\n");
+            }
+        }
+    }
+    folder.write("operands.txt", list);
+    let mut python = folder.shell("python3");
+    python.args(["-B", &format!("{SCREEN}/test_tcverify_screen.py")]);
+    python
+        .env("SCREEN_FOLDER", folder.path(""))
+        .env_remove("PYTHONPATH");
+    folder.run(&mut python).expect(0);
+    let judged = folder
+        .tcverify("screen judge --suite suite.json bad.json")
+        .expect(1);
+    // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
+    assert!(judged.stdout.starts_with("FAULTY  1 GPUs"), "{judged:#?}");
+    assert!(
+        judged
+            .stdout
+            .contains("in lane 0 on an SM that is not known"),
+        "{judged:#?}"
+    );
+    let judged = folder
+        .tcverify("screen judge --suite suite.json good.json")
+        .expect(0);
+    assert!(judged.stdout.contains("1 clean"), "{judged:#?}");
+    let batch = folder.tcverify("batch bad.json.cases").expect(1);
+    assert!(batch.stdout.contains("1 different"), "{batch:#?}");
+}

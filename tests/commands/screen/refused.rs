@@ -1,0 +1,131 @@
+//! What is no suite, and what are no results: one sentence each.
+
+use super::folder;
+
+#[test]
+fn suites_that_are_none() {
+    let folder = folder();
+    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    let run = "--device simulated -o out.json";
+    for (changed, words) in [
+        (
+            text.replacen("\"k\":16", "\"k\":32", 1),
+            "has not the SHA-256 that it says",
+        ),
+        (text[..text.len() / 2].to_owned(), "damaged"),
+        (
+            text.replacen("screen-suite/1", "screen-suite/9", 1),
+            "not a \"tcverify.screen-suite/1\"",
+        ),
+        ("[]".into(), "an object is expected"),
+    ] {
+        assert_ne!(changed, text);
+        folder.write("other.json", &changed);
+        let run = folder.tcverify(&format!("screen run other.json {run}"));
+        run.refuses(&["other.json", words]);
+    }
+    assert!(!folder.names().contains(&"out.json".to_owned()));
+}
+
+/// Sealed anew, but with files for operands, or sizes that nothing has.
+#[test]
+fn suites_that_ask_for_too_much() {
+    let folder = folder();
+    let whole: serde_json::Value = serde_json::from_slice(&folder.read("suite.json")).unwrap();
+    for (field, value, words) in [
+        (
+            "check",
+            serde_json::json!({"arch": "v100", "dtype": "fp16", "a": "/etc/passwd", "b": "b.npy"}),
+            "names no files",
+        ),
+        ("m", 4_000_000.into(), "sizes must be"),
+        ("k", 17.into(), "has not the size"),
+        ("leaves", serde_json::json!([]), "leaves for"),
+    ] {
+        let mut suite = tcverify::screen::Suite::read(&folder.path("suite.json"))
+            .unwrap()
+            .0;
+        let mut product = whole["content"]["products"][0].clone();
+        product[field] = value;
+        suite.products[0] = serde_json::from_value(product).unwrap();
+        folder.write("other.json", suite.text().unwrap());
+        let run = folder.tcverify("screen run other.json --device simulated -o out.json");
+        run.refuses(&["other.json: mma.fp16.fp16.fp32.toggle.1", words]);
+    }
+}
+
+#[test]
+fn results_that_are_none() {
+    let folder = folder();
+    folder
+        .tcverify("screen make --arch a100 -o other-suite.json --quiet")
+        .expect(0);
+    let run = "--device simulated --quiet";
+    folder
+        .tcverify(&format!(
+            "screen run suite.json {run} -o r.json --inject adder:bit=9"
+        ))
+        .expect(1);
+    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    folder.write("cut.json", &text[..text.len() - 40]);
+    folder.write(
+        "edited.json",
+        text.replacen("\"times\":1", "\"times\":2", 1),
+    );
+    let judge = |suite: &str, files: &str| {
+        folder.tcverify(&format!("screen judge --suite {suite} {files}"))
+    };
+    judge("suite.json", "cut.json").refuses(&["cut.json: is damaged"]);
+    judge("suite.json", "edited.json").refuses(&["edited.json", "SHA-256"]);
+    judge("other-suite.json", "r.json").refuses(&["r.json: is of the suite"]);
+    judge("suite.json", "suite.json").refuses(&["tcverify.screen-results/1"]);
+    std::fs::copy(folder.path("r.json"), folder.path("s.json")).unwrap();
+    judge("suite.json", "r.json s.json").refuses(&["are both of GPU 0 of simulated"]);
+    judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    judge("suite.json", "empty").refuses(&["empty: has no results"]);
+
+    // Of a device of another architecture; and a right D that is called wrong.
+    let (suite, id) = tcverify::screen::Suite::read(&folder.path("suite.json")).unwrap();
+    let right = tcverify::screen::Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    let mut other = right.clone();
+    other.device.architecture = "sm_90".into();
+    folder.write("o.json", other.text().unwrap());
+    judge("suite.json", "o.json")
+        .refuses(&["o.json: is of a device of sm_90; the suite is for volta"]);
+    let mut other = right.clone();
+    let name = other.failures[0].product.clone();
+    let product = suite.products.iter().find(|p| p.name == name).unwrap();
+    other.failures[0].d_sha256 = product.sha256;
+    folder.write("o.json", other.text().unwrap());
+    judge("suite.json", "o.json").refuses(&["calls a right D", "wrong"]);
+    let mut other = right;
+    other.failures[0].tiles[0].index = 99;
+    folder.write("o.json", other.text().unwrap());
+    judge("suite.json", "o.json").refuses(&["a tile 99"]);
+}
+
+#[test]
+fn faults_that_are_none() {
+    let folder = folder();
+    let run = |inject: &str| {
+        folder.tcverify(&format!(
+            "screen run suite.json --device simulated -o out.json --inject {inject}"
+        ))
+    };
+    for (inject, words) in [
+        ("gears:bit=1", "no place of a fault"),
+        ("adder", "bit=N is missing"),
+        ("schedule:cublas-workspace,split-k=0", "split-k=N"),
+    ] {
+        let run = run(inject).expect(2);
+        assert!(run.stderr.contains(words), "{run:#?}");
+    }
+    run("adder:bit=3,sm=8").refuses(&["a fault on SM 8 of a device of 8"]);
+    run("schedule:nothing").refuses(&["nothing"]);
+    run("model:nothing").refuses(&["nothing"]);
+    folder
+        .tcverify("screen make --arch nothing -o x.json")
+        .refuses(&["nothing"]);
+    assert_eq!(folder.names(), ["suite.json"]);
+}
