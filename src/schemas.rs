@@ -1,4 +1,4 @@
-//! JSON Schemas of the ten main documents, made of their types. `docs/schemas/` has them as files.
+//! JSON Schemas of the main documents, made of their types. `docs/schemas/` has them as files.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::batch::MANIFEST;
-use crate::check::{Fields, Source, Span};
+use crate::check::{Fields, Operation, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
 use crate::num::F32;
-use crate::report::{Batch, Identification, Report};
+use crate::ops::Variant;
+use crate::report::{Batch, Identification, OperationReport, Report};
 use crate::shard::{PART, PLAN, Part, Plan};
 
 /// What a type of ours is in JSON that has a form of its own there.
@@ -51,11 +52,27 @@ struct Manifest {
 }
 
 #[derive(JsonSchema)]
+#[schemars(untagged)]
 #[allow(dead_code)]
-struct Case {
+enum Case {
+    Product(ProductCase),
+    Operation(OperationCase),
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct ProductCase {
     name: Option<String>,
     #[schemars(flatten)]
     fields: Fields,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct OperationCase {
+    name: Option<String>,
+    #[schemars(flatten)]
+    fields: Operation,
 }
 
 /// A document that says what its content's SHA-256 is.
@@ -77,6 +94,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Identification>("identification", crate::report::IDENTIFICATION),
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
+        written::<Variant>("operation", crate::ops::SCHEMA),
+        written::<OperationReport>("operation-report", crate::report::OPERATION_REPORT),
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
         written::<Proof>("proof", PROOF),

@@ -24,6 +24,7 @@ mod html;
 mod identify;
 mod kernels;
 mod npy;
+mod operations;
 mod probes;
 mod schedules;
 mod schemas;
