@@ -14,7 +14,7 @@ fn fixtures() -> PathBuf {
 }
 
 /// A folder with copies of all arrays and manifests.
-fn copied() -> Folder {
+pub fn copied() -> Folder {
     let folder = Folder::new();
     for entry in std::fs::read_dir(fixtures()).unwrap() {
         let path = entry.unwrap().path();
