@@ -13,6 +13,7 @@
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
 //! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`ops`]: what stands between products: norms, softmax, activations, attention.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`audit`]: elements of a committed D, replayed from the rows and columns that a prover opens.
 //! * [`generate`]: operands that a seed determines.

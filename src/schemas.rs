@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Entry, Kept, MANIFEST, POLICY, Policy, STATE};
-use crate::check::{Fields, Source, Span};
+use crate::check::{Fields, Operation, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
@@ -15,10 +15,11 @@ use crate::emu::step::Code;
 use crate::explain::Explanation;
 use crate::kernel::{KernelTable, TABLE_SCHEMA};
 use crate::num::{Dyadic, F32, Format, Number, Value as Exact};
+use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
-use crate::report::{Batch, Identification, Report};
+use crate::report::{Batch, Identification, OperationReport, Report};
 use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 
@@ -79,11 +80,27 @@ struct Manifest {
 }
 
 #[derive(JsonSchema)]
+#[schemars(untagged)]
 #[allow(dead_code)]
-struct Case {
+enum Case {
+    Product(ProductCase),
+    Operation(OperationCase),
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct ProductCase {
     name: Option<String>,
     #[schemars(flatten)]
     fields: Fields,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct OperationCase {
+    name: Option<String>,
+    #[schemars(flatten)]
+    fields: Operation,
 }
 
 /// A document that says what its content's SHA-256 is.
@@ -105,6 +122,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Identification>("identification", crate::report::IDENTIFICATION),
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
+        written::<Variant>("operation", crate::ops::SCHEMA),
+        written::<OperationReport>("operation-report", crate::report::OPERATION_REPORT),
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
         written::<Proof>("proof", PROOF),

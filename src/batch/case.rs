@@ -7,7 +7,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::check::{Check, CheckError, Claim, Fields};
+use crate::check::{Check, CheckError, Claim, Fields, Operation, Source};
+use crate::io::Outputs;
 use crate::io::printable;
 use crate::num::Format;
 
@@ -26,9 +27,59 @@ const FORMATS: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: String,
-    pub check: Check,
+    pub work: Work,
     /// What a `case.json` says K is.
     pub k: Option<u64>,
+}
+
+/// What a case asks.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // a few thousand of them at most
+pub enum Work {
+    Product(Check),
+    /// What stands between products: a case with the field `operation`.
+    Operation(Operation),
+}
+
+impl Case {
+    /// Arrays that it names.
+    pub fn sources(&self) -> Vec<Source> {
+        match &self.work {
+            Work::Product(check) => check.sources().map(|(_, source)| source.clone()).collect(),
+            Work::Operation(asked) => asked
+                .sources()
+                .into_iter()
+                .map(|(_, source)| source)
+                .collect(),
+        }
+    }
+
+    /// The case, if a policy admits it.
+    ///
+    /// # Errors
+    /// What it may not say. Policies are about products: of what stands between them they allow nothing.
+    pub(super) fn admitted(
+        self,
+        policy: Option<&super::Policy>,
+        root: &Path,
+    ) -> Result<Case, CheckError> {
+        match (&self.work, policy) {
+            (Work::Operation(_), Some(_)) => Err(CheckError::request(
+                "operation",
+                "`operation`: a policy says nothing of operations between products, so it forbids them",
+            )),
+            (Work::Product(check), Some(policy)) => policy.admit(check, root).map(|()| self),
+            (_, None) => Ok(self),
+        }
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        match &self.work {
+            Work::Product(check) => check.protect(outputs),
+            Work::Operation(asked) => asked.protect(outputs),
+        }
+    }
 }
 
 /// Fields of a JSON object. One that is there twice is refused: which of them holds would be a guess.
@@ -59,12 +110,39 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Every field must be known.
+/// Whether fields are those of an operation between products.
+pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
+    fields
+        .get("operation")
+        .is_some_and(|value| !value.is_null())
+}
+
+/// Every field must be known, of the kind of case that it is.
 pub(super) fn validate(fields: &BTreeMap<String, Value>) -> Result<(), String> {
+    match is_operation(fields) {
+        true => known(fields, &[Operation::NAMES]),
+        false => known(fields, &[Fields::NAMES]),
+    }
+}
+
+/// Defaults may be about either kind of case.
+pub(super) fn validate_defaults(fields: &BTreeMap<String, Value>) -> Result<(), String> {
+    known(fields, &[Fields::NAMES, Operation::NAMES])
+}
+
+/// Whether a default says something about such a case.
+pub(super) fn concerns(field: &str, operation: bool) -> bool {
+    match operation {
+        true => Operation::NAMES.contains(&field),
+        false => Fields::NAMES.contains(&field),
+    }
+}
+
+fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), String> {
+    let names = || lists.iter().flat_map(|list| list.iter());
     for field in fields.keys() {
-        if !Fields::NAMES.contains(&field.as_str()) {
-            let near = Fields::NAMES.iter();
-            let near = near.map(|name| (strsim::damerau_levenshtein(name, field), name));
+        if !names().any(|name| name == field) {
+            let near = names().map(|name| (strsim::damerau_levenshtein(name, field), name));
             let hint = match near.min() {
                 Some((distance, name)) if distance <= 2 => format!("; is {name:?} meant?"),
                 _ => String::new(),
@@ -92,7 +170,12 @@ pub(super) fn case(
         };
         (name, value)
     });
-    let object = Value::Object(fields.collect());
+    let object: BTreeMap<String, Value> = fields.collect();
+    let operation = is_operation(&object);
+    let object = Value::Object(object.into_iter().collect());
+    if operation {
+        return case_of_operation(name, object, folder);
+    }
     let read: Result<Fields, _> = serde_path_to_error::deserialize(object);
     let mut fields = read.map_err(|error| {
         let name = error.path().to_string();
@@ -108,7 +191,29 @@ pub(super) fn case(
     }
     Ok(Case {
         name,
-        check,
+        work: Work::Product(check),
+        k: None,
+    })
+}
+
+fn case_of_operation(name: String, object: Value, folder: &Path) -> Result<Case, CheckError> {
+    let read: Result<Operation, _> = serde_path_to_error::deserialize(object);
+    let mut asked = read.map_err(|error| {
+        let name = error.path().to_string();
+        let field = Operation::NAMES.iter().find(|known| **known == name);
+        let reason = printable(&error.into_inner().to_string());
+        CheckError::request(
+            field.unwrap_or(&"operation"),
+            format!("field {name:?}: {reason}"),
+        )
+    })?;
+    asked.in_folder(folder);
+    if asked.y.is_none() && asked.y_digest.is_none() {
+        return Err(CheckError::request("y", "`y` (or `y_digest`) is missing"));
+    }
+    Ok(Case {
+        name,
+        work: Work::Operation(asked),
         k: None,
     })
 }

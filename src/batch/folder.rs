@@ -41,7 +41,7 @@ pub(super) fn read(
         allowed(&file)?;
         let case = captured_case(&folder, &file)?;
         if let Some(policy) = policy {
-            let admitted = policy.admit(&case.check, path);
+            let admitted = case.clone().admitted(Some(policy), path);
             admitted.map_err(|error| BatchError::Case {
                 place: escaped_path(&file),
                 error,

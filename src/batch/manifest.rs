@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::case::{Case, Object, case, validate};
+use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
 use super::pattern::{List, expanded, names_in};
 use super::{BatchError, Policy};
 use crate::io::{escaped_path, printable};
@@ -92,7 +92,7 @@ fn cases(
         )));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    validate(&defaults.0).map_err(|reason| fail(format!("defaults: {reason}")))?;
+    validate_defaults(&defaults.0).map_err(|reason| fail(format!("defaults: {reason}")))?;
     let mut read = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     for (number, Object(mut fields)) in cases.into_iter().enumerate() {
@@ -105,7 +105,11 @@ fn cases(
         let place = format!("{place} ({})", printable(&name));
         validate(&fields).map_err(|reason| fail(format!("{place}: {reason}")))?;
         // A null takes a default away.
+        let operation = is_operation(&fields) || is_operation(&defaults.0);
         for (field, value) in &defaults.0 {
+            if !concerns(field, operation) {
+                continue;
+            }
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
         let many = expanded(name, fields, folder, list);
@@ -117,10 +121,7 @@ fn cases(
                     "{place}: another case has that name ({name})"
                 )));
             }
-            let found = case(name, fields, folder).and_then(|case| match policy {
-                Some(policy) => policy.admit(&case.check, folder).map(|()| case),
-                None => Ok(case),
-            });
+            let found = case(name, fields, folder).and_then(|case| case.admitted(policy, folder));
             read.push(found.map_err(|error| BatchError::Case {
                 place: format!("{}: {place}", escaped_path(path)),
                 error,

@@ -13,7 +13,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-pub use case::Case;
+pub use case::{Case, Work};
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BatchError, Case};
 use crate::io::{FileError, Output, Outputs, escaped_path};
-use crate::report::{Batch, CaseVerdict, Exporter, Html, PageOf, Report};
+use crate::report::{Batch, CaseVerdict, Exporter, Html, OperationReport, PageOf, Report};
 
 /// Where the pages go.
 pub struct Pages {
@@ -51,6 +51,22 @@ impl Pages {
     /// # Errors
     /// If it cannot be written.
     pub(super) fn write(&self, place: usize, page: Html, report: &Report) -> Result<(), FileError> {
+        let (page, output) = self.page(place, page)?;
+        output.commit(|out| page.export(report, out))
+    }
+
+    /// The same of an operation between products.
+    pub(super) fn write_operation(
+        &self,
+        place: usize,
+        page: Html,
+        report: &OperationReport,
+    ) -> Result<(), FileError> {
+        let (page, output) = self.page(place, page)?;
+        output.commit(|out| page.operation(report, out))
+    }
+
+    fn page(&self, place: usize, page: Html) -> Result<(Html, Output), FileError> {
         let page = Html {
             of: Some(PageOf {
                 case: self.names[place].clone(),
@@ -59,7 +75,7 @@ impl Pages {
             ..page
         };
         let output = Output::prepare(&self.folder.join(file_name(place, self.names.len())))?;
-        output.commit(|out| page.export(report, out))
+        Ok((page, output))
     }
 
     /// Writes the index: last, when all that it leads to is there.

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case, Pages, Policy};
-use crate::check::{CheckError, Progress, Source};
+use super::{BatchError, Case, Pages, Policy, Work};
+use crate::check::{CheckError, Operation, Progress, Source};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase, Html};
 
@@ -98,9 +98,9 @@ pub fn run(
 
 /// Bytes of the files of a case; of one that is generated, no small number.
 fn bytes(case: &Case) -> u64 {
-    let sizes = case.check.sources().map(|(_, source)| match source {
+    let sizes = case.sources().into_iter().map(|source| match source {
         Source::File(path) => {
-            let about = std::fs::metadata(crate::io::on_disk(path));
+            let about = std::fs::metadata(crate::io::on_disk(&path));
             about.map_or(0, |about| about.len())
         }
         Source::Generated(_) | Source::Memory => u64::MAX,
@@ -162,7 +162,13 @@ fn judge(
         CheckError::Interrupted => LATE.to_owned(),
         error => error.to_string(),
     };
-    let prepared = case.check.prepare_in(files).map_err(words)?;
+    let check = match &case.work {
+        Work::Product(check) => check,
+        Work::Operation(asked) => {
+            return judge_operation((place, case), asked, files, terms, progress);
+        }
+    };
+    let prepared = check.prepare_in(files).map_err(words)?;
     let k = prepared.problem().k as u64;
     if let Some(said) = case.k.filter(|&said| said != k) {
         return Err(format!("case.json says that k is {said}, but it is {k}"));
@@ -188,7 +194,7 @@ fn judge(
     });
     let mut files: Vec<Read> = files.collect();
     // What a case was judged against is a file like the others.
-    let against = case.check.against.iter().chain(case.check.seed_from());
+    let against = check.against.iter().chain(check.seed_from());
     let committed = against.zip(&report.commitment);
     files.extend(committed.map(|(path, committed)| Read {
         path: path.clone(),
@@ -196,4 +202,38 @@ fn judge(
     }));
     let judged = BatchCase::judged(&case.name, &report).map_err(|error| error.to_string())?;
     Ok(Entry::of(case, &prepared, files, judged))
+}
+
+fn judge_operation(
+    (place, case): (usize, &Case),
+    asked: &Operation,
+    files: &Files,
+    terms: Terms,
+    progress: &dyn Progress,
+) -> Result<Entry, String> {
+    let words = |error: CheckError| match error {
+        CheckError::Interrupted => LATE.to_owned(),
+        error => error.to_string(),
+    };
+    let prepared = asked.prepare_in(files).map_err(words)?;
+    let judged = prepared
+        .judge(terms.pages.is_some(), progress)
+        .map_err(words)?;
+    if let Some(pages) = terms.pages {
+        let page = prepared.page(&judged).map_err(words)?;
+        let written = pages.write_operation(place, page, &judged.report);
+        written.map_err(|error| format!("{error:#}"))?;
+    }
+    let report = judged.report;
+    let files = prepared.all().zip(&report.inputs);
+    let files = files.filter(|((_, array), _)| !array.source.file().is_made());
+    let files = files.map(|((_, array), named)| Read {
+        path: array.source.path().to_owned(),
+        sha256: named.input.file_sha256.clone(),
+    });
+    let files = files.collect();
+    let judged = BatchCase::judged_operation(&case.name, &report);
+    let judged = judged.map_err(|error| error.to_string())?;
+    let basis = prepared.basis().map_err(|error| error.to_string())?;
+    Ok(Entry::of_operation(case, &basis, files, judged))
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BatchError, Case};
+use super::{BatchError, Case, Work};
 use crate::check::{
     CheckError, Model, ModelSource, Prepared, Scheduling, Verb, command_line, model,
 };
@@ -154,6 +154,20 @@ impl Entry {
             case: judged,
         }
     }
+
+    /// The same of an operation between products; `basis` is all that decides it but its arrays.
+    pub(super) fn of_operation(
+        case: &Case,
+        basis: &str,
+        files: Vec<Read>,
+        judged: BatchCase,
+    ) -> Entry {
+        Entry {
+            options_sha256: digest_of_operation(case, basis),
+            files,
+            case: judged,
+        }
+    }
 }
 
 /// The digest of all that decides a verdict but the operands and D.
@@ -161,7 +175,10 @@ impl Entry {
 /// # Errors
 /// If there is no such model or schedule.
 fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
-    let check = &case.check;
+    let check = match &case.work {
+        Work::Product(check) => check,
+        Work::Operation(asked) => return Ok(digest_of_operation(case, &asked.basis()?)),
+    };
     // What a kernel's words make of a product is known when its operands are.
     if let Some(kernel) = check.schedule.kernel() {
         let file = match &check.model.from {
@@ -200,7 +217,7 @@ fn of_preset(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
 }
 
 fn digest(case: &Case, model: &impl Serialize, schedule: &impl Serialize) -> Hash {
-    let words = command_line(Verb::Check, &case.check);
+    let words = words_of(case);
     let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
     let text = |json: serde_json::Result<String>| json.expect("plain data").into_bytes();
     let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
@@ -209,4 +226,21 @@ fn digest(case: &Case, model: &impl Serialize, schedule: &impl Serialize) -> Has
     pieces.push(text(serde_json::to_string(model)));
     pieces.push(text(serde_json::to_string(schedule)));
     Hash::of([text(serde_json::to_string(&pieces)).as_slice()])
+}
+
+/// The words that ask for a case.
+fn words_of(case: &Case) -> Vec<std::ffi::OsString> {
+    match &case.work {
+        Work::Product(check) => command_line(Verb::Check, check),
+        Work::Operation(asked) => asked.command_line(),
+    }
+}
+
+fn digest_of_operation(case: &Case, basis: &str) -> Hash {
+    let words = words_of(case);
+    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
+    let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
+    pieces.extend(words);
+    let text = serde_json::to_string(&pieces).expect("plain data");
+    Hash::of([text.as_bytes()])
 }

@@ -47,7 +47,7 @@ pub struct Arrays {
 }
 
 impl Array {
-    fn read(
+    pub(super) fn read(
         field: &'static str,
         source: io::Source,
         format: Format,
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
-fn open(
+pub(super) fn open(
     field: &'static str,
     source: &Source,
     format: Format,

@@ -96,7 +96,7 @@ impl CheckError {
     pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
         let renamed = |reason: &str| {
             let mut reason = reason.to_owned();
-            for field in super::Fields::NAMES {
+            for field in super::Fields::NAMES.iter().chain(super::Operation::NAMES) {
                 let quoted = format!("`{field}`");
                 if reason.contains(&quoted) {
                     reason = reason.replace(&quoted, &name(field));

@@ -9,6 +9,7 @@
 //!
 //! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `operation`: the same for what stands between products.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over says what is so.
@@ -24,6 +25,7 @@ mod fields;
 mod formats;
 mod kernel;
 pub mod model;
+mod operation;
 mod page;
 mod part;
 mod prepare;
@@ -45,6 +47,9 @@ pub use error::CheckError;
 pub use fields::Fields;
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
+pub use operation::{
+    Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,
+};
 pub use prepare::Prepared;
 pub use progress::Progress;
 pub(crate) use progress::interruptible;

@@ -78,7 +78,7 @@ impl BatchArgs {
             outputs.protect("the cases", path);
         }
         for case in &cases {
-            case.check.protect(&mut outputs);
+            case.protect(&mut outputs);
         }
         if policy.as_ref().is_some_and(Policy::closes_the_folder) {
             outputs.close("the folder of the cases", batch::root(&self.cases));

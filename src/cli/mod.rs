@@ -22,6 +22,8 @@ mod inspect;
 mod kernels;
 mod man;
 mod measured;
+mod op;
+mod ops;
 mod plain;
 mod probe;
 mod progress;
@@ -103,6 +105,8 @@ enum Command {
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
     Kernels(kernels::Kernels),
+    Op(Box<op::Op>),
+    Ops(ops::Ops),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -171,6 +175,8 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
         Command::Kernels(command) => command.run(),
+        Command::Op(command) => command.run(),
+        Command::Ops(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),

@@ -151,7 +151,7 @@ pub fn kernel_text(data: &[u8]) {
     if let Err(error) = kernel::read(text) {
         sentence(&error.to_string());
     }
-    for (_, launch) in kernel::launches(text).into_iter().take(16) {
+    for (_, launch) in kernel::launches(text).take(16) {
         let _ = kernel::read(launch);
     }
     match KernelTable::from_json(text) {

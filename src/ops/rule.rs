@@ -75,6 +75,19 @@ impl Rule {
             Rule::Attention(_) => "attention",
         }
     }
+
+    /// The arrays that it needs, in the order in which people name them.
+    pub fn arrays(&self) -> &'static [&'static str] {
+        match self {
+            Rule::Div(_) | Rule::Add(_) => &["x", "other"],
+            Rule::Bias(_) => &["x", "bias"],
+            Rule::RmsNorm(rule) if rule.residual => &["x", "residual", "weight"],
+            Rule::RmsNorm(_) => &["x", "weight"],
+            Rule::Rope(_) => &["x", "cos", "sin"],
+            Rule::Attention(_) => &["q", "k", "v"],
+            _ => &["x"],
+        }
+    }
 }
 
 macro_rules! vocabulary {

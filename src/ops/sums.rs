@@ -221,3 +221,58 @@ pub fn lanes<A: Arith>(a: A, order: &Lanes, warp: &[u32]) -> u32 {
     }
     lanes[0]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_depend_on_rows_where_the_libraries_let_them() {
+        let reduce = Threads::Reduce {
+            threads: 512,
+            width: 32,
+            shortest: 128,
+            limit: 8192,
+        };
+        let threads = |rule: &Threads, rows, columns| {
+            Block::of(rule, rows, columns, 2).map(|block| block.threads)
+        };
+        for (rows, columns, expected) in [
+            (16, 4096, 32),
+            (1000, 4096, 32),
+            (8, 4096, 64),
+            (3, 4096, 256),
+            (1, 4096, 512),
+            (1, 896, 512),
+            (1, 200, 128),
+        ] {
+            assert_eq!(
+                threads(&reduce, rows, columns),
+                Ok(expected),
+                "{rows} x {columns}"
+            );
+        }
+        assert!(threads(&reduce, 16, 127).is_err() && threads(&reduce, 16, 8192).is_err());
+        let few = Some(Few {
+            below: 256,
+            most: 1024,
+        });
+        let vectors = Threads::Vectors {
+            bytes: 16,
+            most: 256,
+            few,
+        };
+        assert_eq!(threads(&vectors, 255, 4096), Ok(512));
+        assert_eq!(threads(&vectors, 256, 4096), Ok(256));
+        // Vectors of what divides a row.
+        assert_eq!(
+            Block::of(&vectors, 1, 900, 2).map(|block| block.vector),
+            Ok(4)
+        );
+        let warps = Threads::WholeWarps {
+            bytes: 16,
+            most: 1024,
+        };
+        assert_eq!(threads(&warps, 1, 400), Ok(64));
+    }
+}

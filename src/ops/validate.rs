@@ -1,6 +1,6 @@
 //! What no machine has, and what would take too much.
 
-use super::rule::{Attention, Rule, Sum, Threads};
+use super::rule::{Attention, Rule, Square, Sum, Threads};
 
 /// More threads than a block has.
 const MOST_THREADS: usize = 1024;
@@ -11,7 +11,15 @@ const MOST_THREADS: usize = 1024;
 /// A sentence naming the constant.
 pub fn validate(rule: &Rule) -> Result<(), String> {
     match rule {
-        Rule::RmsNorm(norm) => sum(&norm.sum),
+        Rule::RmsNorm(norm) => {
+            let reduced = matches!(norm.sum.threads, Threads::Reduce { .. });
+            if reduced && norm.square != Square::Rounded {
+                return Err(
+                    "of a reduction, squares are rounded: another kernel has made them".into(),
+                );
+            }
+            sum(&norm.sum)
+        }
         Rule::LayerNorm(norm) => {
             threads("threads", norm.threads)?;
             vector(norm.vector)?;

@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 55] = files![
+const FILES: [&str; 53] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -65,7 +65,6 @@ const FILES: [&str; 55] = files![
     "add--rounded-once",
     "bias--rounded-once",
     "silu--pytorch",
-    "silu--pytorch-unfused",
     "silu--te",
     "silu--flashinfer",
     "silu-and-mul--vllm",
@@ -86,7 +85,6 @@ const FILES: [&str; 55] = files![
     "layer-norm--pytorch-other-fma",
     "softmax--pytorch",
     "softmax--pytorch-tail",
-    "softmax--pytorch-unfused",
     "rope--hf",
     "rope--vllm",
     "rope--vllm-other-fma",

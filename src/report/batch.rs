@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::junit::escaped;
 use super::lines::wrapped;
 use super::words::{evidence, grouped, model_line, product_line, sentence, title};
-use super::{Exporter, Json, Report, Tool, Verdict, github, markdown};
+use super::{Chain, Exporter, Json, OperationReport, Report, Tool, Verdict, github, markdown};
 use crate::emu::Evidence;
 use crate::io::{escaped as line, escaped_json, escaped_lines as lines};
 
@@ -28,6 +28,9 @@ pub struct Batch {
     /// What the cases were allowed to say; absent if that was everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policed>,
+    /// Where arrays of cases are results of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Chain>,
     /// In the order of the manifest, or by name.
     pub cases: Vec<BatchCase>,
 }
@@ -99,8 +102,18 @@ pub struct BatchCase {
     pub summary: Option<Summary>,
     /// As `check --json` writes it, byte for byte but for the margin.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[cfg_attr(feature = "schemars", schemars(with = "Option<super::Report>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<AnyReport>"))]
     pub report: Option<Box<RawValue>>,
+}
+
+/// What stands under `report`.
+#[cfg(feature = "schemars")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code)]
+enum AnyReport {
+    Product(Box<Report>),
+    Operation(Box<OperationReport>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +130,13 @@ pub struct Summary {
     pub text: Option<String>,
 }
 
+/// A report in the place it has in the whole; no string of JSON has a line end.
+fn placed(json: Vec<u8>) -> io::Result<Box<RawValue>> {
+    let json = String::from_utf8(json).map_err(io::Error::other)?;
+    let json = json.trim_end().replace('\n', "\n      ");
+    RawValue::from_string(json).map_err(io::Error::other)
+}
+
 impl BatchCase {
     /// A case with a verdict.
     ///
@@ -125,9 +145,6 @@ impl BatchCase {
     pub fn judged(name: &str, report: &Report) -> io::Result<BatchCase> {
         let mut json = Vec::new();
         Json.export(report, &mut json)?;
-        let json = String::from_utf8(json).map_err(io::Error::other)?;
-        // The place it has in the whole; no string of JSON has a line end.
-        let json = json.trim_end().replace('\n', "\n      ");
         let different = report.verdict == Verdict::Different;
         Ok(BatchCase {
             name: name.to_owned(),
@@ -149,7 +166,33 @@ impl BatchCase {
                 product: product_line(report),
                 text: different.then(|| report.text()),
             }),
-            report: Some(RawValue::from_string(json).map_err(io::Error::other)?),
+            report: Some(placed(json)?),
+        })
+    }
+
+    /// The same of an operation between products.
+    ///
+    /// # Errors
+    /// None: a report can be written to memory.
+    pub fn judged_operation(name: &str, report: &OperationReport) -> io::Result<BatchCase> {
+        let mut json = Vec::new();
+        report.write_json(&mut json)?;
+        let different = report.verdict == Verdict::Different;
+        Ok(BatchCase {
+            name: name.to_owned(),
+            verdict: match report.verdict {
+                Verdict::Different => CaseVerdict::Different,
+                _ => CaseVerdict::Identical,
+            },
+            error: None,
+            summary: Some(Summary {
+                title: report.title(),
+                sentence: report.sentence(),
+                model: report.rule_line(),
+                product: report.about_line(),
+                text: different.then(|| report.text()),
+            }),
+            report: Some(placed(json)?),
         })
     }
 
@@ -228,6 +271,7 @@ impl Batch {
                 unjudged: count(CaseVerdict::Unjudged),
             },
             policy: None,
+            chain: Chain::of(&cases),
             cases,
         }
     }
@@ -295,6 +339,10 @@ impl Batch {
                 line(&policy.name),
                 line(&policy.sha256)
             )?;
+        }
+        if let Some(chain) = &self.chain {
+            writeln!(out)?;
+            chain.text(out)?;
         }
         for case in self.bad() {
             let (style, _) = mark(case.verdict);
@@ -404,6 +452,12 @@ impl Batch {
             CaseVerdict::Unjudged => "\u{26a0}\u{fe0f} Not all could be judged",
         };
         writeln!(out, "## {word}\n\n{}.\n", self.sentence())?;
+        for sentence in self.chain.iter().flat_map(Chain::sentences) {
+            writeln!(out, "- {}", markdown::escaped(&sentence))?;
+        }
+        if self.chain.is_some() {
+            writeln!(out)?;
+        }
         writeln!(out, "| case | verdict | | model |\n|---|---|---|---|")?;
         for case in &self.cases {
             writeln!(

@@ -104,7 +104,7 @@ impl Exporter for Markdown {
     }
 }
 
-fn mismatches(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn mismatches(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     if c.first.is_empty() {
         return Ok(());
     }
@@ -169,14 +169,14 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A line of code, in a block that nothing in it can end.
-fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     let text = without_commands(&line(text));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()

@@ -1,6 +1,7 @@
 //! What a check found: the comparison, the report built around it, and one exporter per form.
 
 mod batch;
+mod chain;
 mod classes;
 mod consistency;
 mod diff;
@@ -15,6 +16,7 @@ mod kernel;
 mod lines;
 mod map;
 mod markdown;
+mod operation;
 mod piece;
 mod scheduled;
 mod spread;
@@ -26,13 +28,14 @@ mod words;
 use std::io::{self, Write};
 
 pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Policed, Summary, Totals};
+pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
-    Inputs, LowBits, Missed, Model, Outcome, Product, Report, Reproduced, ReproducedTree, SCHEMA,
-    Sampled, SeedFrom, Tool, Verdict,
+    Inputs, LowBits, Missed, Model, ModelFile, Outcome, Product, Report, Reproduced,
+    ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::{Fragment, Html, PageOf};
@@ -46,6 +49,9 @@ pub use kernel::{KernelSetting, KernelWords};
 pub use lines::wrapped;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
+pub use operation::{
+    MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport, ReproducedResult,
+};
 pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};

@@ -1,5 +1,6 @@
 //! The report for people.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -9,9 +10,10 @@ use super::words::{
     chosen, classes, discrimination, evidence, grouped, model_line, nothing, product_line, proves,
     range, sentence, title, touched,
 };
-use super::{Comparison, Exporter, KernelWords, Outcome, Report, Sampled, Tool, Verdict};
+use super::{Cause, Comparison, Exporter, KernelWords, Outcome, Report, Sampled, Tool, Verdict};
 use crate::emu::{Evidence, shape_text};
 use crate::io::escaped;
+use crate::num::Format;
 
 /// Text with colours; whoever owns the stream strips them where they are not wanted. A line is as long as
 /// what it says.
@@ -21,12 +23,12 @@ pub struct Text;
 /// digests, stays in one piece.
 pub struct TextWithin(pub usize);
 
-const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Good as far as it goes.
 const PART: Style = AnsiColor::Yellow.on_default().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const CAUTION: Style = AnsiColor::Yellow.on_default();
-const QUIET: Style = Style::new().dimmed();
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
+pub(super) const QUIET: Style = Style::new().dimmed();
 
 /// Fewer columns hold no sentence.
 const LEAST: usize = 40;
@@ -38,13 +40,13 @@ const INDENT: usize = 12;
 const BAR: usize = 30;
 
 /// What is written to, and how wide it is.
-struct Page<'a> {
-    out: &'a mut dyn Write,
-    width: usize,
+pub(super) struct Page<'a> {
+    pub out: &'a mut dyn Write,
+    pub width: usize,
 }
 
 impl Page<'_> {
-    fn write_fmt(&mut self, text: std::fmt::Arguments) -> io::Result<()> {
+    pub(super) fn write_fmt(&mut self, text: std::fmt::Arguments) -> io::Result<()> {
         self.out.write_fmt(text)
     }
 }
@@ -110,7 +112,8 @@ impl Exporter for TextWithin {
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
-            differences(report, comparison, out)?;
+            let found = (report.causes.as_slice(), report.tried.as_slice());
+            differences(report.reproduced.format, found, comparison, out)?;
         }
         if let Some(text) = discrimination(report) {
             let told = report.discrimination.as_ref();
@@ -271,8 +274,12 @@ fn product(report: &Report, out: &mut Page) -> io::Result<()> {
     Ok(())
 }
 
-fn differences(report: &Report, c: &Comparison, out: &mut Page) -> io::Result<()> {
-    let format = report.reproduced.format;
+pub(super) fn differences(
+    format: Format,
+    (causes, tried): (&[Cause], &[Cow<'static, str>]),
+    c: &Comparison,
+    out: &mut Page,
+) -> io::Result<()> {
     row(
         out,
         "where",
@@ -297,14 +304,14 @@ fn differences(report: &Report, c: &Comparison, out: &mut Page) -> io::Result<()
         row(out, "largest", &text)?;
     }
     histogram(c, out)?;
-    for cause in &report.causes {
+    for cause in causes {
         row(out, "cause", &cause.sentence)?;
         if let Some(command) = &cause.command {
             whole(out, "", command)?;
         }
     }
-    if !report.tried.is_empty() {
-        row(out, "no cause", &nothing(&report.tried))?;
+    if !tried.is_empty() {
+        row(out, "no cause", &nothing(tried))?;
     }
     if c.first.is_empty() {
         return Ok(());
@@ -499,12 +506,12 @@ fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
     }
 }
 
-fn row(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
+pub(super) fn row(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
     styled(out, label, Style::new(), text)
 }
 
 /// No line ends within what the text holds: much of it comes from files and names.
-fn styled(out: &mut Page, label: &str, style: Style, text: &str) -> io::Result<()> {
+pub(super) fn styled(out: &mut Page, label: &str, style: Style, text: &str) -> io::Result<()> {
     let text = escaped(text);
     // A label that fills its column still ends before the text.
     let room = out.width.saturating_sub(INDENT);
@@ -516,7 +523,7 @@ fn styled(out: &mut Page, label: &str, style: Style, text: &str) -> io::Result<(
 }
 
 /// One line, however long: what is to be copied.
-fn whole(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
+pub(super) fn whole(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
     let text = escaped(text);
     writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {text}")
 }

@@ -88,7 +88,7 @@ pub fn sentence(report: &Report) -> String {
     }
 }
 
-fn percent(comparison: &Comparison) -> String {
+pub(super) fn percent(comparison: &Comparison) -> String {
     // Six decimals would show a lone mismatch among billions as none.
     match comparison.mismatch_percent {
         0.0 => "< 0.000001".to_owned(),
@@ -96,7 +96,7 @@ fn percent(comparison: &Comparison) -> String {
     }
 }
 
-fn accepted(comparison: &Comparison) -> String {
+pub(super) fn accepted(comparison: &Comparison) -> String {
     match comparison.accepted {
         0 if comparison.mismatches == 0 => ", bit for bit".to_owned(),
         0 => String::new(),

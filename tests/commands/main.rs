@@ -25,6 +25,7 @@ mod html;
 mod identify;
 mod kernels;
 mod npy;
+mod operations;
 mod probes;
 mod schedules;
 mod schemas;

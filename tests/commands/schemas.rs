@@ -158,6 +158,18 @@ mod generated {
         let presets = tcverify::emu::schedule::presets().iter();
         let presets = presets.map(|schedule| data(serde_json::to_value(schedule)));
         written.insert("schedule", presets.collect());
+        let variants = tcverify::ops::variants().iter();
+        let variants = variants.map(|variant| data(serde_json::to_value(variant)));
+        written.insert("operation", variants.collect());
+        let layer = crate::operations::copied();
+        for (y, file, code) in [("f_hf", "same", 0), ("f_vllm", "other", 1)] {
+            let words = format!(
+                "op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy --quiet --json {file}.json"
+            );
+            layer.tcverify(&words).expect(code);
+        }
+        let reports = ["same", "other"].map(|name| json(&layer, &format!("{name}.json")));
+        written.insert("operation-report", reports.into());
         let mut seen = 0;
         for (name, schema) in tcverify::schemas::all() {
             let validator = jsonschema::validator_for(schema.as_value()).unwrap();

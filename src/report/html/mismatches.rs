@@ -11,7 +11,17 @@ use crate::report::words::grouped;
 use crate::report::{Comparison, Kind, Mismatch, Report};
 
 pub fn write(c: &Comparison, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let format = report.reproduced.format;
+    let group = |m: &Mismatch| number_of(m, report).map_or(String::new(), badge_of);
+    table(c, report.reproduced.format, &group, out)
+}
+
+/// The table; `group` is the badge of a mismatch, or nothing.
+pub fn table(
+    c: &Comparison,
+    format: Format,
+    group: &dyn Fn(&Mismatch) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if c.first.is_empty() {
         return Ok(());
     }
@@ -32,15 +42,13 @@ pub fn write(c: &Comparison, report: &Report, out: &mut dyn Write) -> io::Result
             grouped(c.mismatches),
         )?;
         for mismatch in &c.first {
-            row(mismatch, report, out)?;
+            row(mismatch, format, &group(mismatch), out)?;
         }
         out.write_all(b"</tbody></table>\n")
     })
 }
 
-fn row(m: &Mismatch, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let format = report.reproduced.format;
-    let group = number_of(m, report).map_or(String::new(), badge_of);
+fn row(m: &Mismatch, format: Format, group: &str, out: &mut dyn Write) -> io::Result<()> {
     let code = |hex: &str| u64::from_str_radix(hex, 16).expect("written as hexadecimal");
     let xor = code(&m.xor);
     let line = |name: &str, hex: &str| {

@@ -7,6 +7,7 @@ mod index;
 mod map;
 mod markup;
 mod mismatches;
+mod operation;
 mod provenance;
 
 use std::io::{self, Write};
@@ -14,7 +15,7 @@ use std::io::{self, Write};
 pub use self::fragment::Fragment;
 use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{grouped, model_line, product_line, sentence, title};
-use super::{Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
+use super::{Cause, Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
 
 /// One self-contained page.
 #[derive(Clone, Debug, Default)]
@@ -43,38 +44,19 @@ const POLICY: &str =
 
 impl Exporter for Html {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        let class = match report.verdict {
-            Verdict::Identical => "good",
-            Verdict::IdenticalInPart => "part",
-            Verdict::Different => "bad",
-        };
         let word = title(report);
-        let case = self
-            .of
-            .as_ref()
-            .map_or(String::new(), |of| format!("{}: ", of.case));
-        let title = format!("{case}{word}: {}", model_line(report));
-        let about = Page {
-            class,
-            title: &title,
-            styles: &[],
-        };
-        head(&about, out)?;
-        if let Some(of) = &self.of {
-            writeln!(
-                out,
-                "<nav><a href=\"{}\">All cases</a> <span aria-hidden=\"true\">&rsaquo;</span> {}</nav>",
-                escaped(&of.index),
-                escaped(&of.case)
-            )?;
-        }
+        self.begin(
+            report.verdict,
+            &format!("{word}: {}", model_line(report)),
+            out,
+        )?;
         headline(report, &word, out)?;
         // Only the map needs it.
         let mut script = String::new();
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
-            causes(report, out)?;
+            causes(&report.causes, out)?;
             if let Some(map) = &self.map {
                 map::write(map, comparison, &groups::marks(report, comparison), out)?;
                 script = format!("<script>\n{SCRIPT}</script>\n");
@@ -96,6 +78,37 @@ impl Exporter for Html {
         }
         provenance::write(report, out)?;
         footer(&report.schema, &script, out)
+    }
+}
+
+impl Html {
+    /// The page up to its contents.
+    fn begin(&self, verdict: Verdict, title: &str, out: &mut dyn Write) -> io::Result<()> {
+        let class = match verdict {
+            Verdict::Identical => "good",
+            Verdict::IdenticalInPart => "part",
+            Verdict::Different => "bad",
+        };
+        let case = self
+            .of
+            .as_ref()
+            .map_or(String::new(), |of| format!("{}: ", of.case));
+        let title = format!("{case}{title}");
+        let about = Page {
+            class,
+            title: &title,
+            styles: &[],
+        };
+        head(&about, out)?;
+        if let Some(of) = &self.of {
+            writeln!(
+                out,
+                "<nav><a href=\"{}\">All cases</a> <span aria-hidden=\"true\">&rsaquo;</span> {}</nav>",
+                escaped(&of.index),
+                escaped(&of.case)
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -135,13 +148,25 @@ fn footer(schema: &str, script: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> {
-    let mark = match report.verdict {
+    let lines = [model_line(report), product_line(report)];
+    let said = sentence(report);
+    heading(report.verdict, (word, &said), lines, tiles(report), out)
+}
+
+/// Verdict, sentence, two lines about what was judged, and figures.
+fn heading(
+    verdict: Verdict,
+    (word, said): (&str, &str),
+    lines: [String; 2],
+    tiles: Vec<(String, String)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mark = match verdict {
         // No tick: it is not the whole.
         Verdict::IdenticalInPart => "<path d=\"M7 12h10\"/>",
         Verdict::Identical => "<path d=\"M7 12.5l3.5 3.5L17.5 8.5\"/>",
         Verdict::Different => "<path d=\"M8 8l8 8M16 8l-8 8\"/>",
     };
-    let said = sentence(report);
     let mut letters = said.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     write!(
@@ -151,10 +176,9 @@ fn headline(report: &Report, word: &str, out: &mut dyn Write) -> io::Result<()> 
         escaped(word),
         first.unwrap_or_default(),
         escaped(letters.as_str()),
-        escaped(&model_line(report)),
-        escaped(&product_line(report)),
+        escaped(&lines[0]),
+        escaped(&lines[1]),
     )?;
-    let tiles = tiles(report);
     // Rows as even as they can be.
     let columns = tiles.len().div_ceil(tiles.len().div_ceil(4));
     let rest = columns - (tiles.len() - 1) % columns;
@@ -179,7 +203,23 @@ fn tiles(report: &Report) -> Vec<(String, String)> {
     let all: u64 = report.reproduced.shape.iter().map(|&n| n as u64).product();
     let sample = report.reproduced.sample.as_ref();
     let computed = sample.map_or(all, |sample| sample.elements);
-    match &report.outcome {
+    tiles.extend(outcome(&report.outcome, computed));
+    let work = computed.saturating_mul(report.product.k as u64);
+    tiles.push(tile("multiply-adds replayed", grouped(work)));
+    tiles.push(tile("evidence", report.model.evidence.to_string()));
+    tiles
+}
+
+/// The number of a group, as the map has it.
+fn badge_of(number: usize) -> String {
+    format!("<span class=\"badge\"><span class=\"unseen\">group </span>{number}</span> ")
+}
+
+/// Figures of what came out.
+fn outcome(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
+    let tile = |name: &str, value: String| (name.to_owned(), value);
+    let mut tiles = Vec::new();
+    match outcome {
         Outcome::Elements { comparison: c, .. } => {
             tiles.push(tile("elements compared", grouped(c.elements)));
             if c.mismatches > 0 {
@@ -199,28 +239,20 @@ fn tiles(report: &Report) -> Vec<(String, String)> {
         }
         Outcome::Digest { .. } => tiles.push(tile("elements reproduced", grouped(computed))),
     }
-    let work = computed.saturating_mul(report.product.k as u64);
-    tiles.push(tile("multiply-adds replayed", grouped(work)));
-    tiles.push(tile("evidence", report.model.evidence.to_string()));
     tiles
 }
 
-/// The number of a group, as the map has it.
-fn badge_of(number: usize) -> String {
-    format!("<span class=\"badge\"><span class=\"unseen\">group </span>{number}</span> ")
-}
-
-fn causes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    if report.causes.is_empty() {
+fn causes(causes: &[Cause], out: &mut dyn Write) -> io::Result<()> {
+    if causes.is_empty() {
         return Ok(());
     }
-    let heading = match report.causes.len() {
+    let heading = match causes.len() {
         1 => "Likely cause",
         _ => "Likely causes",
     };
     section("causes", heading, out, |out| {
-        for cause in &report.causes {
-            let badge = groups::number(cause, &report.causes);
+        for cause in causes {
+            let badge = groups::number(cause, causes);
             write!(
                 out,
                 "<div class=\"cause\"><p>{}{}</p>",

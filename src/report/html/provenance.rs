@@ -131,15 +131,18 @@ fn said(kernel: &KernelWords, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A constant and how it is known.
-struct Row<'a> {
-    name: &'a str,
-    value: &'a serde_json::Value,
-    tag: String,
-    source: &'a [String],
-    note: Option<&'a str>,
+pub(super) struct Row<'a> {
+    pub name: &'a str,
+    pub value: &'a serde_json::Value,
+    pub tag: String,
+    pub source: &'a [String],
+    pub note: Option<&'a str>,
 }
 
-fn constants<'a>(rows: impl Iterator<Item = Row<'a>>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn constants<'a>(
+    rows: impl Iterator<Item = Row<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     out.write_all(b"<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n<table class=\"constants\">\
         <caption>Constants, and how each is known</caption>\n<thead><tr><th scope=\"col\">constant</th><th scope=\"col\">value</th>\
         <th scope=\"col\">evidence</th><th scope=\"col\">source</th><th scope=\"col\">note</th></tr></thead>\n<tbody>\n")?;
@@ -159,7 +162,7 @@ fn constants<'a>(rows: impl Iterator<Item = Row<'a>>, out: &mut dyn Write) -> io
     out.write_all(b"</tbody></table></div>\n")
 }
 
-fn sources(sources: &BTreeMap<String, String>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn sources(sources: &BTreeMap<String, String>, out: &mut dyn Write) -> io::Result<()> {
     if sources.is_empty() {
         return Ok(());
     }
@@ -170,7 +173,7 @@ fn sources(sources: &BTreeMap<String, String>, out: &mut dyn Write) -> io::Resul
     out.write_all(b"</dl></details>\n")
 }
 
-fn fact(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn fact(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<div><dt>{}</dt><dd>{}</dd></div>",
@@ -179,7 +182,7 @@ fn fact(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn digest(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn digest(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<div><dt>{}</dt><dd><code class=\"digest\">{}</code></dd></div>",
@@ -191,7 +194,12 @@ fn digest(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
 fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"<div class=\"cards\">\n")?;
     for (name, input) in report.inputs.named() {
-        card(report, name, input, out)?;
+        let turned = match name {
+            "A" => report.product.transpose_a,
+            "B" => report.product.transpose_b,
+            _ => false,
+        };
+        card(name, turned, input, out)?;
     }
     out.write_all(b"</div>\n")?;
     let Some(commitment) = &report.commitment else {
@@ -208,15 +216,12 @@ fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</dl>\n")
 }
 
-fn card(report: &Report, name: &str, input: &Input, out: &mut dyn Write) -> io::Result<()> {
-    let turned = match name {
-        "A" => report.product.transpose_a,
-        "B" => report.product.transpose_b,
-        _ => false,
-    };
+/// What is said of one array.
+pub(super) fn card(name: &str, turned: bool, input: &Input, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
-        "<article><h3>{name} <span class=\"path\">{}</span></h3>\n<dl class=\"facts\">\n",
+        "<article><h3>{} <span class=\"path\">{}</span></h3>\n<dl class=\"facts\">\n",
+        escaped(name),
         escaped(&input.path)
     )?;
     let order = if input.fortran_order {

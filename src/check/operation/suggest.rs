@@ -1,0 +1,170 @@
+//! Which other variants would give a result that differs.
+
+use super::{Operation, PreparedOperation, fail};
+use crate::check::error::CheckError;
+use crate::num::Format;
+use crate::ops::{self, Job, Variant};
+use crate::report::{Cause, Outcome, grouped};
+
+/// Rows that a variant is tried on before it is tried on all.
+const ROWS: usize = 64;
+/// Elements up to which a variant that fits those is tried on all.
+const WHOLE: usize = 1 << 24;
+
+/// What a variant makes of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It gives all of it.
+    Whole,
+    /// It gives the elements that were tested, so many.
+    Tested(usize),
+    Differs,
+    /// It does not compute such arrays.
+    Impossible,
+}
+
+impl Fit {
+    /// Whether nothing differs.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Fit::Whole | Fit::Tested(_))
+    }
+}
+
+impl std::fmt::Display for Fit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fit::Whole => f.pad("identical"),
+            Fit::Tested(n) => write!(f, "fits {} tested", grouped(*n as u64)),
+            Fit::Differs => f.pad("different"),
+            Fit::Impossible => f.pad("takes no such arrays"),
+        }
+    }
+}
+
+impl PreparedOperation {
+    /// Every variant of the operation, and what it makes of the captured result.
+    ///
+    /// # Errors
+    /// If there is none, or a file has changed.
+    pub fn identify(&self) -> Result<Vec<(&'static Variant, Fit)>, CheckError> {
+        if self.y.is_none() {
+            return Err(fail("y", "`y` is missing: there is nothing to identify"));
+        }
+        let all = ops::of(self.variant.rule.operation());
+        let all = all.map_err(|reason| fail("operation", reason))?;
+        let fit = |variant: &'static Variant| {
+            let Ok(job) = self.job_by(&variant.rule) else {
+                return Fit::Impossible;
+            };
+            let elements: usize = job.shape.iter().product();
+            match self.fits(&job, None) {
+                Some(tested) if tested == elements => Fit::Whole,
+                Some(tested) => Fit::Tested(tested),
+                None => Fit::Differs,
+            }
+        };
+        let found = all
+            .into_iter()
+            .map(|variant| (variant, fit(variant)))
+            .collect();
+        self.confirm_unchanged()?;
+        Ok(found)
+    }
+
+    /// Variants that give the result, and what was tried.
+    pub(super) fn causes(
+        &self,
+        outcome: &Outcome,
+    ) -> (Vec<Cause>, Vec<std::borrow::Cow<'static, str>>) {
+        let Outcome::Elements { comparison, .. } = outcome else {
+            return Default::default();
+        };
+        let mut causes = Vec::new();
+        let mut tried = Vec::new();
+        for variant in self.others() {
+            let Ok(job) = self.job_by(&variant.rule) else {
+                continue;
+            };
+            tried.push(format!("variant {}", variant.name).into());
+            let Some(elements) = self.fits(&job, comparison.first.first().map(|m| &m.index)) else {
+                continue;
+            };
+            let asked = Operation {
+                variant: Some(variant.name.clone()),
+                variant_file: None,
+                ..self.asked.clone()
+            };
+            let all: usize = job.shape.iter().product();
+            let of = match elements == all {
+                true => format!("all {} elements", grouped(all as u64)),
+                false => format!("all {} tested elements", grouped(elements as u64)),
+            };
+            causes.push(Cause {
+                kind: "variant".to_owned(),
+                sentence: format!(
+                    "Another variant fits, {} ({}; {}): it gives {of}, bit for bit.",
+                    variant.name, variant.title, variant.evidence
+                ),
+                at: Vec::new(),
+                mismatches: comparison.mismatches,
+                area: None,
+                command: self.command(&asked),
+            });
+        }
+        match causes.is_empty() {
+            true => (causes, tried),
+            false => (causes, Vec::new()),
+        }
+    }
+
+    /// The operation's other variants.
+    pub(super) fn others(&self) -> Vec<&'static Variant> {
+        let all = ops::of(self.variant.rule.operation()).unwrap_or_default();
+        all.into_iter()
+            .filter(|other| other.rule != self.variant.rule)
+            .collect()
+    }
+
+    /// How many elements were compared, if all of them are as given.
+    pub(super) fn fits(&self, job: &Job, first: Option<&Vec<usize>>) -> Option<usize> {
+        let y = self.y.as_ref()?;
+        if job.shape != y.tensor.shape() || job.format != y.tensor.format() {
+            return None;
+        }
+        let (rows, columns) = (job.rows(), job.columns());
+        // The row of the first mismatch, and some all over.
+        let named = first.map(|index| {
+            let leading = index
+                .iter()
+                .zip(&job.shape)
+                .take(job.shape.len().saturating_sub(1));
+            leading.fold(0, |at, (i, n)| at * n + i)
+        });
+        let step = rows.div_ceil(ROWS).max(1);
+        for row in named.into_iter().chain((0..rows).step_by(step)) {
+            if !self.same(row, columns, &job.row(row), job.format) {
+                return None;
+            }
+        }
+        if rows * columns > WHOLE {
+            return Some(rows.div_ceil(step) * columns);
+        }
+        let policy = self.asked.policy();
+        let mut differ = crate::report::Differ::new(&y.tensor, policy, 0);
+        job.run(&|_| {}, |band| differ.compare(&band));
+        (differ.finish().mismatches == 0).then_some(rows * columns)
+    }
+
+    fn same(&self, row: usize, columns: usize, codes: &[u32], format: Format) -> bool {
+        let Some(y) = &self.y else {
+            return false;
+        };
+        let planes = y.tensor.planes();
+        let plane = planes.plane(row / planes.rows());
+        let policy = self.asked.policy();
+        (0..columns).all(|column| {
+            let given = plane.code(row % planes.rows(), column);
+            policy.accepts(format, codes[column].into(), given)
+        })
+    }
+}

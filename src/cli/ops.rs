@@ -1,0 +1,146 @@
+//! `tcverify ops`: which operations between products are known, and how.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use super::{Ending, show};
+use crate::ops::{self, Variant, refused, variants};
+
+/// List the operations between products, and their variants
+///
+/// A name shows the variants of one operation with every constant, how it is known and from where.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify ops
+  tcverify ops rms_norm
+  tcverify ops --raw rms_norm vllm > mine.json   # a start for 'op --variant-file'
+  tcverify ops --file mine.json                  # check a file of your own")]
+pub struct Ops {
+    /// One operation
+    #[arg(value_name = "OPERATION")]
+    operation: Option<String>,
+
+    /// One of its variants
+    #[arg(value_name = "VARIANT")]
+    variant: Option<String>,
+
+    /// A variant of your own
+    #[arg(long, value_name = "FILE.json", conflicts_with = "operation")]
+    file: Option<PathBuf>,
+
+    /// Print the variant's file
+    #[arg(long, requires = "variant")]
+    raw: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "raw")]
+    json: bool,
+}
+
+impl Ops {
+    pub fn run(self) -> Result<Ending> {
+        let own = match &self.file {
+            Some(path) => {
+                let text = std::fs::read_to_string(path);
+                let text = text.with_context(|| crate::io::escaped_path(path))?;
+                let read = Variant::from_json(&text).map_err(anyhow::Error::msg);
+                Some(read.with_context(|| {
+                    format!(
+                        "{} is not a usable variant file",
+                        crate::io::escaped_path(path)
+                    )
+                })?)
+            }
+            None => None,
+        };
+        let all = || variants().iter().collect();
+        let chosen: Vec<&Variant> = match (&own, &self.operation, &self.variant) {
+            (Some(own), ..) => vec![own],
+            (None, None, _) => all(),
+            (None, Some(name), None) => {
+                ops::of(&name.replace('-', "_")).map_err(anyhow::Error::msg)?
+            }
+            (None, Some(name), variant) => {
+                let found = ops::find(&name.replace('-', "_"), variant.as_deref());
+                vec![found.map_err(anyhow::Error::msg)?]
+            }
+        };
+        let some = own.is_some() || self.operation.is_some();
+        show::print(|out| {
+            if self.raw {
+                serde_json::to_writer_pretty(&mut *out, chosen[0])?;
+                return writeln!(out);
+            }
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &chosen)?;
+                return writeln!(out);
+            }
+            match some {
+                true => chosen.iter().try_for_each(|variant| describe(variant, out)),
+                false => list(&chosen, out),
+            }
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+fn list(all: &[&Variant], out: &mut dyn Write) -> io::Result<()> {
+    let mut before = "";
+    for variant in all {
+        let operation = variant.rule.operation();
+        if operation != before {
+            let arrays = variant.rule.arrays().join(", ");
+            writeln!(out, "{operation} ({arrays})")?;
+            before = operation;
+        }
+        writeln!(
+            out,
+            "  {:<23} {:<11} {}",
+            variant.name, variant.evidence, variant.title
+        )?;
+    }
+    writeln!(out, "\nNot replayed, and why:")?;
+    for one in refused() {
+        writeln!(out, "  {:<29} {}", one.name, one.why)?;
+    }
+    Ok(())
+}
+
+fn describe(variant: &Variant, out: &mut dyn Write) -> io::Result<()> {
+    let operation = variant.rule.operation();
+    writeln!(out, "{operation} {}: {}\n", variant.name, variant.title)?;
+    writeln!(
+        out,
+        "  {}, {} ({})",
+        variant.library, variant.versions, variant.evidence
+    )?;
+    writeln!(out, "  arrays {}", variant.rule.arrays().join(", "))?;
+    writeln!(out, "  sha256 {}\n", variant.sha256())?;
+    for constant in variant.constants() {
+        let known = variant
+            .known_by(&constant.name)
+            .expect("checked when it was read");
+        let value = constant.value.to_string();
+        let source = known.source.join(", ");
+        writeln!(
+            out,
+            "  {:<28} {value:<16} {:<11} {source}",
+            constant.name, known.evidence
+        )?;
+        if let Some(note) = &known.note {
+            writeln!(out, "  {:<28} {:<16} {:<11} {note}", "", "", "")?;
+        }
+    }
+    writeln!(out)?;
+    for note in &variant.notes {
+        writeln!(out, "  {note}")?;
+    }
+    for (key, source) in &variant.sources {
+        writeln!(out, "  [{key}] {source}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,208 @@
+//! What is no request, no variant, no array.
+
+use super::copied;
+use crate::support::{Folder, Npy};
+
+#[test]
+fn what_cannot_be_replayed_says_why() {
+    let folder = copied();
+    for (operation, why) in [
+        ("tanh_approx", "MUFU.TANH has no published table"),
+        ("lg2-approx", "MUFU.LG2"),
+        ("flash_attention_4", "polynomial"),
+        ("cudnn", "closed"),
+        ("triton", "autotuning"),
+        ("sinf", "angle"),
+    ] {
+        folder
+            .tcverify(&format!("op {operation} x.npy y.npy"))
+            .refuses(&["cannot be replayed", why]);
+        folder.tcverify(&format!("ops {operation}")).refuses(&[why]);
+    }
+    folder
+        .tcverify("op rmsnorm x.npy")
+        .refuses(&["no operation is called \"rmsnorm\"", "rms_norm"]);
+    let lse = "op attention --arch a100 --output lse op_q.npy op_k.npy op_v.npy op_fa.npy";
+    folder.tcverify(lse).refuses(&["MUFU.LG2"]);
+}
+
+#[test]
+fn requests_that_contradict_themselves_are_refused() {
+    let folder = copied();
+    for (words, why) in [
+        ("rms_norm op_x.npy op_w.npy op_hf.npy", "--eps"),
+        (
+            "rms_norm --eps -1 op_x.npy op_w.npy op_hf.npy",
+            "zero or positive",
+        ),
+        (
+            "rms_norm --eps nan op_x.npy op_w.npy op_hf.npy",
+            "zero or positive",
+        ),
+        ("rms_norm --eps 1e-6 op_x.npy op_w.npy", "nothing to check"),
+        (
+            "rms_norm --eps 1e-6 op_x.npy op_res.npy op_hf.npy",
+            "400 columns",
+        ),
+        (
+            "rms_norm --eps 1e-6 op_x.npy op_w.npy a b c",
+            "takes x, weight",
+        ),
+        ("rms_norm --eps 1e-6 x=op_x.npy x=op_x.npy", "twice"),
+        (
+            "rms_norm --eps 1e-6 --causal op_x.npy op_w.npy op_hf.npy",
+            "--causal says nothing",
+        ),
+        (
+            "rms_norm --eps 1e-6 --variant none op_x.npy op_w.npy op_hf.npy",
+            "no variant of rms_norm",
+        ),
+        (
+            "rms_norm --eps 1e-6 op_x.npy op_w.npy op_k.npy",
+            "the result is 3x400",
+        ),
+        (
+            "rms_norm --eps 1e-6 q=op_q.npy op_x.npy op_w.npy op_hf.npy",
+            "no array of this operation",
+        ),
+        ("attention op_q.npy op_k.npy op_v.npy op_fa.npy", "--arch"),
+        (
+            "attention --arch v100 op_q.npy op_k.npy op_v.npy op_fa.npy",
+            "bf16",
+        ),
+        (
+            "attention --arch a100 --tile 32x17 op_q.npy op_k.npy op_v.npy op_fa.npy",
+            "sixteens",
+        ),
+        (
+            "attention --arch a100 --tile 0x16 op_q.npy op_k.npy op_v.npy op_fa.npy",
+            "rows",
+        ),
+        (
+            "attention --arch a100 --softmax-scale 0 op_q.npy op_k.npy op_v.npy op_fa.npy",
+            "positive",
+        ),
+        (
+            "attention --arch a100 op_x.npy op_k.npy op_v.npy op_fa.npy",
+            "four axes",
+        ),
+        (
+            "quantize_fp8 --variant vllm-group --group 0 op_a.npy op_fp8_group.npy",
+            "--group 0",
+        ),
+        ("softmax op_x_soft33.npy x=op_x_soft33.npy y=no.npy", "y"),
+        ("silu missing.npy op_silu.npy", "missing.npy"),
+    ] {
+        let run = folder.tcverify(&format!("op {words}")).expect(2);
+        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{words}");
+    }
+}
+
+#[test]
+fn variant_files_that_are_none_are_refused() {
+    let folder = copied();
+    let text = folder
+        .tcverify("ops --raw attention flash-attention-2")
+        .expect(0)
+        .stdout;
+    for (from, to, why) in [
+        ("tcverify.operation/1", "tcverify.operation/9", "schema"),
+        (
+            "\"ftz\": true",
+            "\"ftz\": true, \"surprise\": 1",
+            "surprise",
+        ),
+        ("\"fused_sum\": true", "\"fused_sum\": 3", "boolean"),
+        ("128,\n          128", "4294967296,\n          128", "tile"),
+        ("\"instruction\"", "\"\u{1b}[31m\"", "unknown field"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        folder.write("mine.json", text.replacen(from, to, 1));
+        let words = "op attention --arch a100 --variant-file mine.json op_q.npy op_k.npy op_v.npy op_fa.npy";
+        let run = folder.tcverify(words).expect(2);
+        assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
+        assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
+    }
+    folder.write("mine.json", text);
+    let words = "op softmax --variant-file mine.json op_x_soft33.npy op_soft33.npy";
+    folder.tcverify(words).refuses(&["it is one of attention"]);
+}
+
+/// Infinities, NaNs, zeros and subnormal numbers in, some answer out, the same of both engines.
+#[test]
+fn special_numbers_are_computed_by_both_engines_alike() {
+    let folder = Folder::new();
+    let codes: [u16; 16] = [
+        0x7f80, 0xff80, 0x7fc0, 0x0000, 0x8000, 0x0001, 0x8001, 0x7f7f, 0xff7f, 0x3f80, 0xbf80,
+        0x0080, 0x4000, 0xc2ff, 0x42ff, 0x3dcc,
+    ];
+    let bytes = |skip: usize, n: usize| -> Vec<u8> {
+        let all =
+            (0..n).map(|i| codes[(i * 7 + i / 16 * 3) % codes.len().saturating_sub(skip) + skip]);
+        all.flat_map(u16::to_le_bytes).collect()
+    };
+    for (name, skip) in [("x.npy", 0), ("n.npy", 3)] {
+        folder.save(name, &Npy::new("<V2", &[4, 256], bytes(skip, 1024)));
+    }
+    folder.save("w.npy", &Npy::new("<V2", &[256], bytes(3, 256)));
+    folder.save("q.npy", &Npy::new("<V2", &[1, 16, 2, 32], bytes(0, 1024)));
+    for x in ["x.npy", "n.npy"] {
+        for words in [
+            format!("rms_norm --eps 1e-6 {x} w.npy"),
+            format!("rms_norm --variant flashinfer --eps 0 {x} w.npy"),
+            format!("layer_norm --eps 1e-6 {x}"),
+            format!("softmax {x}"),
+            format!("silu_and_mul {x}"),
+            format!("silu --variant flashinfer {x}"),
+            format!("gelu {x}"),
+            format!("quantize_fp8 {x}"),
+            format!("quantize_fp8 --variant vllm-tensor {x}"),
+            "attention --arch a100 --causal q.npy q.npy q.npy".to_owned(),
+            "attention --arch h100 --variant pytorch-flash --tile 8x16 q.npy q.npy q.npy"
+                .to_owned(),
+        ] {
+            let run = |engine: &str| {
+                let words = format!("op {words} --engine {engine} --replay z-{engine}.npy");
+                let digest = folder.tcverify(&words).expect(0).stdout;
+                let _ = std::fs::remove_file(folder.path(&format!("z-{engine}.npy")));
+                digest.split_whitespace().next().unwrap().to_owned()
+            };
+            assert_eq!(run("fast"), run("exact"), "{words}");
+        }
+    }
+}
+
+#[test]
+fn manifests_of_operations_are_refused_in_words() {
+    let folder = copied();
+    for (case, why) in [
+        (r#"{"operation": "silu", "x": "op_a.npy"}"#, "`y`"),
+        (
+            r#"{"operation": "silu", "x": "op_a.npy", "y": "op_silu.npy", "exp": 1}"#,
+            "is \"eps\" meant?",
+        ),
+        (
+            r#"{"operation": "silu", "x": 3, "y": "op_silu.npy"}"#,
+            "field \"x\"",
+        ),
+        (
+            r#"{"operation": 3, "x": "op_a.npy", "y": "op_silu.npy"}"#,
+            "operation",
+        ),
+    ] {
+        let case = case.replacen('{', "{\"name\": \"n\", ", 1);
+        let text = format!("{{\"schema\": \"tcverify.manifest/1\", \"cases\": [{case}]}}");
+        folder.write("m.json", text);
+        folder
+            .tcverify("batch m.json")
+            .refuses(&[why, "case 1 (n)"]);
+    }
+    // Defaults are for the cases that they say something of.
+    folder.write(
+        "m.json",
+        r#"{"schema": "tcverify.manifest/1", "defaults": {"transpose_b": true, "eps": "1e-6", "arch": "a100"},
+            "cases": [{"name": "n", "operation": "silu", "eps": null, "x": "op_a.npy", "y": "op_silu.npy"}]}"#,
+    );
+    folder.tcverify("batch m.json --quiet").expect(0);
+}

@@ -1,0 +1,252 @@
+//! Every variant against the independent program, and wrong rules that must differ.
+
+use serde_json::{Value, json};
+
+use super::copied;
+use crate::support::Folder;
+
+fn cases(manifest: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(super::fixtures().join(manifest)).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    manifest["cases"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_operation_is_reproduced() {
+    let folder = copied();
+    let report = folder
+        .tcverify("batch operations.json --json -")
+        .expect(0)
+        .json();
+    assert!(report["totals"]["identical"].as_u64().unwrap() >= 45);
+    // By integers, too.
+    let text = String::from_utf8(folder.read("operations.json")).unwrap();
+    folder.write(
+        "exact.json",
+        text.replace("\"operation\"", "\"engine\": \"exact\", \"operation\""),
+    );
+    folder.tcverify("batch exact.json --quiet").expect(0);
+}
+
+/// What the sheet warns of: each gives other bits, and is no variant.
+#[test]
+fn wrong_arithmetic_differs() {
+    let folder = copied();
+    let report = folder
+        .tcverify("batch wrong.json --json -")
+        .expect(1)
+        .json();
+    let cases = report["cases"].as_array().unwrap();
+    assert!(cases.len() >= 9);
+    for case in cases {
+        assert_eq!(case["verdict"], "different", "{}", case["name"]);
+    }
+    let causes = |name: &str| {
+        let case = cases.iter().find(|case| case["name"] == name).unwrap();
+        case["report"]["causes"].as_array().unwrap().clone()
+    };
+    // One of them is a variant, and said to be.
+    let found = causes("no_norm_up");
+    assert!(
+        found[0]["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("hf-eager-2.6"),
+        "{found:?}"
+    );
+    assert!(causes("no_norm_in_turn").is_empty());
+}
+
+/// A constant of a variant's rule, changed in a file, gives another result.
+#[test]
+fn another_constant_is_another_result() {
+    let folder = copied();
+    let wrong = [
+        ("f_hf", "/rule/sum/lanes", json!("up")),
+        ("f_fused", "/rule/sum/warps", json!("serial")),
+        (
+            "f_vllm",
+            "/rule/sum/threads",
+            json!({"single": {"most": 1024, "few": null}}),
+        ),
+        ("f_flashinfer", "/rule/mean", json!("divide")),
+        ("f_flashinfer", "/rule/fused_eps", json!(true)),
+        ("op_add", "/rule/output", json!("rounded_once")),
+        ("f_ln", "/rule/merged_mean", json!("second")),
+        ("f_ln", "/rule/vector", json!(2)),
+        ("f_soft33", "/rule/divide", json!("full")),
+        ("f_soft1104", "/rule/tail", json!("elements")),
+        ("f_soft1000", "/rule/longest_of_warp", json!(512)),
+        ("f_silu", "/rule/divide", json!("full")),
+        ("f_silu_te", "/rule/form", json!("quotient")),
+        ("f_silu_fi", "/rule/exponential", json!("expf")),
+        ("op_mul_fi", "/rule/rounded_between", json!(true)),
+        ("op_fp8_te", "/rule/apply", json!("divide")),
+        ("op_fp8_group", "/rule/granularity", json!("token")),
+        ("op_rope", "/rule/interleaved", json!(true)),
+    ];
+    let all = cases("operations.json");
+    for (name, pointer, value) in &wrong {
+        let case = all.iter().find(|case| case["name"] == *name).unwrap();
+        let words = format!(
+            "ops --raw {} {}",
+            case["operation"].as_str().unwrap(),
+            case["variant"].as_str().unwrap()
+        );
+        let mut variant = folder.tcverify(&words).expect(0).json();
+        let at = variant.pointer_mut(pointer).unwrap();
+        assert_ne!(at, value, "{name} {pointer}");
+        *at = value.clone();
+        let known = json!({"evidence": "inferred", "source": ["a"]});
+        variant["known_by"] = json!({"*": known});
+        variant["sources"] = json!({"a": "a test"});
+        folder.write("mine.json", variant.to_string());
+        let mut case = case.clone();
+        case.as_object_mut().unwrap().remove("variant");
+        case["variant_file"] = json!("mine.json");
+        case["no_causes"] = json!(true);
+        let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
+        folder.write("one.json", manifest.to_string());
+        let report = folder.tcverify("batch one.json --json -").expect(1).json();
+        assert_eq!(
+            report["cases"][0]["verdict"], "different",
+            "{name} {pointer}"
+        );
+    }
+}
+
+#[test]
+fn variants_are_identified() {
+    let folder = copied();
+    let run = folder.tcverify("op rms_norm --identify --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
+    let text = run.expect(0).stdout;
+    let line = |name: &str| {
+        text.lines()
+            .find(|line| line.contains(&format!(" {name} ")))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(line("vllm-2024").starts_with("identical"), "{text}");
+    assert!(line("hf-eager").starts_with("different"), "{text}");
+    assert!(
+        line("vllm-fused-add").starts_with("takes no such arrays"),
+        "{text}"
+    );
+    folder
+        .tcverify("op rms_norm --identify --eps 1e-6 op_x.npy op_w.npy op_sum.npy")
+        .expect(1);
+}
+
+#[test]
+fn a_report_has_every_form() {
+    let folder = copied();
+    let op = "op rms_norm --variant hf-eager --eps 1e-6";
+    let wrong = format!("{op} f_x.npy f_w.npy f_hf26.npy");
+    let text = folder.tcverify(&wrong).expect(1).stdout;
+    assert!(text.starts_with("DIFFERENT  "), "{text}");
+    assert!(
+        text.contains("Another variant fits, hf-eager-2.6"),
+        "{text}"
+    );
+    // The command that it suggests finds the result identical.
+    let command = text
+        .lines()
+        .find(|line| line.contains("tcverify op ") && line.contains("2.6"))
+        .unwrap();
+    let words = command.trim().strip_prefix("tcverify ").unwrap();
+    let same = folder.tcverify(words).expect(0).stdout;
+    assert!(
+        same.starts_with("IDENTICAL under a published rule  "),
+        "{same}"
+    );
+    let forms = "--json r.json --junit r.xml --markdown r.md --html r.html --quiet --github";
+    let github = folder
+        .tcverify(&format!("{wrong} {forms}"))
+        .expect(1)
+        .stdout;
+    assert!(
+        github.starts_with("::error title=tcverify%3A different::"),
+        "{github}"
+    );
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    assert_eq!(report["schema"], "tcverify.operation-report/1");
+    let read: tcverify::report::OperationReport = serde_json::from_value(report.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), report);
+    let page = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    roxmltree::Document::parse(&page("r.xml")).unwrap();
+    assert!(page("r.xml").contains("<failure type=\"different\""));
+    assert!(page("r.md").starts_with("## \u{274c} Different"));
+    assert!(page("r.html").contains("operation by operation"));
+    // A request in a report asks for the same.
+    let mut case = report["request"].clone();
+    case["name"] = json!("again");
+    folder.write(
+        "m.json",
+        json!({"schema": "tcverify.manifest/1", "cases": [case]}).to_string(),
+    );
+    let again = folder.tcverify("batch m.json --json -").expect(1).json();
+    assert_eq!(again["cases"][0]["report"], report);
+}
+
+#[test]
+fn an_element_is_explained() {
+    let folder = copied();
+    let explain = |words: &str, code| folder.tcverify(&format!("op {words}")).expect(code).stdout;
+    let text = explain(
+        "rms_norm --variant hf-eager --eps 1e-6 op_x.npy op_w.npy op_hf.npy --at 1,7",
+        0,
+    );
+    for said in ["squares, added by", "MUFU.RSQ", "round to bf16", "the same"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let text = explain(
+        "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5",
+        0,
+    );
+    assert!(
+        text.contains("MUFU.EX2") && text.contains("scaled to the new maximum"),
+        "{text}"
+    );
+    folder
+        .tcverify("op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9")
+        .refuses(&["3x400"]);
+}
+
+#[test]
+fn results_are_computed_and_named_by_digest() {
+    let folder = copied();
+    let replay = "op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --replay z.npy";
+    let run = folder.tcverify(replay).expect(0);
+    let digest = run.stdout.split_whitespace().next().unwrap().to_owned();
+    let payload = |name: &str| {
+        let bytes = folder.read(name);
+        bytes[bytes.len() - 2400..].to_vec()
+    };
+    assert_eq!(payload("z.npy"), payload("op_vllm.npy"));
+    let check =
+        format!("op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --y-digest {digest}");
+    folder.tcverify(&check).expect(0);
+    folder
+        .tcverify(&check.replace("vllm", "hf-eager"))
+        .expect(1);
+    // Nothing is written over.
+    folder
+        .tcverify(&replay.replace("z.npy", "op_x.npy"))
+        .expect(2);
+}
+
+/// A batch goes on where it was, and a changed variant is judged anew.
+#[test]
+fn a_batch_of_operations_is_resumed() {
+    let folder = copied();
+    folder
+        .tcverify("batch operations.json --resume s.json --quiet")
+        .expect(0);
+    let report =
+        |folder: &Folder| folder.tcverify("batch operations.json --resume s.json --json -");
+    assert_eq!(report(&folder).expect(0).json()["verdict"], "identical");
+    let mut bytes = folder.read("op_fa.npy");
+    *bytes.last_mut().unwrap() ^= 1;
+    folder.write("op_fa.npy", bytes);
+    assert_eq!(report(&folder).expect(1).json()["totals"]["different"], 1);
+}
