@@ -15,6 +15,9 @@ import pytest
 #: The repository.
 ROOT = Path(__file__).resolve().parents[2]
 
+#: An environment in which text is as wide as it is.
+WIDE = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
 Array = npt.NDArray[np.generic]
 
 
@@ -29,9 +32,7 @@ def command() -> str:
 @pytest.fixture
 def run(command: str, tmp_path: Path) -> Callable[[Sequence[str | os.PathLike[str]]], subprocess.CompletedProcess[str]]:
     def run(words: Sequence[str | os.PathLike[str]]) -> subprocess.CompletedProcess[str]:
-        # As wide as it is.
-        env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-        return subprocess.run([command, *words], capture_output=True, text=True, cwd=tmp_path, env=env)
+        return subprocess.run([command, *words], capture_output=True, text=True, cwd=tmp_path, env=WIDE)
 
     return run
 

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import ROOT, Array, normal
+from conftest import ROOT, WIDE, Array, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,7 +95,7 @@ def test_reports_have_the_same_bytes(command: str, data: st.DataObject) -> None:
         assert tcverify.Report.from_json(said.stdout).to_json() == said.stdout
         again = of_files.request.run()
         assert again.to_json() == said.stdout
-        plain = subprocess.run([*words[:6], *words[8:]], capture_output=True, text=True)
+        plain = subprocess.run([*words[:6], *words[8:]], capture_output=True, text=True, env=WIDE)
         assert plain.stdout.startswith(of_files.text())
     of_arrays = tcverify.check(
         stored_a, stored_b, d, arch=arch, dtype=format, transpose_a=turn_a, transpose_b=turn_b, **extra
