@@ -66,7 +66,7 @@ fn reciprocals_and_roots_have_the_published_counts() {
     let uncut = |code: u32| {
         let (row, x) = ((code >> 16 & 0x7f) as usize, i64::from(code & 0xffff));
         let [a, b, c] = table.rows[row];
-        let square = (x << 1) * (x << 1) >> 19;
+        let square = ((x << 1) * (x << 1)) >> 19;
         let sum = (a << 13) + b * x + c * square + table.bias;
         let value = (sum >> table.out_shift) as u32;
         (126 << 23) + (value - (1 << 23))
