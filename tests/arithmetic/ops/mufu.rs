@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use tcverify::ops::float32::{
-    Arith, Exactly, Function, Natively, exp2f, expf, mufu, tables, tanhf, with_fma,
+    Arith, Exactly, Function, Natively, exp2f, expf, mufu, tables, with_fma,
 };
 
 /// How many results are how far from those of `correct`, in representable numbers.
@@ -182,104 +182,6 @@ fn exponentials_have_the_published_counts() {
         let sampled = 175_161_264 / 4 / u64::from(stride());
         let found = other.get(&16).copied().unwrap_or(0);
         assert!(found.abs_diff(sampled) > sampled / 10, "{found}, {sampled}");
-    });
-}
-
-/// The host's tanhf of those histograms, as the C library before 2.27 has it (FreeBSD's msun, in float).
-fn host_tanhf(x: f32) -> f32 {
-    if x.to_bits() == 0 {
-        return x;
-    }
-    if x.to_bits() < 0x2400_0000 {
-        return x * (1.0 + x);
-    }
-    if x >= 1.0 {
-        let t = host_expm1f(2.0 * x);
-        1.0 - 2.0 / (t + 2.0)
-    } else {
-        let t = host_expm1f(-2.0 * x);
-        -t / (t + 2.0)
-    }
-}
-
-fn host_expm1f(x: f32) -> f32 {
-    let bits = |code: u32| f32::from_bits(code);
-    let [q1, q2, q3, q4, q5] = [
-        0xbd08_8889,
-        0x3ad0_0d01,
-        0xb8a6_70cd,
-        0x3686_7e54,
-        0xb457_edbb,
-    ]
-    .map(bits);
-    let (high, low, inverse) = (bits(0x3f31_7180), bits(0x3717_f7d1), bits(0x3fb8_aa3b));
-    let (negative, magnitude) = (x < 0.0, x.abs().to_bits());
-    let (x, c, k) = if magnitude > 0x3eb1_7218 {
-        let (hi, lo, k) = if magnitude < 0x3f85_1592 {
-            match negative {
-                false => (x - high, low, 1),
-                true => (x + high, -low, -1),
-            }
-        } else {
-            let k = (inverse * x + if negative { -0.5 } else { 0.5 }) as i32;
-            let t = k as f32;
-            (x - t * high, t * low, k)
-        };
-        (hi - lo, (hi - (hi - lo)) - lo, k)
-    } else if magnitude < 0x3300_0000 {
-        return x;
-    } else {
-        (x, 0.0, 0)
-    };
-    let hfx = 0.5 * x;
-    let hxs = x * hfx;
-    let r1 = 1.0 + hxs * (q1 + hxs * (q2 + hxs * (q3 + hxs * (q4 + hxs * q5))));
-    let t = 3.0 - r1 * hfx;
-    let e = hxs * ((r1 - t) / (6.0 - x * t));
-    if k == 0 {
-        return x - (x * e - hxs);
-    }
-    let e = (x * (e - c) - c) - hxs;
-    let scaled = |y: f32| bits((y.to_bits() as i32 + (k << 23)) as u32);
-    match k {
-        -1 => 0.5 * (x - e) - 0.5,
-        1 if x < -0.25 => -2.0 * (e - (x + 0.5)),
-        1 => 1.0 + 2.0 * (x - e),
-        ..=-2 | 57.. => scaled(1.0 - (e - x)) - 1.0,
-        2..23 => scaled(bits(0x3f80_0000 - (0x0100_0000 >> k)) - (e - x)),
-        _ => scaled(x - (e + bits(((0x7f - k) << 23) as u32)) + 1.0),
-    }
-}
-
-/// The first and the last of twelve bins that are published of tanhf.
-#[test]
-fn tanhf_has_the_published_counts() {
-    with_fma(|| {
-        let a = Natively::new();
-        let stride = stride();
-        let all = 0..(1u32 << 30).div_ceil(stride);
-        let counted =
-            all.into_par_iter()
-                .map(|i| i * stride)
-                .fold(BTreeMap::new, |mut counts, code| {
-                    let host = host_tanhf(f32::from_bits(code));
-                    let error = (f64::from(f32::from_bits(tanhf(a, code))) - f64::from(host)).abs();
-                    *counts
-                        .entry((error * 2f64.powi(40)).round() as i64)
-                        .or_insert(0u64) += 1;
-                    counts
-                });
-        let found = counted.reduce(BTreeMap::new, joined);
-        println!("tanhf: {found:?}");
-        let largest = found
-            .iter()
-            .filter(|(bin, _)| **bin > 0)
-            .map(|(_, count)| *count)
-            .max()
-            .unwrap();
-        let expected = 10_445_480 / 4 / u64::from(stride);
-        let far = if stride == 1 { 0 } else { 6 * expected.isqrt() };
-        assert!(largest.abs_diff(expected) <= far, "{largest}, {expected}");
     });
 }
 

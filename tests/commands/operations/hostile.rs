@@ -32,7 +32,7 @@ fn requests_that_contradict_themselves_are_refused() {
     for (words, why) in [
         ("rms_norm op_x.npy op_w.npy op_hf.npy", "--eps"),
         (
-            "rms_norm --eps -1 op_x.npy op_w.npy op_hf.npy",
+            "rms_norm --eps=-1 op_x.npy op_w.npy op_hf.npy",
             "zero or positive",
         ),
         (
@@ -115,7 +115,7 @@ fn variant_files_that_are_none_are_refused() {
         ),
         ("\"fused_sum\": true", "\"fused_sum\": 3", "boolean"),
         ("128,\n          128", "4294967296,\n          128", "tile"),
-        ("\"instruction\"", "\"\u{1b}[31m\"", "unknown field"),
+        ("\"instruction\"", "\"\u{1b}[31m\"", "control character"),
     ] {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
