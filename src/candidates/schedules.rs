@@ -323,11 +323,13 @@ impl List<'_> {
                 ..none()
             };
             self.preset("cublas-sliced", sliced);
-            for order in [
+            // Two are added alike in every order.
+            let orders = [
                 OrderChoice::Reverse,
                 OrderChoice::Adjacent,
                 OrderChoice::Pairwise,
-            ] {
+            ];
+            for order in orders.into_iter().filter(|_| slices > 2) {
                 let overrides = Overrides {
                     split_k: Some(slices),
                     partials: Some(PartialsChoice::F32),

@@ -34,7 +34,9 @@ impl Prepared {
         // A tree's report is that of parts, of which nobody has all operands.
         let asked = self.check.discrimination && self.check.naming == Naming::Payload;
         let agrees = verdict != Verdict::Different;
-        (asked && agrees).then(|| self.discrimination(part))
+        // Without products every arithmetic is alike.
+        let multiplies = self.problem().k > 0;
+        (asked && agrees && multiplies).then(|| self.discrimination(part))
     }
 
     /// Which other arithmetics give the bits that the judged one gives, on some elements of what was

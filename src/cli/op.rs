@@ -276,14 +276,18 @@ impl Op {
             .filter(|n| !given.contains(n))
             .collect();
         if plain.len() > free.len() {
+            let missing: Vec<_> = free
+                .iter()
+                .map(|&name| if name == "y" { "the result" } else { name })
+                .collect();
+            let missing = match missing.is_empty() {
+                true => "no file".to_owned(),
+                false => missing.join(", "),
+            };
             bail!(
-                "{} takes {} and the result; name others, such as weight=FILE ({} files are given)",
+                "{} takes {missing} beside those that are named; name what else it takes, such as weight=FILE \
+                 ({} files are given)",
                 self.operation,
-                free.iter()
-                    .filter(|name| **name != "y")
-                    .copied()
-                    .collect::<Vec<_>>()
-                    .join(", "),
                 self.arrays.len()
             );
         }

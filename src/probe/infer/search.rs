@@ -278,6 +278,7 @@ impl<'a> Evidence<'a> {
     fn descend(&self, step: Step, cases: usize) -> (usize, Step) {
         /// More are never needed where constants show on their own.
         const SWEEPS: usize = 4;
+        const FEW: usize = 8;
         let mut best = Best::of(self, step, cases);
         for _ in 0..SWEEPS {
             let before = best.misses;
@@ -286,10 +287,11 @@ impl<'a> Evidence<'a> {
                     if best.misses == 0 {
                         return (0, best.step);
                     }
-                    // Zeros far below all terms are much alike.
-                    if value
-                        .as_i64()
-                        .is_some_and(|n| n < -160 && (n < -800 || n % 40 != 0))
+                    // Zeros far below all terms are much alike, but for a few answers.
+                    if best.misses > FEW
+                        && value
+                            .as_i64()
+                            .is_some_and(|n| n < -160 && (n < -800 || n % 40 != 0))
                     {
                         continue;
                     }

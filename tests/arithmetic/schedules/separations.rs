@@ -18,7 +18,9 @@ const ALIKE: [[&str; 2]; 1] = [
 ];
 
 /// Pairs that only differ where a chain from +0 ends in -0, or in formats that are not drawn here.
-const CLOSE: [[&str; 2]; 1] = [
+const CLOSE: [[&str; 2]; 2] = [
+    // The same order of the same sums.
+    ["cublas-nvjet-fp8", "cublas-ada-fp8"],
     // Zeros behind K in a last tile, or no tiles.
     ["cublas-nvjet", "cublas-magma"],
 ];
@@ -52,7 +54,10 @@ fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
         let wish = Wish {
             c: (draw % 2 == 0).then_some(Fp32),
             // Of two schedules whose scales are alpha, or of one, it is 1.
-            alpha: match names.iter().any(|name| name.starts_with("cublas-ada")) {
+            alpha: match names
+                .iter()
+                .any(|name| name.starts_with("cublas-ada") || name.starts_with("cublas-nvjet-fp8"))
+            {
                 true => ONE,
                 false => random.pick(&[0x3f2a_aaab, 0xbf2a_aaab]),
             },

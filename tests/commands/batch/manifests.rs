@@ -189,9 +189,9 @@ fn what_a_manifest_may_not_say() {
             &["schema"],
         ),
         (
-            r#"{"schema": "tcverify.manifest/1", "defaults": {"x": 1}, "cases": [{"name": "q"}]}"#
+            r#"{"schema": "tcverify.manifest/1", "defaults": {"colour": 1}, "cases": [{"name": "q"}]}"#
                 .to_owned(),
-            &["defaults", "\"x\""],
+            &["defaults", "\"colour\""],
         ),
         (
             r#"{"schema": "tcverify.manifest/1", "case": []}"#.to_owned(),

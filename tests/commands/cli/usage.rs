@@ -16,9 +16,9 @@ fn mistakes_of_usage_exit_with_2() {
     for (arguments, word) in [
         ("", "Usage"),
         ("verify", "unrecognized subcommand"),
-        ("check", "--arch"),
-        ("check a.npy b.npy d.npy", "--arch <NAME>"),
-        ("check --arch h100 a.npy b.npy d.npy", "--dtype <FORMAT>"),
+        ("check", "<A.npy>"),
+        ("check a.npy b.npy d.npy", "--arch (or --model) is missing"),
+        ("check --arch h100 a.npy b.npy d.npy", "--dtype"),
         ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
         (
             "check --arch h100 --dtype fp16 a b d e",

@@ -90,7 +90,10 @@ fn requests_that_contradict_themselves_are_refused() {
             "quantize_fp8 --variant vllm-group --group 0 op_a.npy op_fp8_group.npy",
             "--group 0",
         ),
-        ("softmax op_x_soft33.npy x=op_x_soft33.npy y=no.npy", "y"),
+        (
+            "softmax op_x_soft33.npy x=op_x_soft33.npy y=no.npy",
+            "takes no file beside",
+        ),
         ("silu missing.npy op_silu.npy", "missing.npy"),
     ] {
         let run = folder.tcverify(&format!("op {words}")).expect(2);

@@ -94,8 +94,10 @@ fn a_wrong_model_gives_other_digests() {
 fn stuck_bits_are_found() {
     let all = suite("v100", Level::Quick);
     let coverage = measure(&all, 100_000, 1, 1, 1, &()).unwrap();
-    assert_eq!(coverage.len(), 2);
-    for unit in &coverage {
+    // Chains of multiply-adds have fewer places.
+    let fused = coverage.iter().filter(|unit| unit.unit.starts_with("mma"));
+    assert_eq!((coverage.len(), fused.clone().count()), (4, 2));
+    for unit in fused {
         assert_eq!(unit.found.len(), 5);
         for found in &unit.found {
             let rate = found.detected as f64 / found.injected as f64;
