@@ -128,7 +128,7 @@ pub fn batch(
             outputs.protect("the cases", path);
         }
         for case in &cases {
-            case.check.protect(&mut outputs);
+            case.protect(&mut outputs);
         }
         if let Some(path) = &resume {
             outputs.claim("the state", path).map_err(BatchError::File)?;
