@@ -39,7 +39,7 @@ except KeyboardInterrupt:
         "tcverify.check(a, a, d, arch='h100', engine='exact')",
         "tcverify.replay(a, a, arch='h100', engine='exact')",
         "tcverify.check(a, a, d, arch='h100', engine='exact', rows=slice(0, 2000))",
-        "tcverify.check(a, a, d, arch='h100', engine='exact', sample=2000000)",
+        "tcverify.check(a, a, d, arch='h100', engine='exact', sample=2000000, seed=7)",
         "tcverify.identify(a, a, d, schedules='always', budget=10**6)",
         "tcverify.batch({'schema': 'tcverify.manifest/1', 'cases': [{'name': 'x', 'arch': 'h100', 'dtype': 'fp16', "
         "'a': 'generate:1:normal:2048x2048', 'b': 'generate:2:normal:2048x2048', 'd_digest': '0' * 64, "
