@@ -39,12 +39,6 @@ fn fused_with_odd_constants() {
         &FUSED,
     );
     pinned(
-        [Fp16, Fp16, Fp32],
-        r#"{"kind":"fused","group":3,"fraction_bits":27,"alignment":"rd","zero_exponent":-18,
-            "precision":22,"rounding":"rna","nan":"7fffffff"}"#,
-        &FUSED,
-    );
-    pinned(
         [E5m2, E4m3, Fp32],
         r#"{"kind":"fused","group":24,"fraction_bits":17,"alignment":"rna","zero_exponent":-140,
             "precision":16,"rounding":"rne","nan":"7fffffff"}"#,
@@ -98,17 +92,28 @@ fn other_kinds_with_odd_constants() {
     );
 }
 
-/// The search ends beside these, among some 19,000 answers: they have no name then, and no wrong one.
+/// The search ends beside these, among more than 10,000 answers: they have no name then, and no wrong one.
 #[test]
 fn what_the_search_misses_has_no_name() {
-    for step in [
-        r#"{"kind":"fused","group":6,"fraction_bits":30,"alignment":"rz","zero_exponent":-120,
-            "precision":20,"rounding":"rz","nan":"ffc00000"}"#,
-        r#"{"kind":"fused_floor","group":16,"sums":4,"fraction_bits":26,"sum_fraction_bits":30,
-            "addend_window":28,"zero_exponent":-126,"result_fraction_bits":29,"rounding":"rz",
-            "nan":"7fffffff"}"#,
+    for (format, step) in [
+        (
+            Fp16,
+            r#"{"kind":"fused","group":3,"fraction_bits":27,"alignment":"rd","zero_exponent":-18,
+                "precision":22,"rounding":"rna","nan":"7fffffff"}"#,
+        ),
+        (
+            Bf16,
+            r#"{"kind":"fused","group":6,"fraction_bits":30,"alignment":"rz","zero_exponent":-120,
+                "precision":20,"rounding":"rz","nan":"ffc00000"}"#,
+        ),
+        (
+            Bf16,
+            r#"{"kind":"fused_floor","group":16,"sums":4,"fraction_bits":26,"sum_fraction_bits":30,
+                "addend_window":28,"zero_exponent":-126,"result_fraction_bits":29,"rounding":"rz",
+                "nan":"7fffffff"}"#,
+        ),
     ] {
-        let machine = arithmetic([Bf16, Bf16, Fp32], step);
+        let machine = arithmetic([format, format, Fp32], step);
         let (suite, answers) = answered(&machine);
         match infer(&suite, &answers).unwrap() {
             Verdict::Contradicted(best) => assert!(!best.cases.is_empty(), "{step}"),
