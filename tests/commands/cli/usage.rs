@@ -18,7 +18,6 @@ fn mistakes_of_usage_exit_with_2() {
         ("verify", "unrecognized subcommand"),
         ("check", "<A.npy>"),
         ("check a.npy b.npy d.npy", "--arch (or --model) is missing"),
-        ("check --arch h100 a.npy b.npy d.npy", "cannot be opened"),
         ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
         (
             "check --arch h100 --dtype fp16 a b d e",
