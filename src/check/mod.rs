@@ -45,6 +45,7 @@ pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{Fixing, LinedInput, read_commitment};
 pub use error::CheckError;
 pub use fields::Fields;
+pub use formats::FormatsFrom;
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use operation::{
