@@ -3,6 +3,7 @@
 
 mod case;
 mod folder;
+mod lookup;
 mod manifest;
 mod pages;
 mod pattern;
@@ -19,6 +20,8 @@ pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::{Entry, Kept, STATE, State};
+
+use lookup::Lookup;
 
 use crate::check::CheckError;
 use crate::io::{FileError, escaped_path};
@@ -62,15 +65,14 @@ impl BatchError {
 /// What is wrong, in which file, case and field. Nothing has been judged then.
 pub fn read(path: &Path, policy: Option<&Policy>) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
     let (cases, own) = match path.is_dir() {
-        true => folder::read(path, policy)?,
-        false => (manifest::read(path, policy)?, vec![path.to_owned()]),
+        true => folder::read(path, &Lookup::new(policy, root(path)))?,
+        false => {
+            let lookup = Lookup::new(policy, root(path));
+            (manifest::read(path, &lookup)?, vec![path.to_owned()])
+        }
     };
     if cases.is_empty() {
         return Err(BatchError::document(path)("holds no case".into()));
-    }
-    if let Some(policy) = policy {
-        let few = policy.admit_number(cases.len());
-        few.map_err(BatchError::document(path))?;
     }
     Ok((cases, own))
 }

@@ -234,11 +234,16 @@ impl Policy {
 
     /// What a report says of it: how it was called, and the SHA-256 of its canonical JSON.
     pub fn described(&self, path: &Path) -> Policed {
-        let value = serde_json::to_value(self).expect("plain data");
         Policed {
             name: escaped_path(path),
-            sha256: hex(&sha2::Sha256::digest(value.to_string())),
+            sha256: self.sha256(),
         }
+    }
+
+    /// The SHA-256 of its canonical JSON.
+    pub fn sha256(&self) -> String {
+        let value = serde_json::to_value(self).expect("plain data");
+        hex(&sha2::Sha256::digest(value.to_string()))
     }
 
     /// Whether nothing may be written into the folder of the cases.
@@ -268,7 +273,9 @@ impl Policy {
         match self.limits.cases {
             Some(most) if cases as u64 > most => {
                 let s = if cases == 1 { "" } else { "s" };
-                Err(format!("has {cases} case{s}; the policy allows {most}"))
+                Err(format!(
+                    "makes it {cases} case{s}; the policy allows {most}"
+                ))
             }
             _ => Ok(()),
         }
@@ -298,7 +305,13 @@ impl Policy {
         Ok(())
     }
 
-    fn admit_path(&self, field: &'static str, root: &Path, path: &Path) -> Result<(), CheckError> {
+    /// Refuses a file of a case that may not be read.
+    pub(super) fn admit_path(
+        &self,
+        field: &'static str,
+        root: &Path,
+        path: &Path,
+    ) -> Result<(), CheckError> {
         confined(root, path, self.freedom()).map_err(|reason| {
             let path = escaped_path(path);
             CheckError::request(

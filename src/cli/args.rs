@@ -380,7 +380,7 @@ impl ProductArgs {
             engine: Some(operands.engine),
             ..arithmetic(&self.model, &self.schedule)?
         };
-        fields.formats_of_files()?;
+        fields.formats_of_files(&())?;
         Ok(fields)
     }
 }

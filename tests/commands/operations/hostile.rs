@@ -208,4 +208,18 @@ fn manifests_of_operations_are_refused_in_words() {
             "cases": [{"name": "n", "operation": "silu", "eps": null, "x": "op_a.npy", "y": "op_silu.npy"}]}"#,
     );
     folder.tcverify("batch m.json --quiet").expect(0);
+    // Which kind of case it is may be a default, too; a null takes it away.
+    folder
+        .tcverify(
+            "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy",
+        )
+        .expect(0);
+    folder.write(
+        "m.json",
+        r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100", "dtype": "fp16"},
+            "cases": [{"name": "n", "x": "op_a.npy", "y": "op_silu.npy"},
+                {"name": "p", "operation": null, "a": "generate:1:normal:4x4", "b": "generate:2:normal:4x4",
+                 "d": "p.npy"}]}"#,
+    );
+    folder.tcverify("batch m.json --quiet").expect(0);
 }

@@ -15,6 +15,8 @@ fn folder() -> Folder {
         "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
         "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
         "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy",
+        "commit --arch a100 --dtype fp16 a.npy b.npy d.npy -o c.json",
+        "check --arch auto --dtype fp16 a.npy b.npy d.npy --json auto.json -q",
     ] {
         folder.tcverify(command).expect(0);
     }
@@ -28,6 +30,13 @@ fn folder() -> Folder {
         ("lenient", "other.npy --nan any --zero any", 1),
         ("tree", "d.npy --tree --block-rows 4", 0),
         ("digest", &format!("--d-digest {digest}"), 1),
+        (
+            "beacon",
+            "d.npy --sample 50 --seed-from c.json --beacon 8430af44",
+            0,
+        ),
+        ("never", "d.npy --promote never", 0),
+        ("narrow", "d.npy --instruction-k 4", 1),
         (
             "scheduled",
             "d.npy --schedule cutlass-splitk-parallel --split-k 2",
@@ -388,6 +397,10 @@ fn true_reports_are_confirmed() {
         "tree",
         "digest",
         "scheduled",
+        "beacon",
+        "never",
+        "narrow",
+        "auto",
     ] {
         let said = folder
             .tcverify(&format!("verify-report {name}.json"))
@@ -405,6 +418,11 @@ fn true_reports_are_confirmed() {
             "{}",
             said.stdout
         );
+        // Which models fit D, a replay by one of them cannot say.
+        let word = said
+            .stdout
+            .contains("which others fit is the report's word");
+        assert_eq!(word, name == "auto", "{}", said.stdout);
         let quiet = folder
             .tcverify(&format!("verify-report {name}.json --quiet"))
             .expect(0);
