@@ -225,9 +225,7 @@ impl Run {
         let results = simulate(&suite, &Bar::new())?.run(&device)?;
         let written = results.text()?;
         output.commit(|out| out.write_all(&written))?;
-        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
-        let wrong: u64 =
-            results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures;
+        let (compared, wrong) = (results.compared(), results.wrong());
         if !self.quiet && self.output.as_os_str() != "-" {
             let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
             show::print(|out| {

@@ -39,7 +39,7 @@ pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
-pub use trace::{Source, TermTrace, TraceObserver};
+pub use trace::{Datapath, Source, TermTrace, TraceObserver};
 
 use super::fast::Plan;
 pub use super::formats::Formats;
@@ -69,7 +69,7 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.span()),* }
             }
 
-            fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+            fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
             }
 
@@ -109,7 +109,7 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.start(formats, c)),* }
             }
 
-            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
+            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
 
@@ -197,7 +197,7 @@ impl Step {
         b: &[Unpacked],
         scales: Scales,
         carried: &mut Carried,
-        observer: &mut impl TraceObserver,
+        observer: &mut impl Datapath,
     ) {
         let products = Products {
             formats,
