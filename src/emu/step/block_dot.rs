@@ -205,6 +205,12 @@ impl StepKind for BlockDot {
         ScaleUse::Given
     }
 
+    /// Sums below what is kept beside zeros.
+    fn notices_zeros(&self, formats: Formats) -> bool {
+        let coarse = self.zero_exponent > formats.accumulator.min_exponent();
+        coarse || self.fraction_bits + 1 < self.precision
+    }
+
     fn plan(&self, formats: Formats) -> Option<Plan> {
         let step = BlockStep {
             group: self.group,

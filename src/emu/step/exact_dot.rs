@@ -79,6 +79,11 @@ impl StepKind for ExactDot {
         check_nan(self.nan, accumulator)
     }
 
+    /// Nothing is rounded before the end.
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
+    }
+
     fn plan(&self, formats: Formats) -> Option<Plan> {
         SumPlan::new(formats, None, self.rounding, self.nan.0).map(Plan::Sum)
     }

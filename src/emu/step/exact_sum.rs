@@ -60,11 +60,6 @@ impl StepKind for ExactSum {
         check_nan(self.nan, accumulator)
     }
 
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
-    }
-
     fn plan(&self, formats: Formats) -> Option<Plan> {
         SumPlan::new(formats, Some(self.group), self.rounding, self.nan.0).map(Plan::Sum)
     }

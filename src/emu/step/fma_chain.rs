@@ -45,11 +45,6 @@ impl StepKind for FmaChain {
         check_nan(self.nan, accumulator)
     }
 
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
-    }
-
     fn plan(&self, formats: Formats) -> Option<Plan> {
         ChainPlan::new(formats, self.rounding, self.nan.0).map(Plan::Chain)
     }

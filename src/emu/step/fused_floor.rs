@@ -188,11 +188,6 @@ impl StepKind for FusedFloor {
         check_nan(self.nan, accumulator)
     }
 
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
-    }
-
     fn plan(&self, formats: Formats) -> Option<Plan> {
         let step = FloorStep {
             group: self.group,

@@ -110,6 +110,11 @@ impl StepKind for FusedHalves {
         self.half.check(formats)
     }
 
+    /// C is added last, to the +0 that zeros give: no step leaves -0, and any other number stays.
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
+    }
+
     fn plan(&self, formats: Formats) -> Option<Plan> {
         let order = |first: bool| {
             let mine = move |k: &usize| self.first.contains(&(k % self.period)) == first;

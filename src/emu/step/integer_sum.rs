@@ -83,6 +83,10 @@ impl StepKind for IntegerSum {
         true
     }
 
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
+    }
+
     fn plan(&self, formats: Formats) -> Option<Plan> {
         let clamped = match self.overflow {
             IntegerOverflow::Wrap => None,

@@ -48,9 +48,9 @@ pub trait StepKind {
         true
     }
 
-    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
     fn notices_zeros(&self, _formats: Formats) -> bool {
-        false
+        true
     }
 
     /// The chain's beginning.

@@ -161,7 +161,7 @@ impl Step {
         StepKind::rounds(self)
     }
 
-    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
     pub fn notices_zeros(&self, formats: Formats) -> bool {
         StepKind::notices_zeros(self, formats)
     }
