@@ -12,7 +12,7 @@ use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Progress, Source,
+    CheckError, EngineChoice, Fit, Operation, OperationJudged, PreparedOperation, Progress, Source,
     Strictness, option, shell_line,
 };
 use crate::io::npy::write_header;
@@ -367,10 +367,18 @@ impl Op {
                 match fits {
                     0 => writeln!(out, "\nNo variant gives this result."),
                     1 => Ok(()),
-                    _ => writeln!(
-                        out,
-                        "\nThese {fits} cannot be told apart by this result: their bits agree everywhere in it."
-                    ),
+                    _ => {
+                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                        let place = if all {
+                            "everywhere in it"
+                        } else {
+                            "in all that was tested of it"
+                        };
+                        writeln!(
+                            out,
+                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                        )
+                    }
                 }?;
                 let asked = |name: &str| Operation {
                     variant: Some(name.to_owned()),

@@ -95,6 +95,15 @@ fn requests_that_contradict_themselves_are_refused() {
             "takes no file beside",
         ),
         ("silu missing.npy op_silu.npy", "missing.npy"),
+        (
+            "quantize_fp8 --group 64 op_a.npy op_fp8_token.npy",
+            "--group says nothing",
+        ),
+        // Another kernel computes those.
+        (
+            "rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy",
+            "it takes those of 2 bytes",
+        ),
     ] {
         let run = folder.tcverify(&format!("op {words}")).expect(2);
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
@@ -119,6 +128,11 @@ fn variant_files_that_are_none_are_refused() {
         ("\"fused_sum\": true", "\"fused_sum\": 3", "boolean"),
         ("128,\n          128", "4294967296,\n          128", "tile"),
         ("\"instruction\"", "\"\u{1b}[31m\"", "control character"),
+        (
+            "\"evidence\": \"literature\",\n  \"sources\"",
+            "\"evidence\": \"hardware\",\n  \"sources\"",
+            "known no better than its parts",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
@@ -174,6 +188,25 @@ fn special_numbers_are_computed_by_both_engines_alike() {
             assert_eq!(run("fast"), run("exact"), "{words}");
         }
     }
+}
+
+/// What a rotation leaves alone it leaves alone: bits of a NaN, too.
+#[test]
+fn elements_that_are_not_rotated_are_copied() {
+    let folder = Folder::new();
+    let bytes = |codes: &[u16]| {
+        codes
+            .iter()
+            .flat_map(|c| c.to_le_bytes())
+            .collect::<Vec<_>>()
+    };
+    let x = [0x3f80, 0x4000, 0x7fc1, 0xff82, 0x0001, 0x8000];
+    folder.save("x.npy", &Npy::new("<V2", &[1, 1, 1, 6], bytes(&x)));
+    for (name, code) in [("cos.npy", 0x3f80), ("sin.npy", 0)] {
+        folder.save(name, &Npy::new("<V2", &[1, 1], bytes(&[code])));
+    }
+    let words = "op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
+    folder.tcverify(words).expect(0);
 }
 
 #[test]
