@@ -2,10 +2,11 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::Check;
+use tcverify::check::{Check, verify};
 use tcverify::explain::{self, Wish};
 use tcverify::report::{
     Batch, Exporter, Fragment, Html, Json, Junit, Markdown, MismatchMap, Outcome, Report, Text,
+    Verdict,
 };
 
 use crate::error;
@@ -139,19 +140,23 @@ pub fn check(
 /// A report that was written as JSON.
 #[pyfunction]
 pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
-    let fail =
-        |reason: String| error::request(py, "json", format!("`json` is no report: {reason}"));
-    let report: Report = serde_json::from_str(json).map_err(|error| fail(error.to_string()))?;
-    if report.schema != tcverify::report::SCHEMA {
-        return Err(fail(format!(
-            "its schema is not {}",
-            tcverify::report::SCHEMA
-        )));
-    }
+    let fail = |reason: String| error::request(py, "json", format!("`json` {reason}"));
+    let report = verify::parse(json).map_err(fail)?;
     if let Some(request) = &report.request {
         // What was asked must be a request.
         let asked: Result<Check, _> = serde_json::from_value(request.clone());
-        asked.map_err(|error| fail(error.to_string()))?;
+        asked.map_err(|error| fail(format!("is not a report: its request: {error}")))?;
+    }
+    let differs = match &report.outcome {
+        Outcome::Elements { comparison, .. } => comparison.mismatches > 0,
+        Outcome::Digest {
+            expected_payload_sha256: expected,
+        } => report.reproduced.payload_sha256.as_ref() != Some(expected),
+    };
+    if differs != (report.verdict == Verdict::Different) {
+        return Err(fail(
+            "is not a report: its verdict is not that of its figures".into(),
+        ));
     }
     Ok(Judged {
         report,
