@@ -131,7 +131,9 @@ pub fn batch(
         let terms = policy.as_ref().map(|(policy, _)| policy);
         let (cases, own) = read(&manifest, terms)?;
         let mut outputs = Outputs::new();
-        let policy = policy.as_ref().map(|(policy, path)| (policy, path.as_path()));
+        let policy = policy
+            .as_ref()
+            .map(|(policy, path)| (policy, path.as_path()));
         protect(&mut outputs, &manifest, (&cases, &own), policy);
         if let Some(path) = &resume {
             outputs.claim("the state", path).map_err(BatchError::File)?;

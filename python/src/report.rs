@@ -6,7 +6,6 @@ use tcverify::check::{Check, verify};
 use tcverify::explain::{self, Wish};
 use tcverify::report::{
     Batch, Exporter, Fragment, Html, Json, Junit, Markdown, MismatchMap, Outcome, Report, Text,
-    Verdict,
 };
 
 use crate::error;
@@ -147,16 +146,8 @@ pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
         let asked: Result<Check, _> = serde_json::from_value(request.clone());
         asked.map_err(|error| fail(format!("is not a report: its request: {error}")))?;
     }
-    let differs = match &report.outcome {
-        Outcome::Elements { comparison, .. } => comparison.mismatches > 0,
-        Outcome::Digest {
-            expected_payload_sha256: expected,
-        } => report.reproduced.payload_sha256.as_ref() != Some(expected),
-    };
-    if differs != (report.verdict == Verdict::Different) {
-        return Err(fail(
-            "is not a report: its verdict is not that of its figures".into(),
-        ));
+    if let Some(wrong) = report.contradictions().first() {
+        return Err(fail(format!("is not a report: {wrong}")));
     }
     Ok(Judged {
         report,

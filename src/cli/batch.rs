@@ -36,8 +36,8 @@ Examples:
   A long batch that may be interrupted; the same command goes on where it was:
     tcverify batch cases.json --resume state.json --junit report.xml
 
-  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of theirs for
-  model or schedule, nothing outside of their folder, no links
+  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of
+  theirs for model or schedule, nothing outside of their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
 Exit codes: 0 all identical; 2 if any case could not be judged, or nothing was; else 1.")]

@@ -28,7 +28,7 @@ use crate::report::Verdict;
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  RMSNorm as vLLM computes it; arrays in the order that 'tcverify ops rms_norm' lists, the result last:
+  RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
     tcverify op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy
 
   Arrays by name, and two that are optional:
@@ -176,7 +176,9 @@ impl Op {
         let form = self.report.asked();
         let form = form.or(self.page.html.as_ref().map(|_| "--html"));
         if let (Some((other, _)), Some(form)) = (others.iter().find(|(_, given)| *given), form) {
-            bail!("{other} writes no report, so there is nothing for {form}; ask for one of the two");
+            bail!(
+                "{other} writes no report, so there is nothing for {form}; ask for one of the two"
+            );
         }
         if self.identify {
             return self.identify(&asked);
