@@ -24,7 +24,7 @@ pub use state::{Entry, Kept, STATE, State};
 use lookup::Lookup;
 
 use crate::check::CheckError;
-use crate::io::{FileError, escaped_path};
+use crate::io::{FileError, Outputs, escaped_path};
 
 /// Why a batch cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +75,31 @@ pub fn read(path: &Path, policy: Option<&Policy>) -> Result<(Vec<Case>, Vec<Path
         return Err(BatchError::document(path)("holds no case".into()));
     }
     Ok((cases, own))
+}
+
+/// Keeps outputs off everything that a batch reads, `own` being the files that name its cases; under a policy that
+/// closes it, out of their folder, too.
+pub fn protect(
+    outputs: &mut Outputs,
+    path: &Path,
+    (cases, own): (&[Case], &[PathBuf]),
+    policy: Option<(&Policy, &Path)>,
+) {
+    for path in own {
+        outputs.protect("the cases", path);
+    }
+    for case in cases {
+        case.protect(outputs);
+    }
+    let Some((policy, file)) = policy else {
+        return;
+    };
+    if policy.closes_the_folder() {
+        outputs.close("the folder of the cases", root(path));
+    }
+    if file != Path::new(STRICT) {
+        outputs.protect("the policy", file);
+    }
 }
 
 /// The folder that the cases of a manifest or of a folder belong to.

@@ -205,6 +205,26 @@ impl Policy {
         Policy::parsed(&text).map_err(BatchError::document(path))
     }
 
+    /// The same, which the author of the cases in `cases` could not have written.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or that it lies beside them.
+    pub fn of_cases(path: &Path, cases: &Path) -> Result<Policy, BatchError> {
+        let policy = Policy::read(path)?;
+        let root = match super::root(cases) {
+            root if root == Path::new("") => Path::new("."),
+            root => root,
+        };
+        let places = [root, path].map(std::fs::canonicalize);
+        if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT))
+            && file.starts_with(root)
+        {
+            let reason = "lies in the folder of the cases, whose author could have written it; keep it elsewhere";
+            return Err(BatchError::document(path)(reason.into()));
+        }
+        Ok(policy)
+    }
+
     /// The policy that a text says.
     ///
     /// # Errors

@@ -38,8 +38,8 @@ Examples:
     tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --b weights.npy \\
         challenge.json opening.bin
 
-Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all opened elements
-are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
+Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all
+opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
 pub struct Audit {
     #[command(subcommand)]
     step: Step,

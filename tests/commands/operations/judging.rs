@@ -236,6 +236,46 @@ fn a_report_has_every_form() {
     assert!(page("r.xml").contains("<failure type=\"different\""));
     assert!(page("r.md").starts_with("## \u{274c} Different"));
     assert!(page("r.html").contains("operation by operation"));
+    let brief = folder
+        .tcverify(&format!("{wrong} --brief"))
+        .expect(1)
+        .stdout;
+    assert_eq!(brief.lines().count(), 1, "{brief}");
+    let said =
+        "DIFFERENT  300 of 1,600 elements of the result differ (18.75 %); rms_norm hf-eager (";
+    assert!(brief.starts_with(said), "{brief}");
+    let same = folder
+        .tcverify(&format!("{words} --brief"))
+        .expect(0)
+        .stdout;
+    assert!(
+        same.starts_with("IDENTICAL under a published rule  "),
+        "{same}"
+    );
+    assert!(same.ends_with("(literature)\n"), "{same}");
+    // What writes no report takes no place for one.
+    for other in ["--identify", "--at 1,7", "--replay z.npy"] {
+        for form in ["--brief", "--json z.json", "--html z.html", "--github"] {
+            let op = match other {
+                "--identify" => "op rms_norm --eps 1e-6",
+                _ => op,
+            };
+            folder
+                .tcverify(&format!("{op} f_x.npy f_w.npy f_hf26.npy {other} {form}"))
+                .refuses(&["writes no report"]);
+        }
+    }
+    // Nothing of a sentence is beyond the width that there is.
+    let mut command = folder.command();
+    command.args(wrong.split_whitespace()).env("COLUMNS", "60");
+    let narrow = folder.run(&mut command).expect(1).stdout;
+    let cut = |line: &&str| {
+        let digest = line.split_whitespace().any(|word| word.len() == 64);
+        !digest && !line.contains("tcverify op ")
+    };
+    for line in narrow.lines().filter(cut) {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
     // A request in a report asks for the same.
     let mut case = report["request"].clone();
     case["name"] = json!("again");

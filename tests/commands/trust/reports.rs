@@ -610,3 +610,71 @@ fn scripts_that_lack_something_say_so() {
             .mentions(&["not here", module]);
     }
 }
+
+/// Whoever reads a report without the files sees what no check could have written, before anything is shown of it.
+#[test]
+fn what_no_check_wrote_is_seen_without_files() {
+    let folder = folder();
+    let found = |name: &str, at: &str, value: Value| -> Vec<String> {
+        let forged = match at {
+            "" => read(&folder, name),
+            at => forge(read(&folder, name), at, value),
+        };
+        let report: tcverify::report::Report = serde_json::from_value(forged).unwrap();
+        report.contradictions()
+    };
+    let names = [
+        "same",
+        "other",
+        "rows",
+        "drawn",
+        "wrong",
+        "lenient",
+        "tree",
+        "digest",
+        "scheduled",
+    ];
+    for name in names {
+        assert_eq!(found(name, "", Value::Null), [""; 0], "{name}");
+    }
+    let first = "/outcome/comparison/first/0";
+    for (name, at, value, said) in [
+        ("other", "/verdict", json!("identical"), "verdict"),
+        ("same", "/verdict", json!("different"), "verdict"),
+        ("rows", "/verdict", json!("identical"), "a part of D"),
+        ("digest", "/verdict", json!("identical"), "verdict"),
+        ("drawn", "/reproduced/sample/rows", json!([9, 9]), "range"),
+        ("other", "/reproduced/shape", json!([384]), "no D"),
+        (
+            "other",
+            "/outcome/comparison/mismatches",
+            json!(1),
+            "counts",
+        ),
+        (
+            "other",
+            "/outcome/comparison/histogram/0/count",
+            json!(0),
+            "histogram",
+        ),
+        (
+            "other",
+            &format!("{first}/reproduced"),
+            json!("zz"),
+            "cannot have",
+        ),
+        (
+            "other",
+            &format!("{first}/index"),
+            json!([16, 0]),
+            "cannot have",
+        ),
+        ("same", "/discrimination/others", json!(0), "arithmetics"),
+    ] {
+        let wrong = found(name, at, value);
+        assert!(
+            wrong.iter().any(|one| one.contains(said)),
+            "{name} {at}: {wrong:?}"
+        );
+    }
+}
