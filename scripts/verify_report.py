@@ -286,7 +286,7 @@ def check_root(report: dict, d: np.ndarray, what: str, check: Tally):
 
 # The fields of each object: those that must be there, and those that may.
 TOP = ({"schema", "tool", "verdict", "request", "command", "model", "product", "inputs", "reproduced", "outcome",
-        "causes"}, {"schedule", "commitment", "tried", "discrimination"})
+        "causes"}, {"chosen", "schedule", "commitment", "tried", "discrimination"})
 MODEL = ({"architecture", "title", "instruction", "evidence", "note", "summary", "arithmetic", "sha256", "constants",
           "sources"}, {"file"})
 PRODUCT = ({"batch", "m", "n", "k", "transpose_a", "transpose_b"}, set())
@@ -369,6 +369,12 @@ def check_form(report: dict):
         raise ValueError("comparison: a count is no whole number")
 
 
+# Fields that leave the order to what a library says of its kernel.
+KERNELS = ("kernel", "kernel_log", "kernel_table")
+# Fields that no chain over K has.
+SCHEDULING = ("schedule_file", "tile_k", "instruction_k", "split_k", "alpha", "beta", "scale_result", "bias")
+
+
 def check_request(report: dict, check: Tally):
     """What was asked is what was done, as far as no catalogue is needed."""
     request, model, product = report["request"], report["model"], report["product"]
@@ -378,17 +384,20 @@ def check_request(report: dict, check: Tally):
     arithmetic = model["arithmetic"]
     dtype = request["dtype"]
     check("formats asked for", [dtype, request.get("dtype_b", dtype)], [arithmetic["a"], arithmetic["b"]])
-    check("turned", [product["transpose_a"], product["transpose_b"]],
-          [request.get("transpose_a", False), request.get("transpose_b", False)])
+    # A kernel's words may say how operands are stored, where they multiply so alone.
+    words = next((name for name in KERNELS if name in request), None)
+    for name in ("transpose_a", "transpose_b"):
+        if words is None or name in request:
+            check("turned", product[name], request.get(name, False))
     # What a catalogue calls an architecture it does not say, but that it is the catalogue's.
     check("a file's model", "file" in model, "model" in request)
     if "model" in request:
         check("its evidence", model["evidence"], "claimed")
         check("its path", model["file"]["path"], request["model"])
-    scheduled = any(name in request for name in ("schedule_file", "split_k", "promote", "tile_k", "alpha", "beta"))
-    check("a schedule", "schedule" in report,
-          scheduled or request.get("schedule", "plain") != "plain" or "bias" in request)
-    check("a commitment", "commitment" in report, "against" in request)
+    scheduled = request.get("schedule", "plain") != "plain" or any(name in request for name in SCHEDULING)
+    if words is None:
+        check("a schedule", "schedule" in report, scheduled or request.get("promote", "never") != "never")
+    check("a commitment", "commitment" in report, "against" in request or "seed_from" in request)
     for name in ("a", "b", "c", "d", "scale_a", "scale_b", "bias"):
         entry = report["inputs"].get(name)
         check(f"{name.upper()} asked for", entry and entry["path"], request.get(name))

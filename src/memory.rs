@@ -25,6 +25,16 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The default, or another limit if that is less.
+    pub fn within(most: Option<u64>) -> Limits {
+        let Limits { max_bytes } = Limits::default();
+        Limits {
+            max_bytes: most.map_or(max_bytes, |most| most.min(max_bytes)),
+        }
+    }
+}
+
 /// Bytes of memory that this process may hope for.
 fn machine() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();

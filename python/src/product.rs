@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use tcverify::batch::{BatchError, Pages, State, read, run};
+use tcverify::batch::{BatchError, Pages, Policy, State, protect, read, run};
 use tcverify::check::CheckError;
 use tcverify::explain::{Wish, write};
-use tcverify::io::{Files, Outputs, Source, payload_sha256};
+use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
+use tcverify::memory::Limits;
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -117,27 +118,33 @@ pub fn digest(py: Python<'_>, array: Operand, dtype: Option<&str>) -> PyResult<S
 pub fn batch(
     py: Python<'_>,
     manifest: PathBuf,
+    policy: Option<PathBuf>,
     resume: Option<PathBuf>,
     html: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchResult> {
+    let policy = policy.map(|path| Ok((Policy::of_cases(&path, &manifest)?, path)));
+    let policy = policy.transpose();
+    let policy =
+        policy.map_err(|error: BatchError| error::request(py, "policy", error.to_string()))?;
     let judged = attended(py, progress.as_ref(), move |progress| {
-        let (cases, own) = read(&manifest, None)?;
+        let terms = policy.as_ref().map(|(policy, _)| policy);
+        let (cases, own) = read(&manifest, terms)?;
         let mut outputs = Outputs::new();
-        for path in &own {
-            outputs.protect("the cases", path);
-        }
-        for case in &cases {
-            case.protect(&mut outputs);
-        }
+        let policy = policy
+            .as_ref()
+            .map(|(policy, path)| (policy, path.as_path()));
+        protect(&mut outputs, &manifest, (&cases, &own), policy);
         if let Some(path) = &resume {
             outputs.claim("the state", path).map_err(BatchError::File)?;
         }
         let pages = html.map(|folder| Pages::open(&folder, &cases, &mut outputs));
         let pages = pages.transpose()?;
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
-        let files = Files::default();
-        let batch = run(&cases, &state, &files, None, pages.as_ref(), progress)?;
+        let most = terms.and_then(|policy| policy.limits.memory);
+        let files = Files::new(Privacy::Auto, Limits::within(most));
+        let mut batch = run(&cases, &state, &files, terms, pages.as_ref(), progress)?;
+        batch.policy = policy.map(|(policy, path)| policy.described(path));
         if let Some(pages) = pages {
             pages.finish(&batch).map_err(BatchError::File)?;
         }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::Check;
+use tcverify::check::{Check, verify};
 use tcverify::explain::{self, Wish};
 use tcverify::report::{
     Batch, Exporter, Fragment, Html, Json, Junit, Markdown, MismatchMap, Outcome, Report, Text,
@@ -139,19 +139,15 @@ pub fn check(
 /// A report that was written as JSON.
 #[pyfunction]
 pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
-    let fail =
-        |reason: String| error::request(py, "json", format!("`json` is no report: {reason}"));
-    let report: Report = serde_json::from_str(json).map_err(|error| fail(error.to_string()))?;
-    if report.schema != tcverify::report::SCHEMA {
-        return Err(fail(format!(
-            "its schema is not {}",
-            tcverify::report::SCHEMA
-        )));
-    }
+    let fail = |reason: String| error::request(py, "json", format!("`json` {reason}"));
+    let report = verify::parse(json).map_err(fail)?;
     if let Some(request) = &report.request {
         // What was asked must be a request.
         let asked: Result<Check, _> = serde_json::from_value(request.clone());
-        asked.map_err(|error| fail(error.to_string()))?;
+        asked.map_err(|error| fail(format!("is not a report: its request: {error}")))?;
+    }
+    if let Some(wrong) = report.contradictions().first() {
+        return Err(fail(format!("is not a report: {wrong}")));
     }
     Ok(Judged {
         report,

@@ -203,6 +203,7 @@ def verify(commitment: Commitment | str, proof: Opening | str, rows: ArrayLike |
 def batch(
     manifest: str | os.PathLike[str] | Mapping[str, Any],
     *,
+    policy: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     html: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -210,15 +211,18 @@ def batch(
     """Judges all cases of a manifest (a file, or the object in it: paths are relative to the working directory
     then), or of a folder of case folders.
 
-    ``resume`` is the file of a state, from which an interrupted batch goes on; ``html`` a folder for an index of all
-    cases and a page for each.
+    ``policy`` says what cases of others may ask: ``"strict"``, or a file (docs/policy.md). ``resume`` is the file of a
+    state, from which an interrupted batch goes on; ``html`` a folder for an index of all cases and a page for each.
     """
     if isinstance(manifest, Mapping):
-        with tempfile.NamedTemporaryFile("w", dir=".", prefix=".tcverify-", suffix=".json") as file:
-            json.dump(dict(manifest), file)
-            file.flush()
-            return batch(file.name, resume=resume, html=html, progress=progress)
-    return Batch(_tcverify.batch(manifest, resume, html, listener(progress)))
+        handle, path = tempfile.mkstemp(dir=".", prefix=".tcverify-", suffix=".json")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(dict(manifest), file)
+            return batch(path, policy=policy, resume=resume, html=html, progress=progress)
+        finally:
+            os.unlink(path)
+    return Batch(_tcverify.batch(manifest, policy, resume, html, listener(progress)))
 
 
 def _text(document: Commitment | str) -> str:

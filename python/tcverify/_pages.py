@@ -16,24 +16,20 @@ font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans
 .tcverify-batch th{color:#536074;font-weight:400;border-top:0}
 .tcverify-batch .identical{color:#0a6f38}.tcverify-batch .identical_in_part{color:#7a5200}
 .tcverify-batch .different,.tcverify-batch .unjudged{color:#a81f18}
-.tcverify-batch td.v{white-space:nowrap;font-weight:600}"""
+.tcverify-batch td.v{font-weight:600}"""
 
 
 def _row(case: Case) -> str:
-    name = html.escape(case.name)
-    if case.report is None:
-        said = html.escape(case.error or "")
+    summary, document = case.summary, case.document
+    if summary is None or document is None:
+        word, lines = case.verdict, [case.error]
     else:
-        model, product = case.report.model, case.report.product
-        shape = "x".join(str(n) for n in (*product.batch, product.m, product.n, product.k))
-        differ = case.report.mismatch_count
-        said = f"{html.escape(model.architecture)} {html.escape(model.instruction)}, {model.a}*{model.b}, {shape}"
-        if differ:
-            said += f": {differ} of {case.report.elements} elements differ"
-        for cause in case.report.causes[:1]:
-            said += f"<br>{html.escape(cause.sentence)}"
-    word = case.verdict.replace("_", " ")
-    return f'<tr><td class="v {case.verdict}">{word}</td><td>{name}</td><td>{said}</td></tr>\n'
+        word, lines = summary["title"] or "", [summary["sentence"], summary["model"], summary["product"]]
+        lines += [cause["sentence"] for cause in document["causes"][:1]]
+    said = "<br>".join(html.escape(line or "") for line in lines)
+    return (
+        f'<tr><td class="v {case.verdict}">{html.escape(word)}</td><td>{html.escape(case.name)}</td><td>{said}</td></tr>\n'
+    )
 
 
 def table(batch: Batch) -> str:
@@ -49,6 +45,6 @@ def table(batch: Batch) -> str:
     return (
         f'<div class="tcverify-batch"><style>{_STYLE}</style>\n'
         f'<div class="t {batch.verdict}">{word}</div><div>{totals["cases"]} cases: {counts}</div>\n'
-        f"<table><tr><th>verdict</th><th>case</th><th>product (M x N x K after the batch)</th></tr>\n{rows}</table></div>\n"
+        f"<table><tr><th>verdict</th><th>case</th><th>what came out</th></tr>\n{rows}</table></div>\n"
     )
 

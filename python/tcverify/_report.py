@@ -87,7 +87,10 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """A report that ``tcverify check --json`` or :meth:`to_json` wrote (without a map of mismatches)."""
+        """A report that ``tcverify check --json`` or :meth:`to_json` wrote (without a map of mismatches).
+
+        Whether it is true nobody has looked: ``tcverify verify-report`` confirms a report of somebody else.
+        """
         return cls(_tcverify.read_report(text))
 
     @cached_property
@@ -378,8 +381,12 @@ class Case:
     verdict: CaseVerdict
     #: Why there is no verdict.
     error: str | None
-    #: None without a verdict.
+    #: Of a product that was judged; none of an operation between products (docs/layers.md).
     report: Report | None
+    #: The report as data, of an operation too: ``tcverify.operation-report/1``. None without a verdict.
+    document: dict[str, Any] | None
+    #: In words: ``title`` (the verdict, and what it is under), ``sentence``, ``model``, ``product``. None without a verdict.
+    summary: Mapping[str, str | None] | None
 
 
 class Batch:
@@ -417,9 +424,10 @@ class Batch:
         """In the order of the manifest."""
 
         def case(entry: dict[str, Any]) -> Case:
-            report = entry["report"]
-            read = None if report is None else Report.from_json(json.dumps(report))
-            return Case(entry["name"], entry["verdict"], entry["error"], read)
+            document = entry["report"]
+            product = document is not None and document["schema"].startswith("tcverify.report/")
+            report = Report.from_json(json.dumps(document)) if product else None
+            return Case(entry["name"], entry["verdict"], entry["error"], report, document, entry["summary"])
 
         return tuple(case(entry) for entry in self.document["cases"])
 

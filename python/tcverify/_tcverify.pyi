@@ -56,6 +56,7 @@ def open(commitment: str, d: _Operand, blocks: Sequence[int]) -> tuple[str, _Pay
 def verify(commitment: str, proof: str, rows: _Operand | None) -> list[tuple[int, int, int]]: ...
 def batch(
     manifest: str | os.PathLike[str],
+    policy: str | os.PathLike[str] | None,
     resume: str | os.PathLike[str] | None,
     html: str | os.PathLike[str] | None,
     progress: _Progress,

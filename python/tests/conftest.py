@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,7 +24,7 @@ Array = npt.NDArray[np.generic]
 @pytest.fixture(scope="session")
 def command() -> str:
     """The command that the wheel installs."""
-    found = shutil.which("tcverify", path=os.path.dirname(sys.executable))
+    found = shutil.which("tcverify", path=sysconfig.get_path("scripts"))
     assert found is not None, "the wheel installs the command"
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -178,7 +179,9 @@ def test_a_report_is_a_document(product: Product, tmp_path: Path) -> None:
     again = tcverify.Report.from_json(report.to_json())
     assert again.to_json() == report.to_json() and again.text() == report.text()
     assert (again.mismatches == report.mismatches).all()
-    for wrong in ("{}", "[1]", report.to_json().replace("tcverify.report/2", "tcverify.report/9")):
+    forged = report.to_json().replace('"verdict": "different"', '"verdict": "identical"')
+    twice = report.to_json().replace("{", '{"verdict": "different",', 1)
+    for wrong in ("{}", "[1]", report.to_json().replace("tcverify.report/2", "tcverify.report/9"), forged, twice):
         with pytest.raises(tcverify.CheckError) as caught:
             tcverify.Report.from_json(wrong)
         assert caught.value.argument == "json"
@@ -294,6 +297,55 @@ def test_batches(product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(tcverify.CheckError) as caught:
         tcverify.batch(tmp_path / "none.json")
     assert caught.value.argument == "manifest"
+
+
+def test_a_policy_says_what_cases_may_ask(product: Product, tmp_path: Path) -> None:
+    a, b, d = product
+    (tmp_path / "cases").mkdir()
+    for name, array in zip("abd", product):
+        np.save(tmp_path / "cases" / f"{name}.npy", array)
+    case = {"name": "one", "arch": "h100", "dtype": "bf16", "a": "a.npy", "b": "b.npy", "d": "d.npy"}
+    whole, part = tmp_path / "cases" / "whole.json", tmp_path / "cases" / "part.json"
+    whole.write_text(json.dumps({"schema": "tcverify.manifest/1", "cases": [case]}))
+    part.write_text(json.dumps({"schema": "tcverify.manifest/1", "cases": [{**case, "rows": "0..1"}]}))
+    batch = tcverify.batch(whole, policy="strict")
+    assert batch.identical and batch.document["policy"]["name"] == "strict" and "policy strict" in batch.text()
+    assert "policy" not in tcverify.batch(whole).document
+    assert tcverify.batch(part).verdict == "identical_in_part"
+    with pytest.raises(tcverify.CheckError, match="rows") as caught:
+        tcverify.batch(part, policy="strict")
+    assert caught.value.argument == "manifest"
+    lenient = {"schema": "tcverify.policy/1", "scope": "part"}
+    (tmp_path / "policy.json").write_text(json.dumps(lenient))
+    assert tcverify.batch(part, policy=tmp_path / "policy.json").identical
+    # Where the author of the cases could have written it, it says nothing.
+    (tmp_path / "cases" / "policy.json").write_text(json.dumps(lenient))
+    for policy in (tmp_path / "cases" / "policy.json", tmp_path / "none.json"):
+        with pytest.raises(tcverify.CheckError) as caught:
+            tcverify.batch(part, policy=policy)
+        assert caught.value.argument == "policy"
+    # The folder of the cases is closed to outputs.
+    with pytest.raises(tcverify.CheckError, match="folder of the cases"):
+        tcverify.batch(whole, policy="strict", html=tmp_path / "cases" / "pages")
+
+
+def test_operations_between_products_are_cases(product: Product, tmp_path: Path, run: Any) -> None:
+    x = normal(3, (4, 64))
+    np.save(tmp_path / "x.npy", x)
+    assert run(["op", "silu", "--dtype", "bf16", "x.npy", "--replay", "y.npy"]).returncode == 0
+    y = np.load(tmp_path / "y.npy")
+    y.view(np.uint16)[1, 2] ^= 1
+    np.save(tmp_path / "w.npy", y)
+    fields = {"operation": "silu", "dtype": "bf16", "x": "x.npy"}
+    cases = [{"name": "good", **fields, "y": "y.npy"}, {"name": "bad", **fields, "y": "w.npy"}]
+    (tmp_path / "m.json").write_text(json.dumps({"schema": "tcverify.manifest/1", "cases": cases}))
+    good, bad = tcverify.batch(tmp_path / "m.json").cases
+    assert (good.verdict, bad.verdict) == ("identical", "different") and good.report is bad.report is None
+    assert bad.document is not None and bad.document["schema"] == "tcverify.operation-report/1"
+    assert bad.summary is not None and "1 of 256 elements" in str(bad.summary["sentence"])
+    shown = tcverify.batch(tmp_path / "m.json")._repr_html_()
+    # Whether its rule is proven is a part of the verdict.
+    assert good.summary is not None and str(good.summary["title"]) in shown and "silu" in shown
 
 
 def test_files_and_generated_operands(product: Product, tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_simulated_products_are_those_of_replay() -> None:
     a, b = tokens(64)[0], llama()[0].gate.weight.detach()
     x, y = torch.randn(8, 512), torch.randn(512, 8)
     with torch.no_grad():
-        with simulate("a100", schedule="cublas-splitk-serial", split_k=4, dtype="tf32"):
+        with simulate("a100", schedule="cublas-splitk-serial", split_k=4):
             split = x @ y
         with simulate("a100"):
             chain = x @ y
@@ -211,6 +211,26 @@ def test_simulated_products_are_those_of_replay() -> None:
         same = tcverify.replay(a, b.t(), arch="a100", schedule="cublas-workspace", split_k=2, d_dtype="bf16")
     assert torch.equal(d, same) and d.dtype == torch.bfloat16
     assert (d.float() - (a @ b.t()).float()).abs().max() < 0.1
+
+
+def test_what_holds_for_all_products(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    x, y = torch.randn(8, 512), torch.randn(512, 8)
+    for mode in (simulate, lambda **fields: capture(tmp_path / "none", **fields)):
+        with pytest.raises(ValueError, match="dtype: follows from the tensors"):
+            mode(dtype="tf32")
+    # What a capture says goes before what was simulated: it is what is judged.
+    try:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        with torch.no_grad(), simulate("a100", schedule="cublas-workspace-f32", split_k=4):
+            with capture(tmp_path / "same") as same:
+                x @ y
+            with capture(tmp_path / "other", split_k=2) as other:
+                x @ y
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    assert [json.loads(one.manifest.read_text())["cases"][0]["split_k"] for one in (same, other)] == [4, 2]
+    assert (same.batch().verdict, other.batch().verdict) == ("identical", "different")
 
 
 def test_tf32_follows_the_flag() -> None:

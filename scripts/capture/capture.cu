@@ -15,7 +15,7 @@ capture gemm --operands generate:SEED:CLASS --size MxNxK --dtype F [...] [-o d.n
     Multiplies generated operands, one chain an element. --with-c adds a C generated for the accumulator.
 capture units
     Lists the instructions.
-Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite (mma), --shape m16n8k8 (the largest),
+Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite|ffma (mma), --shape m16n8k8 (the largest),
 --device N (0), --force (replace what is there). Beside d.npy appears d.npy.json; --digest with -o d.npy
 writes d.npy.json alone.
 )";

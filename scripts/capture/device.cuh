@@ -3,6 +3,7 @@
 #include "product.cuh"
 #include "mma.cuh"
 #include "wgmma.cuh"
+#include "cores.cuh"
 #include "units.h"
 
 /// kind::f8f6f4 wants E2M1 in bits 2 to 5 of its byte (PTX ISA, "Packing format used in MMA").
@@ -25,6 +26,13 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
         typedef WgmmaStep<NAME> Step;                                                         \
         __device__ static bool issue(u64 a, u64 b, u32* d) { ON_##GUARD(REGISTERS(PTX, REST)); }   \
     };
+#define CORE_TYPE(NAME, A, B, ACC, GUARD, TEXT)                                               \
+    struct NAME {                                                                             \
+        typedef Cores Layout;                                                                 \
+        typedef u32 Register;                                                                 \
+        typedef CoreStep<A, B> Step;                                                          \
+    };
 
 MMA_UNITS(MMA_TYPE)
+CORE_UNITS(CORE_TYPE)
 WGMMA_UNITS(WGMMA_TYPE)

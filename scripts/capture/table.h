@@ -5,7 +5,7 @@
 #include "names.h"
 
 struct Unit {
-    std::string instruction;  // mma, mma-satfinite, wgmma, wgmma-satfinite
+    std::string instruction;  // mma, mma-satfinite, wgmma, wgmma-satfinite, ffma
     std::string shape;        // m16n8k16
     FormatName a, b, accumulator;
     int rows, columns, k;
@@ -60,9 +60,12 @@ inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int co
 #define WGMMA_ROW(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                          \
     unit_of(A, B, ACC, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, \
             PTX, launch<NAME>, EVERYWHERE(NAME)),
+#define CORE_ROW(NAME, A, B, ACC, GUARD, TEXT)                                                            \
+    Unit{"ffma", "m16n8k1", A, B, ACC, Cores::ROWS, Cores::COLUMNS, Cores::K, NEEDS_##GUARD, TEXT, launch<NAME>, \
+         EVERYWHERE(NAME)},
 
 inline const std::vector<Unit>& units() {
-    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) WGMMA_UNITS(WGMMA_ROW)};
+    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)};
     return all;
 }
 

@@ -1,4 +1,4 @@
-// Every instruction that can be captured, one line each. UNITS(MMA, WGMMA) expands
+// Every instruction that can be captured, one line each. MMA_UNITS and WGMMA_UNITS expand
 //   MMA(name, A, B, accumulator, layout, register, registers, guard, text)
 //   WGMMA(name, A, B, accumulator, layout, registers, guard, text, what follows the predicate)
 // Where several lines fit a request, the last that the GPU has is taken, unless --shape names one.
@@ -84,6 +84,12 @@
 #define INTEGER_UNITS(X)                                                                                   \
     BOTH_WAYS(X, INT8, INT8) BOTH_WAYS(X, INT8, UINT8) BOTH_WAYS(X, UINT8, INT8) BOTH_WAYS(X, UINT8, UINT8) \
     BOTH_WAYS(X, INT4, INT4) BOTH_WAYS(X, INT4, UINT4) BOTH_WAYS(X, UINT4, INT4) BOTH_WAYS(X, UINT4, UINT4)
+
+// CUDA cores, X(name, A, B, accumulator, guard, text): each lane has its elements of a tile of 16x8.
+#define CORE_UNITS(X)                                         \
+    X(ffma_fp32, FP32, FP32, FP32, SM70, "fma.rn.f32")        \
+    X(ffma_fp16, FP16, FP16, FP32, SM70, "cvt.f32.f16, fma.rn.f32") \
+    X(ffma_bf16, BF16, BF16, FP32, SM80, "shl.b32, fma.rn.f32")
 
 #define MMA_UNITS(X) FLOAT_UNITS(X) FP8_UNITS(X) SMALL_UNITS(X) INTEGER_UNITS(X)
 

@@ -118,7 +118,7 @@ struct Answers {
 /// What runs products. `reason` of what it cannot, is not empty.
 struct Machine {
     std::string host, name, architecture, uuid, driver, program;
-    unsigned index = 0;
+    unsigned index = 0, multiprocessors = 0;
     std::function<std::string(const Product&)> reason;
     std::function<Answers(const Product&)> compute;
     /// Degrees and megahertz; -1 where nobody says.
@@ -139,7 +139,7 @@ const size_t MOST_FAILURES = 128, MOST_TILES = 4, MOST_TILE_BYTES = 1 << 14, MOS
 class Screening {
   public:
     Screening(const Suite& suite, const Machine& machine, const std::string& output, bool stop)
-        : suite_(suite), machine_(machine), output_(output), stop_(stop), runs_(suite.products.size(), 0) {}
+        : suite_(suite), machine_(machine), output_(output), stop_(stop), runs_(suite.products.size(), 0), on_(suite.products.size()) {}
 
     /// Runs for so many seconds, the whole suite once at the least. Returns whether all was right.
     bool run(double seconds) {
@@ -181,10 +181,14 @@ class Screening {
         w.key("host").text(machine_.host).key("index").number(machine_.index).key("name").text(machine_.name);
         w.key("architecture").text(machine_.architecture).key("uuid"), text_or_null(machine_.uuid);
         w.key("driver"), text_or_null(machine_.driver);
+        w.key("multiprocessors").number(machine_.multiprocessors);
         w.key("program").text(machine_.program).key("simulated").raw("false").close('}');
         w.key("runs").open('[');
         for (size_t i = 0; i < runs_.size(); i++)
-            if (runs_[i] > 0) w.open('[').text(suite_.products[i].name).number(runs_[i]).close(']');
+            if (runs_[i] > 0) {
+                w.open('{').key("product").text(suite_.products[i].name).key("compared").number(runs_[i]);
+                w.key("sms").number(on_[i].size()).close('}');
+            }
         w.close(']').key("left_out").open('[');
         for (auto& one : left_out_) w.open('[').text(one.first).text(one.second).close(']');
         w.close(']').key("sms").open('[');
@@ -239,7 +243,7 @@ class Screening {
         for (size_t slot = 0; slot < answers.sms.size(); slot++) {
             const u8* d = answers.all.data() + slot * length;
             runs_[index]++;
-            if (answers.sms[slot] >= 0) sms_.insert(answers.sms[slot]);
+            if (answers.sms[slot] >= 0) sms_.insert(answers.sms[slot]), on_[index].insert(answers.sms[slot]);
             if (known && std::memcmp(known, d, length) == 0) continue;
             std::string digest = ::sha256(d, length);
             if (digest == product.sha256) {
@@ -326,6 +330,8 @@ class Screening {
     std::string output_;
     bool stop_, stopped_ = false;
     std::vector<u64> runs_;
+    /// SMs that computed each product.
+    std::vector<std::set<int>> on_;
     std::vector<std::string> reasons_;
     std::vector<std::pair<std::string, std::string>> left_out_;
     std::set<int> sms_;

@@ -109,6 +109,7 @@ int main(int count, char** words) try {
     gethostname(host, sizeof host - 1);
     machine.host = options.get("--host", host);
     machine.name = properties.name;
+    machine.multiprocessors = unsigned(properties.multiProcessorCount);
     machine.uuid = uuid_of(properties);
     machine.program = "screen.cu, CUDA " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
                       std::to_string(__CUDACC_VER_MINOR__);
@@ -120,7 +121,11 @@ int main(int count, char** words) try {
     // Every unit once: small integers, which no unit rounds, show that the program is right before it judges.
     std::map<std::string, std::string> rehearsed;
     auto unit = [&](const Product& p) -> const Unit& {
-        return choose(p.instruction, "", p.a, p.b, p.accumulator, capability);
+        // The catalogue's mma-m8n8k4 is a shape of mma here.
+        size_t at = p.instruction.find("-m");
+        bool shape = at != std::string::npos && std::isdigit((unsigned char)p.instruction[at + 2]);
+        return choose(p.instruction.substr(0, shape ? at : std::string::npos),
+                      shape ? p.instruction.substr(at + 1) : "", p.a, p.b, p.accumulator, capability);
     };
     machine.reason = [&](const Product& product) -> std::string {
         if (product.library) return "a library computes it: tcverify_screen.py";

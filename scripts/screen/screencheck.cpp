@@ -1,5 +1,6 @@
 // Runs what screen.cu runs but the GPU: D comes from files. screencheck SUITE.json FOLDER OUT.json [SM BYTE BIT]
-// FOLDER holds PRODUCT.bin, the payload of the right D; on SM, a bit of a byte of every D is inverted.
+// FOLDER holds PRODUCT.bin, the payload of the right D; on SM, a bit of a byte of every D is inverted. With SM 6, which
+// is not there, no bit is, and the last of the six SMs computes nothing.
 #include <iostream>
 
 #include "run.h"
@@ -11,7 +12,7 @@ int main(int count, char** words) try {
     int broken = count == 7 ? std::stoi(words[4]) : -1;
     Machine machine;
     machine.host = "check", machine.name = "none", machine.architecture = suite.arch;
-    machine.program = "screencheck";
+    machine.program = "screencheck", machine.multiprocessors = 6;
     machine.reason = [](const Product& product) {
         return product.library ? std::string("a library computes it") : std::string();
     };
@@ -19,7 +20,7 @@ int main(int count, char** words) try {
         std::string right = read_whole(folder + "/" + product.name + ".bin");
         if (right.size() != product.d_bytes()) throw std::runtime_error(product.name + ".bin has another size");
         Answers answers;
-        for (int sm = 0; sm < (product.every_sm ? 6 : 1); sm++) {
+        for (int sm = 0; sm < (product.every_sm ? 6 - (broken == 6) : 1); sm++) {
             answers.all.insert(answers.all.end(), right.begin(), right.end());
             answers.sms.push_back(product.every_sm ? sm : -1);
             if (sm == broken && product.every_sm) {

@@ -266,6 +266,7 @@ class Machine:
             "name": properties.name,
             "uuid": f"GPU-{properties.uuid}" if hasattr(properties, "uuid") else None,
             "driver": None,
+            "multiprocessors": properties.multi_processor_count,
             "program": f"tcverify_screen.py, torch {torch.__version__}, CUDA {torch.version.cuda}",
         }
         self.sensor = None
@@ -454,10 +455,11 @@ class Screening:
                 "architecture": machine.architecture,
                 "uuid": machine.about["uuid"],
                 "driver": machine.about["driver"],
+                "multiprocessors": machine.about["multiprocessors"],
                 "program": machine.about["program"],
                 "simulated": False,
             },
-            "runs": [[name, count] for name, count in self.runs.items()],
+            "runs": [{"product": name, "compared": count, "sms": 0} for name, count in self.runs.items()],
             "left_out": self.left_out,
             "sms": [],
             "failures": self.failures,

@@ -41,7 +41,7 @@ class StandIn:
 
     def __init__(self, device, flip=None):
         self.index, self.architecture, self.flip = 0, "sm_70", flip
-        self.about = {"name": "none", "uuid": None, "driver": None, "program": "test"}
+        self.about = {"name": "none", "uuid": None, "driver": None, "multiprocessors": 80, "program": "test"}
 
     def reason(self, product):
         return None if product["route"] == "library" else "an instruction of its own: screen.cu"

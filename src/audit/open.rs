@@ -77,6 +77,9 @@ impl<'a> Proven<'a> {
                 let lines = piece.prove(here)?;
                 proven.push((piece, Lines::Opened(lines)));
             } else {
+                if name == "d" {
+                    return nothing("it leaves out d".into());
+                }
                 let Some(tensor) = own.get(name) else {
                     return nothing(format!(
                         "it leaves out {name}, of which there is no copy of your own (--{})",

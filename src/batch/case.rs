@@ -7,6 +7,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::{Lookup, Policy};
 use crate::check::{Check, CheckError, Claim, Fields, Operation, Source};
 use crate::io::Outputs;
 use crate::io::printable;
@@ -30,6 +31,8 @@ pub struct Case {
     pub work: Work,
     /// What a `case.json` says K is.
     pub k: Option<u64>,
+    /// SHA-256 of the policy that admits it, if there is one.
+    pub policy: Option<String>,
 }
 
 /// What a case asks.
@@ -58,19 +61,23 @@ impl Case {
     ///
     /// # Errors
     /// What it may not say. Policies are about products: of what stands between them they allow nothing.
-    pub(super) fn admitted(
-        self,
-        policy: Option<&super::Policy>,
-        root: &Path,
-    ) -> Result<Case, CheckError> {
-        match (&self.work, policy) {
-            (Work::Operation(_), Some(_)) => Err(CheckError::request(
-                "operation",
-                "`operation`: a policy says nothing of operations between products, so it forbids them",
-            )),
-            (Work::Product(check), Some(policy)) => policy.admit(check, root).map(|()| self),
-            (_, None) => Ok(self),
+    pub(super) fn admitted(self, policy: Option<&Policy>, root: &Path) -> Result<Case, CheckError> {
+        let Some(policy) = policy else {
+            return Ok(self);
+        };
+        match &self.work {
+            Work::Operation(_) => {
+                return Err(CheckError::request(
+                    "operation",
+                    "`operation`: a policy says nothing of operations between products, so it forbids them",
+                ));
+            }
+            Work::Product(check) => policy.admit(check, root)?,
         }
+        Ok(Case {
+            policy: Some(policy.sha256()),
+            ..self
+        })
     }
 
     /// Everything that it reads is written over by no output.
@@ -118,8 +125,8 @@ pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
 }
 
 /// Every field must be known, of the kind of case that it is.
-pub(super) fn validate(fields: &BTreeMap<String, Value>) -> Result<(), String> {
-    match is_operation(fields) {
+pub(super) fn validate(fields: &BTreeMap<String, Value>, operation: bool) -> Result<(), String> {
+    match operation {
         true => known(fields, &[Operation::NAMES]),
         false => known(fields, &[Fields::NAMES]),
     }
@@ -153,11 +160,12 @@ fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), Stri
     Ok(())
 }
 
-/// The case that fields say; their paths start in `folder`.
+/// The case that fields say; their paths start in `folder`, and formats that they leave out are in their files.
 pub(super) fn case(
     name: String,
     fields: BTreeMap<String, Value>,
     folder: &Path,
+    lookup: &Lookup,
 ) -> Result<Case, CheckError> {
     let fail = |field: &'static str, reason| CheckError::request(field, reason);
     // A null says nothing.
@@ -184,7 +192,7 @@ pub(super) fn case(
         fail(field.unwrap_or(&"a"), format!("field {name:?}: {reason}"))
     })?;
     fields.in_folder(folder);
-    fields.formats_of_files()?;
+    fields.formats_of_files(lookup)?;
     let check = Check::try_from(fields)?;
     if check.claim == Claim::Nothing {
         return Err(fail("d", "`d` (or `d_digest`) is missing".into()));
@@ -193,6 +201,7 @@ pub(super) fn case(
         name,
         work: Work::Product(check),
         k: None,
+        policy: None,
     })
 }
 
@@ -215,5 +224,6 @@ fn case_of_operation(name: String, object: Value, folder: &Path) -> Result<Case,
         name,
         work: Work::Operation(asked),
         k: None,
+        policy: None,
     })
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::case::{Case, Object, case, validate};
+use super::case::{Case, Object, case, is_operation, validate};
 use super::manifest::{json, text_of};
-use super::{BatchError, Policy};
+use super::{BatchError, Lookup};
 use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 
@@ -23,11 +23,8 @@ const DESCRIPTIVE: [&str; 7] = [
 ];
 
 /// A folder of folders with a `case.json`, in the order of their names.
-pub(super) fn read(
-    path: &Path,
-    policy: Option<&Policy>,
-) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
-    let allowed = |file: &Path| match policy {
+pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+    let allowed = |file: &Path| match lookup.policy() {
         Some(policy) => {
             let may = policy.admit_file(path, file);
             may.map_err(BatchError::document(file))
@@ -39,15 +36,14 @@ pub(super) fn read(
     for folder in subfolders(path).map_err(BatchError::File)? {
         let file = folder.join("case.json");
         allowed(&file)?;
-        let case = captured_case(&folder, &file)?;
-        if let Some(policy) = policy {
-            let admitted = case.clone().admitted(Some(policy), path);
-            admitted.map_err(|error| BatchError::Case {
-                place: escaped_path(&file),
-                error,
-            })?;
-        }
-        cases.push(case);
+        let few = lookup.admit_number(cases.len() + 1);
+        few.map_err(BatchError::document(&file))?;
+        let case = captured_case(&folder, &file, lookup)?;
+        let admitted = case.admitted(lookup.policy(), path);
+        cases.push(admitted.map_err(|error| BatchError::Case {
+            place: escaped_path(&file),
+            error,
+        })?);
         own.push(file);
     }
     allowed(&path.join("index.json"))?;
@@ -56,7 +52,7 @@ pub(super) fn read(
 }
 
 /// The case of a folder.
-fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
+fn captured_case(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Case, BatchError> {
     let fail = BatchError::document(file);
     let Object(mut fields) = text_of(file).and_then(|text| json(&text)).map_err(&fail)?;
     let k = match fields.remove("k") {
@@ -67,9 +63,10 @@ fn captured_case(folder: &Path, file: &Path) -> Result<Case, BatchError> {
         ),
     };
     let fields = captured(fields, folder).map_err(&fail)?;
-    validate(&fields).map_err(&fail)?;
+    validate(&fields, is_operation(&fields)).map_err(&fail)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let case = case(name.into_owned(), fields, folder).map_err(|error| BatchError::Case {
+    let case = case(name.into_owned(), fields, folder, lookup);
+    let case = case.map_err(|error| BatchError::Case {
         place: escaped_path(file),
         error,
     })?;

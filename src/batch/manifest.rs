@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
-use super::pattern::{List, expanded, names_in};
-use super::{BatchError, Policy};
+use super::pattern::expanded;
+use super::{BatchError, Lookup, Policy};
 use crate::io::{escaped_path, printable};
 
 /// Value of the `schema` field.
@@ -40,41 +40,26 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String
     serde_json::from_str(text).map_err(|error| printable(&error.to_string()))
 }
 
-pub(super) fn read(path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
-    if let Some(policy) = policy {
+pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchError> {
+    if let Some(policy) = lookup.policy() {
         let own = policy.admit_file(super::root(path), path);
         own.map_err(BatchError::document(path))?;
     }
     let text = text_of(path).map_err(BatchError::document(path))?;
-    let names = |file: &Path| {
-        // Before it is opened.
-        if let Some(policy) = policy {
-            let admitted = policy.admit_file(super::root(path), file);
-            admitted.map_err(|error| error.to_string())?;
-        }
-        names_in(file)
-    };
-    cases(&text, path, policy, &names)
+    cases(&text, path, lookup)
 }
 
 /// The cases of a manifest's text; its path is for messages, and where files are looked for. None is
-/// opened, so that a case that stands for many is refused. A policy refuses cases that say what they
-/// may not.
+/// opened, so that a case that stands for many is refused, and one whose formats are in its files. A policy
+/// refuses cases that say what they may not.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
-    cases(text, path, policy, &|_| {
-        Err("files are not opened here".into())
-    })
+    cases(text, path, &Lookup::closed(policy, super::root(path)))
 }
 
-fn cases(
-    text: &str,
-    path: &Path,
-    policy: Option<&Policy>,
-    list: List,
-) -> Result<Vec<Case>, BatchError> {
+fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchError> {
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
@@ -103,16 +88,23 @@ fn cases(
             None => return Err(fail(format!("{place}: has no field \"name\""))),
         };
         let place = format!("{place} ({})", printable(&name));
-        validate(&fields).map_err(|reason| fail(format!("{place}: {reason}")))?;
         // A null takes a default away.
-        let operation = is_operation(&fields) || is_operation(&defaults.0);
+        let operation = match fields.contains_key("operation") {
+            true => is_operation(&fields),
+            false => is_operation(&defaults.0),
+        };
+        if !operation {
+            fields.remove("operation");
+        }
+        validate(&fields, operation).map_err(|reason| fail(format!("{place}: {reason}")))?;
         for (field, value) in &defaults.0 {
             if !concerns(field, operation) {
                 continue;
             }
             fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
-        let many = expanded(name, fields, folder, list);
+        let few = |cases: usize| lookup.admit_number(read.len().saturating_add(cases));
+        let many = expanded(name, fields, folder, lookup, &few);
         let many = many.map_err(|reason| fail(format!("{place}: {reason}")))?;
         for (name, fields) in many {
             if !names.insert(name.clone()) {
@@ -121,7 +113,8 @@ fn cases(
                     "{place}: another case has that name ({name})"
                 )));
             }
-            let found = case(name, fields, folder).and_then(|case| case.admitted(policy, folder));
+            let found = case(name, fields, folder, lookup);
+            let found = found.and_then(|case| case.admitted(lookup.policy(), folder));
             read.push(found.map_err(|error| BatchError::Case {
                 place: format!("{}: {place}", escaped_path(path)),
                 error,

@@ -3,6 +3,7 @@
 
 mod case;
 mod folder;
+mod lookup;
 mod manifest;
 mod pages;
 mod pattern;
@@ -20,8 +21,10 @@ pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::{Entry, Kept, STATE, State};
 
+use lookup::Lookup;
+
 use crate::check::CheckError;
-use crate::io::{FileError, escaped_path};
+use crate::io::{FileError, Outputs, escaped_path};
 
 /// Why a batch cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -62,17 +65,41 @@ impl BatchError {
 /// What is wrong, in which file, case and field. Nothing has been judged then.
 pub fn read(path: &Path, policy: Option<&Policy>) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
     let (cases, own) = match path.is_dir() {
-        true => folder::read(path, policy)?,
-        false => (manifest::read(path, policy)?, vec![path.to_owned()]),
+        true => folder::read(path, &Lookup::new(policy, root(path)))?,
+        false => {
+            let lookup = Lookup::new(policy, root(path));
+            (manifest::read(path, &lookup)?, vec![path.to_owned()])
+        }
     };
     if cases.is_empty() {
         return Err(BatchError::document(path)("holds no case".into()));
     }
-    if let Some(policy) = policy {
-        let few = policy.admit_number(cases.len());
-        few.map_err(BatchError::document(path))?;
-    }
     Ok((cases, own))
+}
+
+/// Keeps outputs off everything that a batch reads, `own` being the files that name its cases; under a policy that
+/// closes it, out of their folder, too.
+pub fn protect(
+    outputs: &mut Outputs,
+    path: &Path,
+    (cases, own): (&[Case], &[PathBuf]),
+    policy: Option<(&Policy, &Path)>,
+) {
+    for path in own {
+        outputs.protect("the cases", path);
+    }
+    for case in cases {
+        case.protect(outputs);
+    }
+    let Some((policy, file)) = policy else {
+        return;
+    };
+    if policy.closes_the_folder() {
+        outputs.close("the folder of the cases", root(path));
+    }
+    if file != Path::new(STRICT) {
+        outputs.protect("the policy", file);
+    }
 }
 
 /// The folder that the cases of a manifest or of a folder belong to.

@@ -5,10 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::io::{Container, escaped_path, printable};
-
-/// Names of the arrays of a file.
-pub type List<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
+use super::Lookup;
+use crate::io::{escaped_path, printable};
 
 /// The name of a case, and its fields.
 type Named = (String, BTreeMap<String, Value>);
@@ -16,18 +14,9 @@ type Named = (String, BTreeMap<String, Value>);
 /// Fields that name arrays.
 const ARRAYS: [&str; 7] = ["a", "b", "c", "scale_a", "scale_b", "bias", "d"];
 
-/// What a file holds, by opening it.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn names_in(path: &Path) -> Result<Vec<String>, String> {
-    let container = Container::open(path).map_err(|error| format!("{error:#}"))?;
-    let names = container.meant().filter_map(|i| container.name(i));
-    Ok(names.map(str::to_owned).collect())
-}
-
 /// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
-/// fits, in the order of its file. What `*` stands for is put into all names.
+/// fits, in the order of its file. What `*` stands for is put into all names. `few` refuses more cases than
+/// there may be, before they are made.
 ///
 /// # Errors
 /// What is wrong with the pattern, or its file.
@@ -35,11 +24,17 @@ pub fn expanded(
     name: String,
     fields: BTreeMap<String, Value>,
     folder: &Path,
-    list: List,
+    lookup: &Lookup,
+    few: &dyn Fn(usize) -> Result<(), String>,
 ) -> Result<Vec<Named>, String> {
     let stars = |text: &str| text.matches('*').count();
-    if stars(&name) == 0 {
-        return Ok(vec![(name, fields)]);
+    match stars(&name) {
+        0 => {
+            few(1)?;
+            return Ok(vec![(name, fields)]);
+        }
+        1 => {}
+        _ => return Err("its name has more than one *".into()),
     }
     let d = fields.get("d").and_then(Value::as_str);
     let d = d.and_then(|d| d.split_once('#'));
@@ -62,7 +57,7 @@ pub fn expanded(
         }
     }
     let path = folder.join(file);
-    let names = list(&path)?;
+    let names = lookup.names(&path)?;
     let stems = names.iter().filter_map(|name| {
         let rest = name.strip_prefix(before)?;
         rest.strip_suffix(after)
@@ -72,6 +67,7 @@ pub fn expanded(
         let (path, pattern) = (escaped_path(&path), printable(pattern));
         return Err(format!("{path} holds no array whose name is {pattern}"));
     }
+    few(stems.len())?;
     let of_one = |stem: &&str| {
         let mut fields = fields.clone();
         for field in ARRAYS {

@@ -205,6 +205,26 @@ impl Policy {
         Policy::parsed(&text).map_err(BatchError::document(path))
     }
 
+    /// The same, which the author of the cases in `cases` could not have written.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or that it lies beside them.
+    pub fn of_cases(path: &Path, cases: &Path) -> Result<Policy, BatchError> {
+        let policy = Policy::read(path)?;
+        let root = match super::root(cases) {
+            root if root == Path::new("") => Path::new("."),
+            root => root,
+        };
+        let places = [root, path].map(std::fs::canonicalize);
+        if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT))
+            && file.starts_with(root)
+        {
+            let reason = "lies in the folder of the cases, whose author could have written it; keep it elsewhere";
+            return Err(BatchError::document(path)(reason.into()));
+        }
+        Ok(policy)
+    }
+
     /// The policy that a text says.
     ///
     /// # Errors
@@ -234,11 +254,16 @@ impl Policy {
 
     /// What a report says of it: how it was called, and the SHA-256 of its canonical JSON.
     pub fn described(&self, path: &Path) -> Policed {
-        let value = serde_json::to_value(self).expect("plain data");
         Policed {
             name: escaped_path(path),
-            sha256: hex(&sha2::Sha256::digest(value.to_string())),
+            sha256: self.sha256(),
         }
+    }
+
+    /// The SHA-256 of its canonical JSON.
+    pub fn sha256(&self) -> String {
+        let value = serde_json::to_value(self).expect("plain data");
+        hex(&sha2::Sha256::digest(value.to_string()))
     }
 
     /// Whether nothing may be written into the folder of the cases.
@@ -268,7 +293,9 @@ impl Policy {
         match self.limits.cases {
             Some(most) if cases as u64 > most => {
                 let s = if cases == 1 { "" } else { "s" };
-                Err(format!("has {cases} case{s}; the policy allows {most}"))
+                Err(format!(
+                    "makes it {cases} case{s}; the policy allows {most}"
+                ))
             }
             _ => Ok(()),
         }
@@ -298,7 +325,13 @@ impl Policy {
         Ok(())
     }
 
-    fn admit_path(&self, field: &'static str, root: &Path, path: &Path) -> Result<(), CheckError> {
+    /// Refuses a file of a case that may not be read.
+    pub(super) fn admit_path(
+        &self,
+        field: &'static str,
+        root: &Path,
+        path: &Path,
+    ) -> Result<(), CheckError> {
         confined(root, path, self.freedom()).map_err(|reason| {
             let path = escaped_path(path);
             CheckError::request(

@@ -223,6 +223,8 @@ fn digest(case: &Case, model: &impl Serialize, schedule: &impl Serialize) -> Has
     let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
     pieces.extend(words);
     pieces.push(format!("{:?}", case.k).into_bytes());
+    // A verdict under another policy, or under none, is none under this one.
+    pieces.push(format!("{:?}", case.policy).into_bytes());
     pieces.push(text(serde_json::to_string(model)));
     pieces.push(text(serde_json::to_string(schedule)));
     Hash::of([text(serde_json::to_string(&pieces)).as_slice()])

@@ -35,7 +35,8 @@ impl std::fmt::Display for Guess {
     }
 }
 
-/// What is searched.
+// What is searched.
+
 /// k of a tile of cuBLAS's own kernels, the commonest first.
 const CUBLAS_TILES: [usize; 3] = [64, 32, 128];
 /// Slices of cuBLAS's own kernels.
@@ -90,7 +91,7 @@ pub fn guesses(asked: &Asked) -> Vec<Guess> {
     list.guesses
 }
 
-/// Whether zeros of D tell sums to which an epilogue has added +0: it has some, and none is negative.
+/// Whether zeros of D may tell sums to which an epilogue has added +0: it has some.
 pub fn tells_zeros(d: &Tensor) -> bool {
     let format = d.format();
     if format.bytes() > 4 || format.is_integer() {
@@ -99,18 +100,13 @@ pub fn tells_zeros(d: &Tensor) -> bool {
     let sign = 1u32 << (8 * format.bytes() - 1);
     let planes = d.planes();
     let mut row = vec![0; planes.columns()];
-    let mut some = false;
-    for batch in 0..planes.batches() {
+    (0..planes.batches()).any(|batch| {
         let plane = planes.plane(batch);
-        for index in 0..planes.rows() {
+        (0..planes.rows()).any(|index| {
             plane.read_row(index, 0, &mut row);
-            if row.contains(&sign) {
-                return false;
-            }
-            some |= row.contains(&0);
-        }
-    }
-    some
+            row.iter().any(|&code| code & !sign == 0)
+        })
+    })
 }
 
 struct List<'a> {

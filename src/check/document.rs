@@ -1,6 +1,7 @@
 //! Files that describe models and schedules.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::io::{Fault, FaultKind, FileError};
@@ -19,10 +20,14 @@ pub(super) fn text_of(path: &Path, what: &str) -> Result<String, FileError> {
 /// The text of a file of so many bytes at most.
 pub(super) fn text_within(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
     let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
-    let length = fs::metadata(path).map_err(fail)?.len();
-    if length > most {
-        let reason = format!("has {length} bytes; a {what} file of more than {most} is not read");
+    let file = File::open(path).map_err(fail)?;
+    let mut text = String::new();
+    // A device says that it has no bytes, and never ends.
+    let mut start = file.take(most + 1);
+    start.read_to_string(&mut text).map_err(fail)?;
+    if text.len() as u64 > most {
+        let reason = format!("has more than {most} bytes; no larger {what} file is read");
         return Err(Fault::from(reason).of(path));
     }
-    fs::read_to_string(path).map_err(fail)
+    Ok(text)
 }

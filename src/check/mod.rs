@@ -7,7 +7,8 @@
 //! a plan, a program        ┘
 //! ```
 //!
-//! * `request`: the type; `fields`: its flat form in documents, `command_line`: as words of a shell.
+//! * `request`: the type; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
+//!   `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
@@ -17,6 +18,8 @@
 mod arrays;
 mod command_line;
 mod committed;
+mod contradictions;
+mod conversion;
 mod discrimination;
 mod document;
 mod error;
@@ -45,6 +48,7 @@ pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{Fixing, LinedInput, read_commitment};
 pub use error::CheckError;
 pub use fields::Fields;
+pub use formats::FormatsFrom;
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use operation::{

@@ -20,6 +20,9 @@ use crate::tensor::Tensor;
 /// A check that owns what it read: arrays, model, schedule.
 #[derive(Debug)]
 pub struct Prepared {
+    /// As it was asked.
+    pub(super) request: Check,
+    /// The same, with what a kernel's words say of how operands are stored.
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
@@ -88,15 +91,16 @@ impl Prepared {
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
         let mut from = Reader::new(files, memory);
+        let request = check.clone();
         let mut check = check.clone();
         let scheduling = Scheduling::of(&mut check, &mut from)?;
         let check = check;
         scheduling.check_bias(check.operands.bias.is_some())?;
-        let mut request = check.model.clone();
-        if request.instruction.is_none() {
-            request.instruction = scheduling.instruction().map(str::to_owned);
+        let mut wanted = check.model.clone();
+        if wanted.instruction.is_none() {
+            wanted.instruction = scheduling.instruction().map(str::to_owned);
         }
-        let model = request.select(check.operands.scales.is_some(), &scheduling)?;
+        let model = wanted.select(check.operands.scales.is_some(), &scheduling)?;
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
         let arrays = Arrays::read(&check, arithmetic, &scheduling, rows, &mut from)?;
@@ -132,6 +136,7 @@ impl Prepared {
             }
         };
         Ok(Prepared {
+            request,
             check,
             values,
             scheduled,
@@ -145,6 +150,11 @@ impl Prepared {
     }
 
     /// What was asked.
+    pub fn request(&self) -> &Check {
+        &self.request
+    }
+
+    /// The same; where a kernel's words say how operands are stored, it says so, too.
     pub fn check(&self) -> &Check {
         &self.check
     }

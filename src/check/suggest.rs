@@ -138,7 +138,7 @@ impl Prepared {
     pub(super) fn asked(&self) -> Check {
         Check {
             engine: EngineChoice::Fast,
-            ..self.check.clone()
+            ..self.request.clone()
         }
     }
 

@@ -32,6 +32,9 @@ pub struct Verified {
     pub findings: Vec<Finding>,
     /// Whether the product was replayed. Without, that D is what the model computes is the report's word.
     pub replayed: bool,
+    /// Whether it says that the model was chosen to fit D. How many others fit is the report's word, with a replay,
+    /// too: that is for `identify` to say.
+    pub chosen: bool,
 }
 
 impl Verified {
@@ -90,6 +93,7 @@ pub fn verify(
             report,
             &Report {
                 tool: report.tool.clone(),
+                chosen: report.chosen.clone(),
                 ..again
             },
         ));
@@ -98,6 +102,7 @@ pub fn verify(
     Ok(Verified {
         findings,
         replayed: replay,
+        chosen: report.chosen.is_some(),
     })
 }
 

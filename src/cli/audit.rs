@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use super::args::{MemoryArgs, ModelArgs, ProductArgs, ScheduleArgs, arithmetic, said, source};
+use super::args::{MemoryArgs, ModelArgs, ScheduleArgs, arithmetic, said};
+use super::commit::WholeArgs;
 use super::documents::pretty;
-use super::values::result_format;
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped, escaped_path};
-use crate::num::Format;
 use crate::report::{Verdict, grouped};
 
 /// Audit a committed product by a few of its rows and columns
@@ -39,8 +38,8 @@ Examples:
     tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --b weights.npy \\
         challenge.json opening.bin
 
-Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all opened elements
-are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
+Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all
+opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
 pub struct Audit {
     #[command(subcommand)]
     step: Step,
@@ -77,18 +76,7 @@ struct MakeChallenge {
 #[derive(Args)]
 struct Open {
     #[command(flatten)]
-    product: ProductArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// D: x.npy, x.npz#name or x.safetensors#name
-    #[arg(value_name = "D.npy", help_heading = None::<&str>)]
-    d: PathBuf,
-
-    /// Format of D, as for check
-    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
-    d_dtype: Option<Format>,
+    whole: WholeArgs,
 
     /// What 'tcverify commit' wrote
     #[arg(long, value_name = "C.json")]
@@ -220,15 +208,7 @@ impl Open {
     fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
-        let fields = said(self.product.fields())?;
-        let check = said(Check::try_from(Fields {
-            d: said(source("d", Some(&self.d)))?,
-            d_dtype: self.d_dtype,
-            ..fields
-        }))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
-        let mut outputs = Outputs::new();
-        check.protect(&mut outputs);
+        let (prepared, mut outputs) = self.whole.prepare()?;
         outputs
             .protect("the commitment", &self.commitment)
             .protect("the challenge", &self.challenge);

@@ -1,16 +1,16 @@
 //! `tcverify batch`: many checks, one report.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::Args;
 
 use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, ReportArgs};
 use super::{Ending, show};
-use crate::batch::{self, Pages, Policy, STRICT, State};
-use crate::io::{Outputs, escaped_path};
+use crate::batch::{self, Pages, Policy, State};
+use crate::io::Outputs;
 use crate::report::{Batch, CaseVerdict};
 
 /// Run many checks: a manifest's, or those of a folder of case folders
@@ -36,8 +36,8 @@ Examples:
   A long batch that may be interrupted; the same command goes on where it was:
     tcverify batch cases.json --resume state.json --junit report.xml
 
-  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of theirs for
-  model or schedule, nothing outside of their folder, no links
+  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of
+  theirs for model or schedule, nothing outside of their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
 Exit codes: 0 all identical; 2 if any case could not be judged, or nothing was; else 1.")]
@@ -70,22 +70,14 @@ pub struct BatchArgs {
 
 impl BatchArgs {
     pub fn run(self) -> Result<Ending> {
-        let policy = self.policy.as_deref().map(|path| self.read_policy(path));
+        let policy = self.policy.as_deref();
+        let policy = policy.map(|path| Policy::of_cases(path, &self.cases));
         let policy = policy.transpose()?;
-        let (cases, own) = batch::read(&self.cases, policy.as_ref())?;
+        let terms = policy.as_ref();
+        let (cases, own) = batch::read(&self.cases, terms)?;
         let mut outputs = Outputs::new();
-        for path in &own {
-            outputs.protect("the cases", path);
-        }
-        for case in &cases {
-            case.protect(&mut outputs);
-        }
-        if policy.as_ref().is_some_and(Policy::closes_the_folder) {
-            outputs.close("the folder of the cases", batch::root(&self.cases));
-        }
-        if let Some(path) = self.policy.as_deref().filter(|p| *p != Path::new(STRICT)) {
-            outputs.protect("the policy", path);
-        }
+        let named = terms.zip(self.policy.as_deref());
+        batch::protect(&mut outputs, &self.cases, (&cases, &own), named);
         if let Some(path) = &self.resume {
             outputs.claim("the state", path)?;
         }
@@ -94,13 +86,10 @@ impl BatchArgs {
         let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
         let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
-        let most = policy.as_ref().and_then(|policy| policy.limits.memory);
+        let most = terms.and_then(|policy| policy.limits.memory);
         let files = self.memory.files_within(most);
-        let (terms, bar) = (policy.as_ref(), Bar::new());
-        let mut batch = batch::run(&cases, &state, &files, terms, pages.as_ref(), &bar)?;
-        batch.policy = policy
-            .zip(self.policy)
-            .map(|(policy, path)| policy.described(&path));
+        let mut batch = batch::run(&cases, &state, &files, terms, pages.as_ref(), &Bar::new())?;
+        batch.policy = named.map(|(policy, path)| policy.described(path));
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
         if let Some(pages) = pages {
@@ -122,26 +111,6 @@ impl BatchArgs {
                 bail!("{n} of {all} cases could not be judged")
             }
         }
-    }
-}
-
-impl BatchArgs {
-    /// The policy, which the author of the cases could not have written.
-    fn read_policy(&self, path: &Path) -> Result<Policy> {
-        let policy = Policy::read(path)?;
-        let root = match batch::root(&self.cases) {
-            root if root == Path::new("") => Path::new("."),
-            root => root,
-        };
-        let places = [root, path].map(std::fs::canonicalize);
-        if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT)) {
-            ensure!(
-                !file.starts_with(root),
-                "{}: lies in the folder of the cases, whose author could have written it; keep it elsewhere",
-                escaped_path(path)
-            );
-        }
-        Ok(policy)
     }
 }
 

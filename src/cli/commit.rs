@@ -10,7 +10,7 @@ use super::documents::pretty;
 use super::proof::{Prove, Verify};
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields};
+use crate::check::{Check, Fields, Prepared};
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path};
 use crate::num::Format;
@@ -48,6 +48,25 @@ Examples:
 Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
 pub struct Make {
     #[command(flatten)]
+    whole: WholeArgs,
+
+    /// Rows of D in a block; by default as many as make about 4 KiB
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    block_rows: Option<u64>,
+
+    /// Where to write the commitment; "-" is standard output
+    #[arg(long, short, value_name = "C.json", default_value = "-")]
+    output: PathBuf,
+
+    /// Do not print the digest of the commitment
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// A product and its D.
+#[derive(Args)]
+pub struct WholeArgs {
+    #[command(flatten)]
     product: ProductArgs,
 
     #[command(flatten)]
@@ -60,18 +79,6 @@ pub struct Make {
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
-
-    /// Rows of D in a block; by default as many as make about a mebibyte
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    block_rows: Option<u64>,
-
-    /// Where to write the commitment; "-" is standard output
-    #[arg(long, short, value_name = "C.json", default_value = "-")]
-    output: PathBuf,
-
-    /// Do not print the digest of the commitment
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 // By hand: a derived one would demand operands of the commands under it, too.
@@ -113,8 +120,9 @@ impl Commit {
     }
 }
 
-impl Make {
-    fn run(self) -> Result<Ending> {
+impl WholeArgs {
+    /// What is asked, everything read, and outputs that write over none of it.
+    pub fn prepare(&self) -> Result<(Prepared, Outputs)> {
         let fields = said(self.product.fields())?;
         let check = said(Check::try_from(Fields {
             d: said(source("d", Some(&self.d)))?,
@@ -124,6 +132,13 @@ impl Make {
         let prepared = said(check.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
+        Ok((prepared, outputs))
+    }
+}
+
+impl Make {
+    fn run(self) -> Result<Ending> {
+        let (prepared, mut outputs) = self.whole.prepare()?;
         let output = outputs.open("the commitment", &self.output)?;
         let commitment = said(prepared.commitment(self.block_rows))?;
         said(prepared.confirm_unchanged())?;

@@ -68,6 +68,7 @@ struct Cli {
         default_value_t = 0,
         value_name = "N",
         hide_default_value = true,
+        help_heading = "Of every command",
         value_parser = clap::value_parser!(u16).range(..=1024)
     )]
     threads: u16,
@@ -79,6 +80,7 @@ struct Cli {
         default_value = "auto",
         value_name = "WHEN",
         hide_default_value = true,
+        help_heading = "Of every command",
         value_parser = values::word::<show::Colours>()
     )]
     color: show::Colours,

@@ -12,7 +12,7 @@ use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Progress, Source,
+    CheckError, EngineChoice, Fit, Operation, OperationJudged, PreparedOperation, Progress, Source,
     Strictness, option, shell_line,
 };
 use crate::io::npy::write_header;
@@ -28,7 +28,7 @@ use crate::report::Verdict;
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  RMSNorm as vLLM computes it; arrays in the order that 'tcverify ops rms_norm' lists, the result last:
+  RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
     tcverify op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy
 
   Arrays by name, and two that are optional:
@@ -168,6 +168,18 @@ fn said<T>(result: Result<T, CheckError>) -> Result<T> {
 impl Op {
     pub fn run(self) -> Result<Ending> {
         let asked = self.asked()?;
+        let others = [
+            ("--identify", self.identify),
+            ("--at", self.at.is_some()),
+            ("--replay", self.replay.is_some()),
+        ];
+        let form = self.report.asked();
+        let form = form.or(self.page.html.as_ref().map(|_| "--html"));
+        if let (Some((other, _)), Some(form)) = (others.iter().find(|(_, given)| *given), form) {
+            bail!(
+                "{other} writes no report, so there is nothing for {form}; ask for one of the two"
+            );
+        }
         if self.identify {
             return self.identify(&asked);
         }
@@ -184,7 +196,9 @@ impl Op {
                 .ok()
                 .context("--at takes the element's indices, such as 3,17")?;
             let explanation = said(prepared.explain(&index))?;
-            show::print(|out| explanation.text(out))?;
+            if !self.report.quiet {
+                show::print(|out| explanation.text(out))?;
+            }
             return Ok(match explanation.same {
                 Some(false) => Ending::Different,
                 _ => Ending::Done,
@@ -195,7 +209,9 @@ impl Op {
         let report = &judged.report;
         let to_stdout = reports.to_stdout;
         publish(&prepared, &judged, reports)?;
-        if !self.report.quiet && !to_stdout {
+        if self.report.brief && !to_stdout {
+            show::print(|out| report.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
             show::print(|out| report.write_text(show::columns(), out))?;
         }
         if self.report.github {
@@ -367,10 +383,18 @@ impl Op {
                 match fits {
                     0 => writeln!(out, "\nNo variant gives this result."),
                     1 => Ok(()),
-                    _ => writeln!(
-                        out,
-                        "\nThese {fits} cannot be told apart by this result: their bits agree everywhere in it."
-                    ),
+                    _ => {
+                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                        let place = if all {
+                            "everywhere in it"
+                        } else {
+                            "in all that was tested of it"
+                        };
+                        writeln!(
+                            out,
+                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                        )
+                    }
                 }?;
                 let asked = |name: &str| Operation {
                     variant: Some(name.to_owned()),

@@ -68,6 +68,18 @@ pub struct Destinations {
 }
 
 impl ReportArgs {
+    /// The first of the options that ask for a form of the report.
+    pub fn asked(&self) -> Option<&'static str> {
+        let asked = [
+            ("--brief", self.brief),
+            ("--json", self.json.is_some()),
+            ("--junit", self.junit.is_some()),
+            ("--markdown", self.markdown.is_some()),
+            ("--github", self.github),
+        ];
+        Some(asked.iter().find(|(_, asked)| *asked)?.0)
+    }
+
     /// The same with another name for the JSON report's place.
     #[must_use]
     pub fn with_json(self, path: Option<PathBuf>) -> ReportArgs {

@@ -33,8 +33,8 @@ Without a GPU, to see what a fault looks like:
   tcverify screen run suite.json --device simulated --inject product:bit=13,k=3,lane=5,sm=7 -o results/s.json
   tcverify screen coverage suite.json
 
-Exit codes: make and coverage: 0 done; run: 0 every result is right, 1 one is wrong; judge: 0 every GPU is clean,
-1 one is not; all: 2 anything else.")]
+Exit codes: make and coverage: 0 done; run: 0 every result is right, 1 one is wrong; judge: 0 every
+GPU is clean, 1 one is not; all: 2 anything else.")]
 pub struct Screen {
     #[command(subcommand)]
     step: Step,
@@ -225,9 +225,7 @@ impl Run {
         let results = simulate(&suite, &Bar::new())?.run(&device)?;
         let written = results.text()?;
         output.commit(|out| out.write_all(&written))?;
-        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
-        let wrong: u64 =
-            results.failures.iter().map(|f| f.times).sum::<u64>() + results.more_failures;
+        let (compared, wrong) = (results.compared(), results.wrong());
         if !self.quiet && self.output.as_os_str() != "-" {
             let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
             show::print(|out| {

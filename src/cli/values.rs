@@ -19,27 +19,6 @@ pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(values).map(|word| T::of_word(&word).expect("listed above"))
 }
 
-/// What A and B may be.
-const OPERANDS: [Format; 17] = [
-    Format::Fp16,
-    Format::Bf16,
-    Format::Tf32,
-    Format::Xf32,
-    Format::E4m3,
-    Format::E5m2,
-    Format::E4m3fnuz,
-    Format::E5m2fnuz,
-    Format::E3m2,
-    Format::E2m3,
-    Format::E2m1,
-    Format::Fp32,
-    Format::Fp64,
-    Format::Int8,
-    Format::Uint8,
-    Format::Int4,
-    Format::Uint4,
-];
-
 /// A format given by name; synonyms are understood, the canonical names are listed.
 fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     Formats(formats)
@@ -167,7 +146,7 @@ pub fn schedule_names() -> impl TypedValueParser<Value = String> {
 }
 
 pub fn operand_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&OPERANDS)
+    format_of(&Format::OPERANDS)
 }
 
 pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {

@@ -108,6 +108,12 @@ fn write(verified: &Verified, by: &str, out: &mut dyn std::io::Write) -> std::io
             env!("CARGO_PKG_VERSION")
         )?;
     }
+    if verified.agrees() && verified.chosen {
+        writeln!(
+            out,
+            "the model was chosen to fit D; which others fit is the report's word: 'tcverify identify' tells"
+        )?;
+    }
     match (verified.agrees(), verified.replayed) {
         (false, _) => writeln!(out, "the report does not say what is so"),
         (true, true) => writeln!(out, "all agrees, and the replay gives this report"),

@@ -18,7 +18,7 @@ pub mod step;
 
 pub use crate::tensor::shape_text;
 pub use catalogue::{
-    Catalogue, Choice, NoRule, NotModelled, UnknownArchitecture, Wanted, WantedScale,
+    Catalogue, Choice, NoRule, NotModelled, UnknownArchitecture, Wanted, WantedScale, is_called,
 };
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};

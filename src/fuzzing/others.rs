@@ -13,6 +13,7 @@ use crate::envelope;
 use crate::kernel::{self, KernelTable};
 use crate::num::Format;
 use crate::probe::folder;
+use crate::report::{Exporter, Fragment, GitHub, Html, Junit, Markdown, Text};
 use crate::shard::{PART, PLAN, Part, Plan, merge};
 use crate::tensor::Tensor;
 
@@ -92,6 +93,7 @@ pub fn part(data: &[u8]) {
         Ok(report) => {
             // Seven elements of this D are wrong: whoever replayed none can say otherwise, but no figures that
             // contradict each other.
+            assert_eq!(report.contradictions(), [""; 0]);
             let text = serde_json::to_string(&report).expect("plain data");
             verify::parse(&text).expect("what was written is read");
         }
@@ -128,6 +130,14 @@ pub fn report(data: &[u8]) {
             let again = serde_json::to_string(&report).expect("plain data");
             let read = verify::parse(&again).expect("what was written is read");
             assert_eq!(serde_json::to_string(&read).expect("plain data"), again);
+            if report.contradictions().is_empty() {
+                let (page, cell) = (Html::default(), Fragment::default());
+                let forms: [&dyn Exporter; 6] = [&Text, &page, &cell, &Markdown, &Junit, &GitHub];
+                for form in forms {
+                    let shown = form.export(&report, &mut std::io::sink());
+                    shown.expect("a sink takes everything");
+                }
+            }
         }
     }
 }

@@ -147,24 +147,7 @@ const fn scale(row: Row) -> Row {
 }
 
 impl Format {
-    /// The floats among [`Format::ALL`].
-    pub const FLOATS: [Format; 13] = [
-        Format::Fp16,
-        Format::Bf16,
-        Format::Tf32,
-        Format::Xf32,
-        Format::E4m3,
-        Format::E5m2,
-        Format::E4m3fnuz,
-        Format::E5m2fnuz,
-        Format::E3m2,
-        Format::E2m3,
-        Format::E2m1,
-        Format::Fp32,
-        Format::Fp64,
-    ];
-
-    /// Every format, in the order in which help texts list them.
+    /// Every format, in the order in which help texts list them: floats, then what else can be multiplied, then the rest.
     pub const ALL: [Format; 20] = [
         Format::Fp16,
         Format::Bf16,
@@ -187,6 +170,12 @@ impl Format {
         Format::Ue8m0,
         Format::Ue4m3,
     ];
+
+    /// The floats.
+    pub const FLOATS: [Format; 13] = *Format::ALL.first_chunk().expect("as many");
+
+    /// What A and B may be: all but accumulators of integers, and scales.
+    pub const OPERANDS: [Format; 17] = *Format::ALL.first_chunk().expect("as many");
 
     // OCP 8-bit Floating Point Specification 1.0 (E4M3, E5M2); OCP Microscaling Formats 1.0
     // (E3M2, E2M3, E2M1); IEEE 754-2019 (binary16, 32, 64); TF32 (NVIDIA) and XF32 (AMD) are a
@@ -396,6 +385,15 @@ impl std::fmt::Display for Format {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_of_a_kind_come_first() {
+        let floats = Format::ALL.iter().filter(|f| f.kind() == Kind::Float);
+        assert!(floats.eq(&Format::FLOATS));
+        let operands = Format::ALL.iter();
+        let operands = operands.filter(|f| f.kind() != Kind::Scale && **f != Format::Int32);
+        assert!(operands.eq(&Format::OPERANDS));
+    }
 
     #[test]
     fn no_name_means_two_formats() {

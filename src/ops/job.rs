@@ -27,7 +27,7 @@ pub struct Parameters {
     pub group: Option<usize>,
     /// Rows of Q and keys of a block, instead of the rule's.
     pub tile: Option<[usize; 2]>,
-    /// GPU as it was asked for: it may choose the tile.
+    /// GPU as it was asked for: it may choose the tile (attention).
     pub gpu: String,
     /// Which of the results.
     pub output: Option<String>,

@@ -261,12 +261,14 @@ impl RowKernel for Layer<'_> {
                 "deviations times that, times weight, plus bias"
             ));
             for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
-                let normal = a.mul(scale, a.add(x, negated(mean)));
+                let deviation = a.add(x, negated(mean));
+                let normal = || a.mul(scale, deviation);
+                // The last product and the bias are one operation to the compiler.
                 let value = match (&weight, &bias) {
-                    (Some(w), Some(b)) => a.fma(w[i], normal, b[i]),
-                    (Some(w), None) => a.mul(w[i], normal),
-                    (None, Some(b)) => a.add(normal, b[i]),
-                    (None, None) => normal,
+                    (Some(w), Some(b)) => a.fma(w[i], normal(), b[i]),
+                    (Some(w), None) => a.mul(w[i], normal()),
+                    (None, Some(b)) => a.fma(scale, deviation, b[i]),
+                    (None, None) => normal(),
                 };
                 *out = a.round(value, to) as u32;
             }

@@ -98,7 +98,11 @@ pub fn plan<'a>(
         about: match rule.granularity {
             Granularity::Tensor => "one scale".to_owned(),
             Granularity::Token => "a scale for every row".to_owned(),
-            Granularity::Group => format!("a scale for every {group} elements of a row"),
+            Granularity::Group => {
+                format!(
+                    "a scale for every {group} elements of a row, whose largest is at least 1e-10"
+                )
+            }
         },
         kernel,
         _arrays: PhantomData,

@@ -95,7 +95,10 @@ pub fn plan<'a>(
         output: "y",
         format: x.format,
         shape: shape.to_vec(),
-        about: format!("{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated"),
+        about: format!(
+            "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, {} together",
+            if interleaved { "neighbours" } else { "halves" }
+        ),
         kernel: Kernel {
             rule,
             x,
@@ -131,9 +134,8 @@ impl RowKernel for Kernel<'_> {
             } + token;
             let (cos, sin) = (self.cos.row(a, angle), self.sin.row(a, angle));
             let x = self.x.row(a, row);
-            for (out, &x) in out.iter_mut().zip(&x) {
-                *out = a.round(x, to) as u32;
-            }
+            // What is not rotated is not touched: a NaN keeps its bits.
+            self.x.codes(row, 0..self.x.columns, out);
             let half = self.rotated / 2;
             for i in 0..half {
                 let [low, high] = match self.interleaved {

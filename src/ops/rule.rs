@@ -190,8 +190,8 @@ vocabulary! {
 
     /// Elements of a row by thread.
     enum Threads {
-        /// PyTorch's reduction: a power of two of threads by the row's length and the number of rows, groups of four, four
-        /// accumulators each; rows of `shortest` elements or more and fewer than `limit`.
+        /// PyTorch's reduction: a power of two of threads by a quarter of the row's length and the number of rows, groups of
+        /// four, four accumulators each; rows of `shortest` elements or more and fewer than `limit`.
         Reduce { threads: usize, width: usize, shortest: usize, limit: usize },
         /// So many threads; vectors of so many elements in turn. Rows are whole vectors.
         Fixed { threads: usize, vector: usize },
@@ -200,7 +200,7 @@ vocabulary! {
         Single { most: usize, few: Option<Few> },
         /// Vectors of so many bytes, or of what divides a row; as many threads as vectors, up to `most`.
         Vectors { bytes: usize, most: usize, few: Option<Few> },
-        /// Vectors of so many elements, rows being whole ones; as many threads as `per_element` says.
+        /// Vectors of so many elements of 2 bytes, rows being whole ones; as many threads as elements, up to `most`.
         Wide { vector: usize, most: usize, few: Option<Few> },
         /// As `vectors`, in whole warps.
         WholeWarps { bytes: usize, most: usize },
@@ -261,16 +261,9 @@ vocabulary! {
         pub most_threads: usize,
         /// Exponentials are added to a thread's sum by their two factors, of longer rows.
         pub fused_sum: bool,
-        /// What becomes of the last elements, which do not fill a vector for every thread.
-        pub tail: Tail,
-    }
-
-    /// The end of a row.
-    enum Tail {
-        /// Vectors as before.
-        Vectors,
-        /// Elements in turn.
-        Elements,
+        /// Longer rows of fewer bytes are kept in shared memory and taken as vectors to their end; of others, the last
+        /// elements, which do not fill a vector for every thread, are taken in turn.
+        pub shared_bytes: usize,
     }
 
     /// x * cos + rotated(x) * sin.
@@ -352,8 +345,12 @@ vocabulary! {
         pub without_sum: WithoutSum,
         /// By head dimension, ascending: the first that fits and whose conditions hold.
         pub tiles: Vec<TileRule>,
-        /// GPUs with less shared memory, by the first letters of their names.
+        /// Names of GPUs with less shared memory.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub small: Vec<String>,
+        /// Names that GPUs of both kinds go by.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub either: Vec<String>,
     }
 
     /// A number.

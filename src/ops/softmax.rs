@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::arrays::{Rows, needed, only};
 use super::float32::{Arith, Exponential, MINUS_INFINITY, divide, expf_parts, exponential, max};
 use super::job::{Inputs, OpError, Planned, RowKernel};
-use super::rule::{Lanes, Softmax, Tail};
+use super::rule::{Lanes, Softmax};
 use super::sums::lanes;
 
 pub struct Kernel<'a> {
@@ -30,9 +30,10 @@ pub fn plan<'a>(
     };
     if x.columns > rule.longest_of_warp {
         let vector = rule.vector_bytes / x.format.bytes();
-        if rule.tail == Tail::Vectors && !x.columns.is_multiple_of(vector) {
+        if !x.columns.is_multiple_of(vector) {
             let reason = format!(
-                "rows of {} elements are no multiple of {vector}; a variant with another tail computes those",
+                "rows of {} elements are no multiple of {vector}: they do not all begin aligned, and what is then done \
+                 with their first elements is not modelled",
                 x.columns
             );
             return Err(OpError::new("x", reason));
@@ -92,9 +93,9 @@ impl Kernel<'_> {
         let how = self.rule.exponential;
         a.stage(format_args!("e^(x - max), added by {threads} threads"));
         let mut sums = vec![0; threads];
-        let whole = match self.rule.tail {
-            Tail::Vectors => x.len(),
-            Tail::Elements => x.len() - x.len() % (vector * threads),
+        let whole = match x.len() * self.x.format.bytes() < self.rule.shared_bytes {
+            true => x.len(),
+            false => x.len() - x.len() % (vector * threads),
         };
         for (i, &x) in x.iter().enumerate() {
             let thread = match i < whole {

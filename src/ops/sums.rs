@@ -59,11 +59,18 @@ impl Block {
                 if !(*shortest..*limit).contains(&columns) {
                     return refuse(format!(
                         "rows of {columns} elements: this reduction is known for {shortest} to {} (shorter rows are \
-                         not vectorised, longer ones are split over warps in a way that nobody has published)",
+                         not vectorised, longer ones are split over warps: neither is modelled)",
                         limit - 1
                     ));
                 }
-                let dim = power_of_two(columns.min(*threads));
+                if rows > 1 && !columns.is_multiple_of(4) {
+                    return refuse(format!(
+                        "rows of {columns} elements are no whole fours: those after the first do not begin aligned, \
+                         which is not modelled"
+                    ));
+                }
+                // Threads take four elements at a time, and so many of them are worth a thread.
+                let dim = power_of_two((columns / 4).min(*threads));
                 let narrow = dim.min(*width);
                 let height = power_of_two(rows.min(*threads)).min(threads / narrow);
                 Block {
@@ -90,9 +97,10 @@ impl Block {
                 block((columns / vector).min(limit(*most, few, rows)), vector)
             }
             Threads::Wide { vector, most, few } => {
-                if !columns.is_multiple_of(*vector) {
+                if bytes != 2 || !columns.is_multiple_of(*vector) {
                     return refuse(format!(
-                        "rows of {columns} elements are no multiple of {vector}; another variant computes those"
+                        "rows of {columns} elements of {bytes} bytes: it takes those of 2 bytes whose number is a \
+                         multiple of {vector}; another variant computes others"
                     ));
                 }
                 block(columns.min(limit(*most, few, rows)), *vector)
@@ -243,8 +251,12 @@ mod tests {
             (8, 4096, 64),
             (3, 4096, 256),
             (1, 4096, 512),
-            (1, 896, 512),
-            (1, 200, 128),
+            (1, 2048, 512),
+            (1, 896, 128),
+            (1, 200, 32),
+            (3, 400, 64),
+            (8, 1024, 64),
+            (1, 131, 32),
         ] {
             assert_eq!(
                 threads(&reduce, rows, columns),
@@ -253,6 +265,8 @@ mod tests {
             );
         }
         assert!(threads(&reduce, 16, 127).is_err() && threads(&reduce, 16, 8192).is_err());
+        // Rows after the first would not begin aligned.
+        assert!(threads(&reduce, 2, 131).is_err());
         let few = Some(Few {
             below: 256,
             most: 1024,

@@ -209,6 +209,13 @@ impl Variant {
             if known.source.is_empty() {
                 return Err(format!("no source for {}", constant.name));
             }
+            // A headline says it of the whole.
+            if known.evidence < self.evidence {
+                let (whole, name, part) = (self.evidence, &constant.name, known.evidence);
+                return Err(format!(
+                    "the whole is {whole}, but {name} is {part}: a rule is known no better than its parts"
+                ));
+            }
         }
         for (name, known) in &self.known_by {
             let used = |c: &Constant| {

@@ -2,7 +2,7 @@
 //! asked.
 
 use super::diff::{bucket, mismatch, percent, range};
-use super::{Bucket, Classes, Comparison, Differ, Policy};
+use super::{Bucket, Classes, Comparison, Differ, Outcome, Policy, Report, Verdict};
 use crate::emu::Element;
 use crate::emu::layout::LayoutKind;
 use crate::sample::Region;
@@ -20,6 +20,64 @@ pub struct Compared<'a> {
     pub keep: usize,
     /// Where mismatches are counted by unit.
     pub layout: Option<LayoutKind>,
+}
+
+impl Report {
+    /// What no check could have written, as sentences, without a look at any file: a verdict that is not that of the
+    /// figures, or figures that cannot be shown. Nothing if there is none of that; the report may still be false.
+    pub fn contradictions(&self) -> Vec<String> {
+        let mut wrong = Wrong::default();
+        let differs = match &self.outcome {
+            Outcome::Elements { comparison, .. } => comparison.mismatches > 0,
+            Outcome::Digest {
+                expected_payload_sha256: expected,
+            } => self.reproduced.payload_sha256.as_ref() != Some(expected),
+        };
+        wrong.unless(differs == (self.verdict == Verdict::Different), || {
+            "the verdict is not that of the figures".into()
+        });
+        let part = self.reproduced.sample.is_some();
+        wrong.unless(self.verdict != Verdict::Identical || !part, || {
+            "a part of D is said to be all of it".into()
+        });
+        let ranges = self.reproduced.sample.iter();
+        let mut ranges: Vec<_> = ranges.flat_map(|part| [part.rows, part.columns]).collect();
+        let omitted = self
+            .schedule
+            .iter()
+            .flat_map(|schedule| &schedule.omitted_k);
+        ranges.extend(omitted);
+        wrong.unless(ranges.iter().all(|[first, end]| first < end), || {
+            "a range ends before it begins".into()
+        });
+        let told = self.discrimination.as_ref();
+        let known = told.is_none_or(|found| found.same.len() as u64 <= found.others);
+        wrong.unless(known, || "more arithmetics agree than there are".into());
+        let (shape, width) = (&self.reproduced.shape, 2 * self.reproduced.format.bytes());
+        let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+        wrong.unless(shape.len() >= 2 && elements.is_some(), || {
+            format!("no D has the shape {shape:?}")
+        });
+        let Outcome::Elements { comparison: c, .. } = &self.outcome else {
+            return wrong.0;
+        };
+        wrong.unless(
+            c.first.len() as u64 <= c.mismatches && c.mismatches <= c.elements,
+            || "the counts of mismatches contradict each other".into(),
+        );
+        wrong.unless(c.histogram.iter().all(|bucket| bucket.count > 0), || {
+            "the histogram has buckets that there are not".into()
+        });
+        let code = |hex: &String| hex.len() == width && u64::from_str_radix(hex, 16).is_ok();
+        let known = |m: &super::Mismatch| {
+            element(&m.index, shape).is_some()
+                && [&m.reproduced, &m.given, &m.xor].into_iter().all(code)
+        };
+        wrong.unless(c.first.iter().all(known), || {
+            "a mismatch is listed that D cannot have".into()
+        });
+        wrong.0
+    }
 }
 
 impl Comparison {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::words::{
-    chosen, classes, discrimination, evidence, grouped, model_line, product_line, proves,
+    capital, chosen, classes, discrimination, evidence, grouped, model_line, product_line, proves,
     schedule_line, sentence, title,
 };
 use crate::io::{escaped as line, without_commands};
@@ -174,12 +174,6 @@ pub(super) fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Resu
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 /// One line that means itself, in a cell of a table too.

@@ -23,12 +23,12 @@ pub struct Text;
 /// digests, stays in one piece.
 pub struct TextWithin(pub usize);
 
-pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Good as far as it goes.
 const PART: Style = AnsiColor::Yellow.on_default().bold();
-pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
-pub(super) const QUIET: Style = Style::new().dimmed();
+const QUIET: Style = Style::new().dimmed();
 
 /// Fewer columns hold no sentence.
 const LEAST: usize = 40;
@@ -41,11 +41,18 @@ const BAR: usize = 30;
 
 /// What is written to, and how wide it is.
 pub(super) struct Page<'a> {
-    pub out: &'a mut dyn Write,
-    pub width: usize,
+    out: &'a mut dyn Write,
+    width: usize,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    pub(super) fn new(out: &'a mut dyn Write, width: usize) -> Page<'a> {
+        Page {
+            out,
+            width: width.max(LEAST),
+        }
+    }
+
     pub(super) fn write_fmt(&mut self, text: std::fmt::Arguments) -> io::Result<()> {
         self.out.write_fmt(text)
     }
@@ -72,17 +79,21 @@ impl Report {
     /// # Errors
     /// Those of the writer.
     pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (style, title) = (verdict_style(self.verdict), title(self));
-        let (word, rest) = title.split_at(self.verdict.title().len());
-        let said = format!(
-            "{}; {} ({})",
-            sentence(self),
-            model_line(self),
-            self.model.evidence
-        );
-        let (word, said) = (word.to_uppercase(), escaped(&said));
-        writeln!(out, "{style}{word}{rest}{style:#}  {said}")
+        let by = format!("{} ({})", model_line(self), self.model.evidence);
+        briefly(self.verdict, (&title(self), &sentence(self), &by), out)
     }
+}
+
+/// Title, sentence and rule in one line.
+pub(super) fn briefly(
+    verdict: Verdict,
+    (title, sentence, by): (&str, &str, &str),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let style = verdict_style(verdict);
+    let (word, rest) = title.split_at(verdict.title().len());
+    let (word, said) = (word.to_uppercase(), format!("{sentence}; {by}"));
+    writeln!(out, "{style}{word}{rest}{style:#}  {}", escaped(&said))
 }
 
 fn verdict_style(verdict: Verdict) -> Style {
@@ -101,11 +112,8 @@ impl Exporter for Text {
 
 impl Exporter for TextWithin {
     fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-        let out = &mut Page {
-            out,
-            width: self.0.max(LEAST),
-        };
-        headline(report, out)?;
+        let out = &mut Page::new(out, self.0);
+        headline(report.verdict, &title(report), &sentence(report), out)?;
         model(report, out)?;
         schedule(report, out)?;
         product(report, out)?;
@@ -124,36 +132,44 @@ impl Exporter for TextWithin {
             styled(out, "alike", style, &text)?;
         }
         digests(report, out)?;
-        again(report, out)
+        let command = report.command.as_deref();
+        again(&report.tool, command, proves(report), out)
     }
 }
 
 /// How to repeat it, and what it proves.
-fn again(report: &Report, out: &mut Page) -> io::Result<()> {
-    let Tool { name, version } = &report.tool;
+pub(super) fn again(
+    Tool { name, version }: &Tool,
+    command: Option<&str>,
+    proves: &str,
+    out: &mut Page,
+) -> io::Result<()> {
     writeln!(out)?;
-    if let Some(command) = &report.command {
+    if let Some(command) = command {
         whole(out, "repeat", command)?;
     }
     row(out, "by", &format!("{name} {version}"))?;
     writeln!(out)?;
-    for line in wrapped(proves(report), out.width.saturating_sub(2)) {
+    for line in wrapped(proves, out.width.saturating_sub(2)) {
         writeln!(out, "  {QUIET}{line}{QUIET:#}")?;
     }
     Ok(())
 }
 
-fn headline(report: &Report, out: &mut Page) -> io::Result<()> {
-    let style = verdict_style(report.verdict);
-    let title = title(report);
-    let (word, rest) = title.split_at(report.verdict.title().len());
+pub(super) fn headline(
+    verdict: Verdict,
+    title: &str,
+    sentence: &str,
+    out: &mut Page,
+) -> io::Result<()> {
+    let style = verdict_style(verdict);
+    let (word, rest) = title.split_at(verdict.title().len());
     let head = format!("{}{rest}", word.to_uppercase());
-    let sentence = sentence(report);
     // A head that leaves no room has a line of its own.
     let room = out.width.saturating_sub(head.chars().count() + 2);
     let (first, lines) = match room < LEAST && room < sentence.len() {
-        true => ("\n  ", wrapped(&sentence, out.width - 2)),
-        false => ("  ", wrapped(&sentence, room)),
+        true => ("\n  ", wrapped(sentence, out.width - 2)),
+        false => ("  ", wrapped(sentence, room)),
     };
     let indent = match first {
         "  " => head.chars().count() + 2,
@@ -439,7 +455,7 @@ fn digests(report: &Report, out: &mut Page) -> io::Result<()> {
 }
 
 /// A digest and what it is of, on a line of its own where one is too short.
-fn digest(out: &mut Page, label: &str, sha256: &str, about: &str) -> io::Result<()> {
+pub(super) fn digest(out: &mut Page, label: &str, sha256: &str, about: &str) -> io::Result<()> {
     if about.is_empty() {
         return whole(out, label, sha256);
     }
@@ -523,7 +539,7 @@ pub(super) fn styled(out: &mut Page, label: &str, style: Style, text: &str) -> i
 }
 
 /// One line, however long: what is to be copied.
-pub(super) fn whole(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
+fn whole(out: &mut Page, label: &str, text: &str) -> io::Result<()> {
     let text = escaped(text);
     writeln!(out, "  {QUIET}{label:<9}{QUIET:#} {text}")
 }

@@ -4,6 +4,13 @@ use super::{Alike, Bucket, Comparison, Model, Outcome, Report, Verdict};
 use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
 
+/// A sentence that begins one.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
 /// The verdict, how much of D it is about, and what it lets pass.
 pub fn title(report: &Report) -> String {
     let mut title = report.verdict.title().to_owned();

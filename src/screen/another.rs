@@ -14,12 +14,9 @@ impl Bench<'_> {
             Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
             // Where its tiles were, nobody knows: one SM has few of them.
             Placement::Spread => {
-                let runs = results
-                    .runs
-                    .iter()
-                    .find(|(name, _)| *name == failure.product);
+                let ran = results.ran(&failure.product);
                 let tiles = self.product(&failure.product).leaves.len() as u64;
-                let every_time = runs.is_some_and(|(_, runs)| *runs == failure.times);
+                let every_time = ran.is_some_and(|ran| ran.compared == failure.times);
                 every_time && 2 * failure.tiles_different > tiles
             }
         }
@@ -40,10 +37,10 @@ impl Bench<'_> {
         let mut names: Vec<String> = Vec::new();
         for failure in failures {
             let name = self.explanation(failure)?;
+            if !self.leaves_right(&name, failure, results) {
+                return None;
+            }
             if !names.contains(&name) {
-                if !self.leaves_right(&name, failure, results) {
-                    return None;
-                }
                 names.push(name);
             }
         }
@@ -59,12 +56,7 @@ impl Bench<'_> {
         };
         let failed = self.product(&failure.product);
         let wrong = |p: &&Product| results.failures.iter().any(|f| f.product == p.name);
-        let ran = |p: &&Product| {
-            results
-                .runs
-                .iter()
-                .any(|(n, runs)| *n == p.name && *runs > 0)
-        };
+        let ran = |p: &&Product| results.ran(&p.name).is_some();
         let same = self.suite.products.iter().filter(|p| {
             let same = p.route == failed.route && p.check.instruction == failed.check.instruction;
             same && p.model_sha256 == failed.model_sha256 && ran(p) && !wrong(p)

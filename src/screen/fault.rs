@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::emu::step::{Source, TraceObserver};
+use crate::emu::step::{Datapath, Source, TraceObserver};
 use crate::num::Format;
 use crate::random::{GOLDEN, mix};
 use crate::words::{Word, words};
@@ -243,7 +243,9 @@ impl<'a> Injector<'a> {
     }
 }
 
-impl TraceObserver for Injector<'_> {
+impl TraceObserver for Injector<'_> {}
+
+impl Datapath for Injector<'_> {
     fn multiplied(&mut self, k: usize, magnitude: u128) -> u128 {
         match self.is(Place::Product) && k == self.fault.k {
             true => self.fault.spoil(magnitude),

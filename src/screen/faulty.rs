@@ -5,6 +5,7 @@ use crate::check::Prepared;
 use crate::emu::Replay;
 use crate::emu::step::{Carried, Products, StepKind};
 use crate::num::Unpacked;
+use crate::tensor::Plane;
 
 /// A product of one chain over K, element by element.
 pub struct Chain<'a> {
@@ -35,10 +36,16 @@ impl<'a> Chain<'a> {
         let problem = self.replay.problem;
         let arithmetic = self.replay.arithmetic;
         let (formats, step) = (arithmetic.formats(), &arithmetic.step);
-        let k = problem.k;
+        let k = self.whole();
+        // The unit multiplies the zeros, too, that fill up the last instruction.
+        let code = |plane: &Plane, inside: bool, [row, column]: [usize; 2]| match inside {
+            true => plane.code(row, column),
+            false => 0,
+        };
+        let plane_a = problem.a.plane(0);
+        let code_a = |at: usize| code(&plane_a, at < problem.k, [row, at]);
         if self.a.0 != row {
-            let plane = problem.a.plane(0);
-            let codes = (0..k).map(|k| arithmetic.a.unpack(plane.code(row, k)));
+            let codes = (0..k).map(|at| arithmetic.a.unpack(code_a(at)));
             self.a = (row, codes.collect());
         }
         let kept = (KEPT / k).max(1);
@@ -48,7 +55,10 @@ impl<'a> Chain<'a> {
         let slot = &mut self.b[column % kept];
         if slot.0 != column {
             let plane = problem.b.plane(0);
-            let codes = (0..k).map(|k| arithmetic.b.unpack(plane.code(k, column)));
+            let codes = (0..k).map(|at| {
+                let code = code(&plane, at < problem.k, [at, column]);
+                arithmetic.b.unpack(code)
+            });
             *slot = (column, codes.collect());
         }
         let (a, b) = (&self.a.1, &slot.1);
@@ -73,7 +83,7 @@ impl<'a> Chain<'a> {
                 && fault.place == Place::Operand
                 && let Some(at) = at.filter(|&at| at < a.len())
             {
-                let code = problem.a.plane(0).code(row, start + at);
+                let code = code_a(start + at);
                 spoiled.clear();
                 spoiled.extend_from_slice(a);
                 spoiled[at] = arithmetic.a.unpack(fault.operand(fault.k, code));
@@ -93,7 +103,23 @@ impl<'a> Chain<'a> {
     /// Steps of an element.
     pub fn steps(&self) -> usize {
         let span = self.replay.arithmetic.step.span();
-        self.replay.problem.k.div_ceil(span)
+        self.whole().div_ceil(span)
+    }
+
+    /// K with the zeros that fill up the last instruction.
+    fn whole(&self) -> usize {
+        let arithmetic = self.replay.arithmetic;
+        let k = self.replay.problem.k;
+        let step = &arithmetic.step;
+        match step.rounds() {
+            true => {
+                let instruction = arithmetic.instruction_k.unwrap_or(1);
+                k.next_multiple_of(instruction)
+                    .next_multiple_of(step.span())
+            }
+            // All of K is one step.
+            false => k,
+        }
     }
 
     fn finish(&self, carried: &Carried) -> u64 {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use sha2::{Digest, Sha256};
+
 use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 use super::kernel_of::Other;
@@ -10,7 +12,7 @@ use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
 use super::simulate::differing;
 use super::stuck::{self, Broken, Seen, Unit};
-use super::suite::{Product, Suite};
+use super::suite::{Placement, Product, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
 use crate::commit::{Hash, leaf};
@@ -22,17 +24,10 @@ use crate::words::Word;
 /// # Errors
 /// If the suite's digests are not what this program computes, or results contradict themselves.
 pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fleet, ScreenError> {
-    let mut seen: BTreeMap<(String, u32), String> = BTreeMap::new();
+    once_each(&all)?;
     for (path, results) in &all {
-        let device = &results.device;
-        let key = (device.host.clone(), device.index);
-        if let Some(other) = seen.insert(key, path.clone()) {
-            let (host, index) = (printable(&device.host), device.index);
-            return Err(format!(
-                "{path} and {other} are both of GPU {index} of {host}; judge one run of a GPU at a time"
-            )
-            .into());
-        }
+        let valid = results.validate(suite);
+        valid.map_err(|what| format!("{path}: {what}"))?;
     }
     let mut bench = Bench {
         suite,
@@ -42,6 +37,12 @@ pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fle
         returned: returned(&all),
         devices: all.len(),
     };
+    // What a GPU is right by is what this program computes, not what a file says.
+    for product in &suite.products {
+        if all.iter().any(|(_, r)| r.ran(&product.name).is_some()) {
+            bench.prepare(&product.name)?;
+        }
+    }
     let mut gpus = Vec::new();
     for (path, results) in all {
         gpus.push(bench.gpu(path, results)?);
@@ -58,6 +59,25 @@ pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fle
         products: suite.products.len(),
         gpus,
     })
+}
+
+/// Refuses two runs of one GPU: they would count twice where devices are counted.
+fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
+    let mut seen: HashMap<(String, u32), &String> = HashMap::new();
+    let mut known: HashMap<&String, &String> = HashMap::new();
+    for (path, results) in all {
+        let device = &results.device;
+        let again = seen.insert((device.host.clone(), device.index), path);
+        let named = device.uuid.as_ref();
+        if let Some(other) = again.or_else(|| known.insert(named?, path)) {
+            let (host, index) = (printable(&device.host), device.index);
+            return Err(format!(
+                "{path} and {other} are both of GPU {index} of {host}; judge one run of a GPU at a time"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// How many devices returned a wrong D.
@@ -111,7 +131,10 @@ impl Bench<'_> {
             tile: product.tile,
             format: product.d,
         };
-        if prepared.replay().format() != tiles.format || tiles.leaves(&right) != product.leaves {
+        let same = prepared.replay().format() == tiles.format
+            && Hash(Sha256::digest(&right).into()) == product.sha256
+            && tiles.leaves(&right) == product.leaves;
+        if !same {
             return Err(format!(
                 "the suite's {}: this tcverify computes another D; judge with the version that made the suite, \
                  or make the suite anew",
@@ -132,7 +155,6 @@ impl Bench<'_> {
         let mut counter = Counter::default();
         let mut evidence: Vec<(String, Vec<Seen>)> = Vec::new();
         for failure in &results.failures {
-            self.prepare(&failure.product)?;
             let name = &failure.product;
             let ready = &self.ready[name];
             let mut seen = Vec::new();
@@ -182,9 +204,8 @@ impl Bench<'_> {
             results: path,
             condition,
             said,
-            compared: results.runs.iter().map(|(_, runs)| runs).sum(),
-            wrong_results: results.failures.iter().map(|f| f.times).sum::<u64>()
-                + results.more_failures,
+            compared: results.compared(),
+            wrong_results: results.wrong(),
             products_wrong,
             wrong,
             readings: results.readings,
@@ -217,12 +238,10 @@ impl Bench<'_> {
             return (Condition::AnotherKernel, said);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
-        if self.devices > 1
-            && results
-                .failures
-                .iter()
-                .all(|f| 2 * common(f) > self.devices)
-        {
+        // Of wrong D that are not listed nothing is known.
+        let all_listed = results.more_failures == 0;
+        let mut failures = results.failures.iter();
+        if self.devices > 1 && all_listed && failures.all(|f| 2 * common(f) > self.devices) {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
             let said = format!(
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, no fault of this one",
@@ -235,9 +254,13 @@ impl Bench<'_> {
             .iter()
             .all(|failure| self.alike(results, failure))
         {
-            let said = "the same wrong D on all SMs, or each time and all over it: a kernel that is not known, a driver, \
+            let mut said = "the same wrong D on all SMs, or each time and all over it: a kernel that is not known, a driver, \
                         or what all SMs share; nothing here says which"
                 .to_owned();
+            if !all_listed {
+                let more = results.more_failures;
+                said += &format!("; {more} more wrong results are not listed");
+            }
             return (Condition::Alike, said);
         }
         let one_place = wrong.lanes.len() == 1 && wrong.sms.len() <= 1;
@@ -271,22 +294,22 @@ impl Bench<'_> {
     }
 
     fn right(&self, results: &Results) -> (Condition, String) {
-        let ran = |p: &&Product| {
-            results
-                .runs
-                .iter()
-                .any(|(n, runs)| *n == p.name && *runs > 0)
-        };
+        let ran = |p: &&Product| results.ran(&p.name).is_some();
         let products = || self.suite.products.iter();
         // Instructions are one program's, libraries another's: what it ran nothing of is not its part.
         let routes: Vec<_> = products().filter(ran).map(|p| p.route).collect();
         let mine = products().filter(|p| routes.contains(&p.route));
         let missing = mine.filter(|p| !ran(p)).count();
-        let compared: u64 = results.runs.iter().map(|(_, runs)| runs).sum();
+        let compared = results.compared();
         let (all, run) = (self.suite.products.len(), products().filter(ran).count());
-        let sms = match results.sms.len() {
-            0 => "on SMs that are not known".to_owned(),
-            n => format!("on {n} SMs"),
+        // A product that is placed has to have been on all SMs: the others are not known to be right.
+        let has = results.device.multiprocessors.unwrap_or(0);
+        let placed = products().filter(|p| p.placement == Placement::EverySm);
+        let least = placed.filter_map(|p| Some(results.ran(&p.name)?.sms)).min();
+        let sms = match least {
+            None => "on SMs that are not known".to_owned(),
+            Some(least) if least < has => format!("some on {least} of {has} SMs only"),
+            Some(_) => format!("on {has} SMs"),
         };
         let of = match run == all {
             true => format!("of all {all} products"),
@@ -294,6 +317,7 @@ impl Bench<'_> {
         };
         let said = format!("all {compared} results {of} are right, {sms}");
         match missing {
+            0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
             0 => (Condition::Clean, said),
             n => (
                 Condition::Incomplete,

@@ -11,6 +11,7 @@
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
 mod another;
+mod consistent;
 mod coverage;
 mod elements;
 mod error;
@@ -38,7 +39,7 @@ pub use fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 pub use judge::judge;
 pub use make::{Library, make};
 pub use page::page;
-pub use results::{Device, Failure, RESULTS, Readings, Results, WrongTile};
+pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::{junit, prometheus, text};
 pub use simulate::{Injection, Simulated, simulate};
 pub use suite::{Placement, Product, Route, SUITE, Suite};

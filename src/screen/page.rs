@@ -15,7 +15,9 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// Those of the writer.
 pub fn page(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     let faulty = fleet.faulty().count();
+    let all_right = fleet.gpus.iter().all(|gpu| gpu.condition.right());
     let title = match faulty {
+        0 if !all_right => "GPUs to be looked at".to_owned(),
         0 => format!("No faulty GPU among {}", fleet.gpus.len()),
         1 => format!("1 of {} GPUs computes wrong", fleet.gpus.len()),
         n => format!("{n} of {} GPUs compute wrong", fleet.gpus.len()),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::consistent;
 use super::error::ScreenError;
 use super::suite::Suite;
 use super::tiles::Tiles;
@@ -29,8 +30,8 @@ pub struct Results {
     /// SHA-256 of the suite's content.
     pub suite: Hash,
     pub device: Device,
-    /// Names of the products that were run, with how many D of each were compared.
-    pub runs: Vec<(String, u64)>,
+    /// Products that were run.
+    pub runs: Vec<Ran>,
     /// Products that this device or program cannot compute, and why.
     pub left_out: Vec<(String, String)>,
     /// SMs that computed placed products.
@@ -42,6 +43,18 @@ pub struct Results {
     pub seconds: f64,
     /// Whether it stopped at a difference.
     pub stopped: bool,
+}
+
+/// A product that was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Ran {
+    pub product: String,
+    /// D of it that were compared.
+    pub compared: u64,
+    /// How many SMs computed it whole; 0 of a product that is spread.
+    pub sms: u32,
 }
 
 /// The GPU.
@@ -57,6 +70,8 @@ pub struct Device {
     pub architecture: String,
     pub uuid: Option<String>,
     pub driver: Option<String>,
+    /// SMs that it has; `None` if the program places nothing on them.
+    pub multiprocessors: Option<u32>,
     /// The program that ran.
     pub program: String,
     /// Whether there was no GPU at all.
@@ -166,7 +181,11 @@ impl Results {
         Ok(results)
     }
 
-    fn validate(&self, suite: &Suite) -> Result<(), String> {
+    /// What contradicts itself is no evidence, neither for a GPU nor against it.
+    ///
+    /// # Errors
+    /// The contradiction, in words that follow the file's name.
+    pub fn validate(&self, suite: &Suite) -> Result<(), String> {
         let architecture = &self.device.architecture;
         if !suite.suits(architecture) {
             return Err(format!(
@@ -175,37 +194,23 @@ impl Results {
                 suite.arch
             ));
         }
-        let product = |name: &str| suite.products.iter().find(|p| p.name == name);
-        let unknown = |name: &str| format!("names {}, which the suite lacks", printable(name));
-        for (name, _) in &self.runs {
-            product(name).ok_or_else(|| unknown(name))?;
-        }
-        for failure in &self.failures {
-            let name = &failure.product;
-            let product = product(name).ok_or_else(|| unknown(name))?;
-            let tiles = Tiles {
-                shape: product.shape(),
-                tile: product.tile,
-                format: product.d,
-            };
-            if failure.d_sha256 == product.sha256 {
-                return Err(format!("calls a right D of {} wrong", printable(name)));
-            }
-            for tile in &failure.tiles {
-                let fits = tile.index < tiles.count()
-                    && (tile.payload.is_none()
-                        || tile
-                            .bytes()
-                            .is_some_and(|b| b.len() == tiles.bytes(tile.index)));
-                if !fits {
-                    return Err(format!(
-                        "has a tile {} of {} that the suite's is not",
-                        tile.index,
-                        printable(name)
-                    ));
-                }
-            }
-        }
-        Ok(())
+        consistent::of(self, suite)
+    }
+
+    /// How a product was run.
+    pub fn ran(&self, product: &str) -> Option<&Ran> {
+        self.runs.iter().find(|ran| ran.product == product)
+    }
+
+    /// D that were compared, of all products.
+    pub fn compared(&self) -> u64 {
+        let all = self.runs.iter().map(|ran| ran.compared);
+        all.fold(0, u64::saturating_add)
+    }
+
+    /// Of these, how many were wrong.
+    pub fn wrong(&self) -> u64 {
+        let listed = self.failures.iter().map(|f| f.times);
+        listed.fold(self.more_failures, u64::saturating_add)
     }
 }

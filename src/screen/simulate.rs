@@ -10,7 +10,9 @@ use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
 use super::make::payload;
-use super::results::{Device, Failure, MOST_FAILURES, MOST_TILES, Readings, Results, WrongTile};
+use super::results::{
+    Device, Failure, MOST_FAILURES, MOST_TILES, Ran, Readings, Results, WrongTile,
+};
 use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
@@ -197,9 +199,16 @@ impl Computed<'_> {
                 }
             }
         }
-        let times = |product: &Product| match product.placement {
-            Placement::EverySm => u64::from(device.sms),
-            Placement::Spread => 1,
+        let ran = |product: &Product| {
+            let sms = match product.placement {
+                Placement::EverySm => device.sms,
+                Placement::Spread => 0,
+            };
+            Ran {
+                product: product.name.clone(),
+                compared: u64::from(sms.max(1)) * u64::from(device.rounds),
+                sms,
+            }
         };
         let runs = self.suite.products.iter();
         Ok(Results {
@@ -211,12 +220,11 @@ impl Computed<'_> {
                 architecture: self.suite.arch.clone(),
                 uuid: None,
                 driver: None,
+                multiprocessors: Some(device.sms),
                 program: concat!("tcverify ", env!("CARGO_PKG_VERSION"), " screen run").into(),
                 simulated: true,
             },
-            runs: runs
-                .map(|p| (p.name.clone(), times(p) * u64::from(device.rounds)))
-                .collect(),
+            runs: runs.map(ran).collect(),
             left_out: Vec::new(),
             sms: (0..device.sms).collect(),
             failures: log.failures,

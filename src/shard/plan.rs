@@ -63,7 +63,7 @@ impl Plan {
         parts: u64,
         progress: &dyn Progress,
     ) -> Result<Plan, ShardError> {
-        let check = prepared.check();
+        let check = prepared.request();
         let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
         if check.against.is_some() || check.seed_from().is_some() {
             return other("`against` looks at all of D, which no part does");

@@ -170,7 +170,8 @@ class capture(TorchDispatchMode):
     :param shard_bytes: about how many bytes a file of tensors has, and how many wait in memory.
     :param kernels: run products on CUDA under the profiler and note the names of their kernels (slow).
 
-    Other arguments are fields of a request (docs/request.md) that hold for all products: ``schedule="cublas-nvjet"``.
+    Other arguments are fields of a request (docs/request.md) that hold for all products, before those of a
+    :class:`simulate` around it: ``schedule="cublas-nvjet"``.
     ``with`` gives a :class:`Captured`. What waits in memory is written when ``shard_bytes`` of it do, at the end, and
     when an exception or an interrupt ends it; the manifest names only what is on disk.
     """
@@ -196,7 +197,7 @@ class capture(TorchDispatchMode):
         self._every = every
         self._max_bytes = max_bytes
         self._kernels = kernels
-        self._fields: dict[str, Any] = dict(fields)
+        self._fields = _products.common(fields)
         self._modules = _Modules()
         self._calls: Counter[tuple[str, str]] = Counter()
         self._store = _Store(self.captured.directory, shard_bytes)
@@ -278,7 +279,7 @@ class capture(TorchDispatchMode):
     def _case(self, found: _products.Wanted) -> dict[str, Any]:
         """The request, with tensors in place of arrays."""
         outer = _simulate.ACTIVE[-1] if _simulate.ACTIVE else None
-        case: dict[str, Any] = dict(self._fields) if outer is None else dict(outer.fields)
+        case: dict[str, Any] = {**(outer.fields if outer else {}), **self._fields}
         arch = self._arch or (outer.arch if outer else None)
         if arch is None:
             if not found.a.is_cuda:

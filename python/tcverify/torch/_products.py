@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,23 @@ class Wanted:
 
 class Refused(Exception):
     """A product that no request can ask for, and why."""
+
+
+#: Fields that each product's tensors give.
+_OWN = ("a", "b", "c", "d", "bias", "scale_a", "scale_b", "dtype", "dtype_b", "d_dtype", "transpose_a", "transpose_b")
+
+
+def common(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that hold for all products.
+
+    :raises ValueError: if one is among them that differs from product to product.
+    """
+    own = [name for name in _OWN if fields.get(name) is not None]
+    if own:
+        raise ValueError(
+            f"{own[0]}: follows from the tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)"
+        )
+    return dict(fields)
 
 
 def opname(func: Any) -> str:

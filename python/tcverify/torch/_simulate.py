@@ -44,7 +44,7 @@ class simulate(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self.arch = arch
-        self.fields: Mapping[str, Any] = dict(fields)
+        self.fields: Mapping[str, Any] = _products.common(fields)
         self.hidden = hidden
         #: Calls of operations whose products torch computed.
         self.hidden_calls: Counter[str] = Counter()

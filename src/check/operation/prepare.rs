@@ -15,7 +15,7 @@ use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
 use crate::generate::Role;
 use crate::io::{Fault, Files, hex};
 use crate::num::Format;
-use crate::ops::{self, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
+use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
 use crate::report::Policy;
 use crate::tensor::Tensor;
 
@@ -155,6 +155,8 @@ impl Operation {
         let attention = matches!(rule, Rule::Attention(_));
         let norm = matches!(rule, Rule::RmsNorm(_) | Rule::LayerNorm(_));
         let rope = matches!(rule, Rule::Rope(_));
+        let grouped =
+            matches!(rule, Rule::QuantizeFp8(rule) if rule.granularity == Granularity::Group);
         for (field, given, meant) in [
             ("eps", self.eps.is_some(), norm),
             ("softmax_scale", self.softmax_scale.is_some(), attention),
@@ -162,17 +164,13 @@ impl Operation {
             ("tile", self.tile.is_some(), attention),
             ("layout", self.layout.is_some(), attention || rope),
             ("interleaved", self.interleaved == Some(true), rope),
-            (
-                "group",
-                self.group.is_some(),
-                matches!(rule, Rule::QuantizeFp8(_)),
-            ),
+            ("group", self.group.is_some(), grouped),
         ] {
             if given && !meant {
                 let operation = rule.operation();
                 return Err(fail(
                     field,
-                    format!("`{field}` says nothing about {operation}"),
+                    format!("`{field}` says nothing about {operation} of this variant"),
                 ));
             }
         }
@@ -199,6 +197,12 @@ impl Operation {
             any_zero: self.zero == Some(Strictness::Any),
         }
     }
+}
+
+/// What the first array is in.
+fn format_of(arrays: &[(&'static str, Array)]) -> Format {
+    let first = arrays.first();
+    first.map_or(Format::Fp32, |(_, array)| array.tensor.format())
 }
 
 /// The tensor core's rule for attention on this GPU.
@@ -297,9 +301,7 @@ impl PreparedOperation {
             };
             arrays.push((field, array?));
         }
-        let format = arrays
-            .first()
-            .map_or(Format::Fp32, |(_, array)| array.tensor.format());
+        let format = format_of(&arrays);
         let arithmetic = chosen(&variant.rule, asked.arch.as_deref(), format)?;
         let engine = match asked.engine {
             Some(EngineChoice::Exact) => Engine::Exact,
@@ -352,18 +354,27 @@ impl PreparedOperation {
     /// # Errors
     /// What does not fit; none once it is prepared.
     pub fn job(&self) -> Result<Job<'_>, CheckError> {
-        self.job_by(&self.variant.rule)
+        self.job_by(&self.variant.rule, self.arithmetic.as_ref())
     }
 
-    /// The same by another rule.
-    pub(super) fn job_by<'a>(&'a self, rule: &'a Rule) -> Result<Job<'a>, CheckError> {
+    /// The tensor core's arithmetic for another rule; none that another instruction has.
+    pub(super) fn arithmetic_of(&self, rule: &Rule) -> Result<Option<Chosen>, CheckError> {
+        chosen(rule, self.asked.arch.as_deref(), format_of(&self.arrays))
+    }
+
+    /// The operation by another rule, with its arithmetic.
+    pub(super) fn job_by<'a>(
+        &'a self,
+        rule: &'a Rule,
+        arithmetic: Option<&'a Chosen>,
+    ) -> Result<Job<'a>, CheckError> {
         let inputs: Inputs = self
             .arrays
             .iter()
             .map(|(name, a)| (*name, &a.tensor))
             .collect();
         let means = Means {
-            arithmetic: self.arithmetic.as_ref().map(|chosen| &chosen.arithmetic),
+            arithmetic: arithmetic.map(|chosen| &chosen.arithmetic),
             engine: self.engine,
         };
         let job = Job::new(rule, &inputs, &self.parameters, means);

@@ -53,7 +53,10 @@ impl PreparedOperation {
         let all = ops::of(self.variant.rule.operation());
         let all = all.map_err(|reason| fail("operation", reason))?;
         let fit = |variant: &'static Variant| {
-            let Ok(job) = self.job_by(&variant.rule) else {
+            let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
+                return Fit::Impossible;
+            };
+            let Ok(job) = self.job_by(&variant.rule, arithmetic.as_ref()) else {
                 return Fit::Impossible;
             };
             let elements: usize = job.shape.iter().product();
@@ -82,7 +85,10 @@ impl PreparedOperation {
         let mut causes = Vec::new();
         let mut tried = Vec::new();
         for variant in self.others() {
-            let Ok(job) = self.job_by(&variant.rule) else {
+            let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
+                continue;
+            };
+            let Ok(job) = self.job_by(&variant.rule, arithmetic.as_ref()) else {
                 continue;
             };
             tried.push(format!("variant {}", variant.name).into());

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::args::{parse_partition, parse_scheme};
-use crate::cli::values::word;
-use crate::kernel::{Accumulation, Options, Partition, Scheme};
+use crate::cli::args::Unsaid;
+use crate::cli::values::{arch_names, operand_format, result_format};
+use crate::kernel::{Accumulation, Options};
 use crate::num::Format;
 
 /// What a text may leave open.
@@ -13,32 +13,24 @@ use crate::num::Format;
 #[command(next_help_heading = "What the text leaves open")]
 pub struct OpenArgs {
     /// Architecture, compute capability or GPU
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = arch_names(), hide_possible_values = true)]
     arch: Option<String>,
 
     /// Format of A and B
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype: Option<Format>,
 
     /// Format of B, where it differs from A's
-    #[arg(long, value_name = "FORMAT", requires = "dtype", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", requires = "dtype", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
     /// Format of D
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
 
     /// Slices of K (SPLITK_NUM, numSplitsK)
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
-
-    /// How slices meet: NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4
-    #[arg(long, value_name = "SCHEME", value_parser = parse_scheme)]
-    reduction: Option<Scheme>,
-
-    /// How CUTLASS cuts K: universal (cuBLAS too), serial-tiles, parallel-tiles
-    #[arg(long, value_name = "HOW", value_parser = parse_partition)]
-    partition: Option<Partition>,
 
     /// k of a tile
     #[arg(long, value_name = "K")]
@@ -48,48 +40,28 @@ pub struct OpenArgs {
     #[arg(long, value_name = "K")]
     instruction_k: Option<usize>,
 
-    /// CUSTOM_OPTION of the configuration
-    #[arg(long, value_name = "N")]
-    custom: Option<u32>,
-
-    /// FP8 accumulation
-    #[arg(long, value_name = "HOW", value_parser = word::<Accumulation>())]
-    accumulation: Option<Accumulation>,
-
-    /// Multiprocessors of the GPU
-    #[arg(long, value_name = "N")]
-    multiprocessors: Option<u32>,
-
-    /// Turns by which a workgroup's loop over K is rotated (AMD, StaggerU)
-    #[arg(long, value_name = "TURNS")]
-    rotation: Option<usize>,
-
-    /// Plan slices that reach K, as a library without the defect of the lost tail would
-    #[arg(long)]
-    whole_tail: bool,
-}
-
-fn parse_format(text: &str) -> Result<Format, String> {
-    Format::from_name(text).ok_or_else(|| "no such format; 'tcverify archs' lists them".into())
+    #[command(flatten)]
+    unsaid: Unsaid,
 }
 
 impl OpenArgs {
     /// # Errors
     /// If no GPU is called so.
     pub fn options(&self) -> Result<Options> {
+        let unsaid = &self.unsaid;
         let mut options = Options {
             operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
             result: self.d_dtype,
             split_k: self.split_k,
-            scheme: self.reduction,
-            partition: self.partition,
+            scheme: unsaid.reduction,
+            partition: unsaid.partition,
             tile_k: self.tile_k,
             instruction_k: self.instruction_k,
-            custom: self.custom,
-            fast_accumulation: self.accumulation.map(|how| how == Accumulation::Fast),
-            multiprocessors: self.multiprocessors,
-            rotation: self.rotation,
-            whole_tail: self.whole_tail,
+            custom: unsaid.custom,
+            fast_accumulation: unsaid.accumulation.map(|how| how == Accumulation::Fast),
+            multiprocessors: unsaid.multiprocessors,
+            rotation: unsaid.rotation,
+            whole_tail: unsaid.whole_tail,
             ..Options::default()
         };
         let sizes = [

@@ -161,6 +161,17 @@ impl Catalogue {
     }
 }
 
+/// Whether a name is one of these, as [`Catalogue::find`] takes names for each other.
+pub fn is_called(name: &str, names: &[String]) -> bool {
+    let wanted = normalised(capability(name).as_deref().unwrap_or(name));
+    let bare = without_form(name);
+    let is_it = |known: &String| {
+        let known = normalised(known);
+        known == wanted || Some(&known) == bare.as_ref()
+    };
+    names.iter().any(is_it)
+}
+
 fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
     let names = [&arch.name].into_iter().chain(&arch.also).chain(&arch.gpus);
     names.map(String::as_str)

@@ -32,7 +32,7 @@ mod validate;
 mod validate_levels;
 mod values;
 
-pub(crate) use f32ops::{Exactly, Observed, Ops, round_result, to_bf16, to_fp16};
+pub(crate) use f32ops::{Exactly, Natively, Observed, Ops, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
 pub use kernel::{Kernel, Place};

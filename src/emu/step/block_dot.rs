@@ -7,7 +7,7 @@ use super::checks::{Code, check_accumulator, check_group, check_nan};
 use super::fused::{Term, align};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
-use super::trace::{Source, TraceObserver};
+use super::trace::{Datapath, Source};
 use crate::emu::fast::{BlockPlan, BlockStep, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Overflow, Rounding, Target, Unpacked};
@@ -48,7 +48,7 @@ impl StepKind for BlockDot {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products {
             formats,
             a,
@@ -203,6 +203,12 @@ impl StepKind for BlockDot {
 
     fn scaling(&self) -> ScaleUse {
         ScaleUse::Given
+    }
+
+    /// Sums below what is kept beside zeros.
+    fn notices_zeros(&self, formats: Formats) -> bool {
+        let coarse = self.zero_exponent > formats.accumulator.min_exponent();
+        coarse || self.fraction_bits + 1 < self.precision
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_nan, check_rounding};
 use super::kind::{Carried, Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{Plan, SumPlan};
 use crate::emu::formats::Formats;
 use crate::num::{ExactSum, Rounding, Target};
@@ -42,7 +42,7 @@ impl StepKind for ExactDot {
         Carried::Exact(sum)
     }
 
-    fn run(&self, products: Products, carried: &mut Carried, _: &mut impl TraceObserver) {
+    fn run(&self, products: Products, carried: &mut Carried, _: &mut impl Datapath) {
         let Carried::Exact(sum) = carried else {
             unreachable!("carried by another kind of step")
         };
@@ -59,7 +59,7 @@ impl StepKind for ExactDot {
         sum.round(Target::full(formats.accumulator, self.rounding), self.nan.0)
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let mut carried = self.start(products.formats, c);
         self.run(products, &mut carried, observer);
         self.finish(products.formats, &carried)
@@ -77,6 +77,11 @@ impl StepKind for ExactDot {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
+    }
+
+    /// Nothing is rounded before the end.
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

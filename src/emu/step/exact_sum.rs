@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{Plan, SumPlan};
 use crate::emu::formats::Formats;
 use crate::num::{ExactSum as Sum, Rounding, Target};
@@ -34,7 +34,7 @@ impl StepKind for ExactSum {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let mut sum = Sum::new(formats.a, formats.b, formats.accumulator);
@@ -58,11 +58,6 @@ impl StepKind for ExactSum {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

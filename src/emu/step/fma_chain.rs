@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{ChainPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Rounding, Target, fma};
@@ -25,13 +25,12 @@ impl StepKind for FmaChain {
         1
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
         a.iter().zip(b).fold(c, |c, (a, b)| {
             let c = (formats.accumulator, formats.accumulator.unpack(c));
-            let sum = fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0);
-            observer.rounded(formats.accumulator, sum)
+            fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0)
         })
     }
 
@@ -44,11 +43,6 @@ impl StepKind for FmaChain {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_nan};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
-use super::trace::{Source, TermTrace, TraceObserver};
+use super::trace::{Datapath, Source, TermTrace};
 use crate::emu::fast::{DotAdd, GroupPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
@@ -86,7 +86,7 @@ impl StepKind for Fused {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
@@ -133,12 +133,11 @@ impl StepKind for Fused {
         observer.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        let result = if result == formats.accumulator.zero(true) && !self.minus_zero {
+        if result == formats.accumulator.zero(true) && !self.minus_zero {
             formats.accumulator.zero(false)
         } else {
             result
-        };
-        observer.rounded(formats.accumulator, result)
+        }
     }
 
     fn summary(&self) -> String {

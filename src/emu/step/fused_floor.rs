@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
 use super::special::{Special, special};
-use super::trace::{Source, TermTrace, TraceObserver};
+use super::trace::{Datapath, Source, TermTrace};
 use crate::emu::fast::{FloorPlan, FloorStep, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
@@ -81,7 +81,7 @@ impl StepKind for FusedFloor {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.accumulator;
@@ -188,11 +188,6 @@ impl StepKind for FusedFloor {
         check_nan(self.nan, accumulator)
     }
 
-    /// -0, which becomes +0.
-    fn notices_zeros(&self, _: Formats) -> bool {
-        true
-    }
-
     fn plan(&self, formats: Formats) -> Option<Plan> {
         let step = FloorStep {
             group: self.group,
@@ -216,7 +211,7 @@ impl FusedFloor {
         formats: Formats,
         a: &[Unpacked],
         b: &[Unpacked],
-        observer: &mut impl TraceObserver,
+        observer: &mut impl Datapath,
     ) -> Option<Sum> {
         let turns = (0..self.sums).filter_map(|turn| {
             let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
@@ -240,7 +235,7 @@ impl FusedFloor {
         &self,
         formats: Formats,
         products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
-        observer: &mut impl TraceObserver,
+        observer: &mut impl Datapath,
     ) -> Option<Sum> {
         let nonzero = products
             .enumerate()

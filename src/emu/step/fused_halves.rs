@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{GroupPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
@@ -40,7 +40,7 @@ impl StepKind for FusedHalves {
         self.span
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
         let positions = |first: bool| -> Vec<usize> {
@@ -73,7 +73,6 @@ impl StepKind for FusedHalves {
         let r2 = half("second half, from the first", false, r1);
         observer.stage("C added", Vec::new);
         let result = self.close(formats.accumulator, r2, c);
-        let result = observer.rounded(formats.accumulator, result);
         observer.result(formats.accumulator, result);
         result
     }
@@ -109,6 +108,11 @@ impl StepKind for FusedHalves {
             return Err("half.minus_zero is never seen: C is added last".into());
         }
         self.half.check(formats)
+    }
+
+    /// C is added last, to the +0 that zeros give: no step leaves -0, and any other number stays.
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

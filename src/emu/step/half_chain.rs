@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{HalfPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
@@ -39,7 +39,7 @@ impl StepKind for HalfChain {
         self.span
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let zero = Format::Fp16.unpack(0);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{IntegerPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Format, Unpacked};
@@ -38,8 +38,8 @@ impl StepKind for IntegerSum {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
-        let Products { formats, a, b, .. } = products;
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
         let mut sum = Format::Int32.integer(c);
@@ -53,7 +53,7 @@ impl StepKind for IntegerSum {
             IntegerOverflow::Wrap => sum as i32,
             IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
         };
-        observer.rounded(formats.accumulator, u64::from(kept as u32))
+        u64::from(kept as u32)
     }
 
     fn summary(&self) -> String {
@@ -81,6 +81,10 @@ impl StepKind for IntegerSum {
 
     fn takes_integers(&self) -> bool {
         true
+    }
+
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {

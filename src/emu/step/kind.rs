@@ -1,6 +1,6 @@
 //! What a kind of step has to say for itself.
 
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::Plan;
 use crate::emu::formats::Formats;
 use crate::num::{ExactSum, Unpacked};
@@ -12,7 +12,7 @@ pub trait StepKind {
 
     /// Adds at most `span` products to `c`; missing ones are zero products. Tells `observer` what
     /// happens on the way.
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64;
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64;
 
     /// One line for people: kind and meaning.
     fn summary(&self) -> String;
@@ -48,9 +48,9 @@ pub trait StepKind {
         true
     }
 
-    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
     fn notices_zeros(&self, _formats: Formats) -> bool {
-        false
+        true
     }
 
     /// The chain's beginning.
@@ -59,11 +59,12 @@ pub trait StepKind {
     }
 
     /// [`StepKind::add`] to what [`StepKind::start`] of the same step gave.
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
         let Carried::Code(c) = carried else {
             unreachable!("carried by another kind of step")
         };
-        *c = self.add(products, *c, observer);
+        let rounded = self.add(products, *c, observer);
+        *c = observer.rounded(products.formats.accumulator, rounded);
     }
 
     /// The chain's result, a code of the accumulator's format.

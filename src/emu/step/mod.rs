@@ -39,7 +39,7 @@ pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
-pub use trace::{Source, TermTrace, TraceObserver};
+pub use trace::{Datapath, Source, TermTrace, TraceObserver};
 
 use super::fast::Plan;
 pub use super::formats::Formats;
@@ -69,7 +69,7 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.span()),* }
             }
 
-            fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+            fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
             }
 
@@ -109,7 +109,7 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.start(formats, c)),* }
             }
 
-            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
+            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
 
@@ -161,7 +161,7 @@ impl Step {
         StepKind::rounds(self)
     }
 
-    /// Whether steps of zero products alone can change what is carried: -0 in most cases.
+    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
     pub fn notices_zeros(&self, formats: Formats) -> bool {
         StepKind::notices_zeros(self, formats)
     }
@@ -197,7 +197,7 @@ impl Step {
         b: &[Unpacked],
         scales: Scales,
         carried: &mut Carried,
-        observer: &mut impl TraceObserver,
+        observer: &mut impl Datapath,
     ) {
         let products = Products {
             formats,

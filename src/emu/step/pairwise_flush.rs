@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::TraceObserver;
+use super::trace::Datapath;
 use crate::emu::fast::{PairsPlan, Plan};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
@@ -37,7 +37,7 @@ impl StepKind for PairwiseFlush {
         self.span
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
@@ -56,9 +56,10 @@ impl StepKind for PairwiseFlush {
             observer.stage("product", || vec![k]);
             observer.result(format, product);
         }
-        products.chunks(self.group).fold(c, |c, group| {
+        let zero = format.zero(false);
+        let sum = products.chunks(self.group).fold(c, |c, group| {
             let mut sums = group.to_vec();
-            sums.resize(self.group, format.zero(false));
+            sums.resize(self.group, zero);
             while sums.len() > 1 {
                 let pairs = sums.chunks(2);
                 sums = pairs.map(|p| self.sum(format, p[0], p[1])).collect();
@@ -69,7 +70,17 @@ impl StepKind for PairwiseFlush {
             observer.stage("added to C", Vec::new);
             observer.result(format, sum);
             sum
-        })
+        });
+        // Groups that are missing altogether add +0, after the first of them nothing new.
+        if products.len().next_multiple_of(self.group) == self.span {
+            return sum;
+        }
+        let filled_up = self.sum(format, sum, zero);
+        if filled_up != sum {
+            observer.stage("missing products added", Vec::new);
+            observer.result(format, filled_up);
+        }
+        filled_up
     }
 
     fn summary(&self) -> String {

@@ -9,7 +9,7 @@ use super::pair::{self, PairRule};
 use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
-use super::trace::{Source, TermTrace, TraceObserver};
+use super::trace::{Datapath, Source, TermTrace};
 use crate::emu::fast::{Plan, StickyPlan, StickyStep};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
@@ -96,7 +96,7 @@ impl StepKind for StickyRne {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
         let Products {
             formats,
             a,
@@ -232,7 +232,7 @@ impl StickyRne {
         terms: &[i128; LANES + 1],
         exponent: i32,
         count: usize,
-        observer: &mut impl TraceObserver,
+        observer: &mut impl Datapath,
     ) {
         let below = |exponent: i32| exponent - self.fraction_bits as i32;
         observer.aligned(exponent, below(exponent));

@@ -4,8 +4,7 @@
 
 use crate::num::Format;
 
-/// What a step tells of its run, and asks about numbers on their way: a unit that computes right returns
-/// each as it is, a simulated fault another. Listeners that do nothing cost nothing.
+/// What a step tells of its run. Listeners that do nothing cost nothing.
 pub trait TraceObserver {
     /// What follows belongs to a part of the step. `k` are its products, counted within the step:
     /// a [`Source::Product`] is a position among them.
@@ -22,23 +21,27 @@ pub trait TraceObserver {
 
     /// A number that the step arrives at.
     fn result(&mut self, _format: Format, _code: u64) {}
+}
 
-    /// The magnitude of a product of the stage, as its multiplier returns it.
+/// The wires between the parts of a unit: what a part returns is what the next one takes. A simulated fault of
+/// `screen` is the only datapath that changes a number; whatever a verdict comes from keeps these bodies.
+pub trait Datapath: TraceObserver {
+    /// The magnitude of a product of the stage, from its multiplier to the aligner.
     fn multiplied(&mut self, _k: usize, magnitude: u128) -> u128 {
         magnitude
     }
 
-    /// A term of the sum, as the aligner returns it, in units of the grid.
+    /// A term of the sum, from the aligner to the adder, in units of the grid.
     fn shifted(&mut self, _source: Source, kept: i128) -> i128 {
         kept
     }
 
-    /// The sum, as the adder returns it, in units of the grid.
+    /// The sum, from the adder to the rounding, in units of the grid.
     fn added(&mut self, sum: i128) -> i128 {
         sum
     }
 
-    /// The next accumulator, as the rounding returns it.
+    /// The next accumulator, from the rounding to its register.
     fn rounded(&mut self, _format: Format, code: u64) -> u64 {
         code
     }
@@ -46,6 +49,8 @@ pub trait TraceObserver {
 
 /// Nobody listens.
 impl TraceObserver for () {}
+
+impl Datapath for () {}
 
 /// Where a term comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,22 +1,17 @@
 //! The operations in integers, written to be read.
 
 use super::mufu::{Function, mufu};
-use super::{Arith, NAN, ONE, SIGN};
-use crate::emu::schedule::round_result;
-use crate::num::{Class, Format, Rounding, Target, Unpacked, convert_exact, fma};
+use super::{Arith, NAN, SIGN};
+use crate::emu::schedule::{Exactly as Ieee, Ops};
+use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
 /// In integers: the specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Exactly;
 
 const F32: Format = Format::Fp32;
-
-fn fused(x: u32, y: u32, z: u32, rounding: Rounding) -> u32 {
-    let number = |code: u32| F32.unpack(code.into());
-    let product = ([F32, F32], number(x), number(y));
-    let target = Target::full(F32, rounding);
-    fma(product, (F32, number(z)), target, NAN.into()) as u32
-}
+/// What products share with what stands between them.
+const IEEE: Ieee = Ieee { nan: NAN };
 
 /// A nonzero finite number's significand with its leading bit at bit 23, and the weight of its last bit.
 fn normalised(x: Unpacked) -> (u128, i32) {
@@ -31,20 +26,22 @@ fn rounded(negative: bool, magnitude: u128, lsb: i32, sticky: bool) -> u32 {
 
 impl Arith for Exactly {
     fn add(self, x: u32, y: u32) -> u32 {
-        self.fma(x, ONE, y)
+        IEEE.add(x, y)
     }
 
     fn mul(self, x: u32, y: u32) -> u32 {
-        // The addend must not decide the sign of a zero product.
-        self.fma(x, y, (x ^ y) & SIGN)
+        IEEE.mul(x, y)
     }
 
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
-        fused(x, y, z, Rounding::NearestEven)
+        IEEE.fma(x, y, z)
     }
 
     fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
-        fused(x, y, z, Rounding::Down)
+        let number = |code: u32| F32.unpack(code.into());
+        let product = ([F32, F32], number(x), number(y));
+        let target = Target::full(F32, Rounding::Down);
+        fma(product, (F32, number(z)), target, NAN.into()) as u32
     }
 
     fn div(self, x: u32, y: u32) -> u32 {
@@ -89,10 +86,10 @@ impl Arith for Exactly {
     }
 
     fn round(self, x: u32, to: Format) -> u64 {
-        round_result(x, to)
+        IEEE.round(x, to)
     }
 
     fn widen(self, code: u64, from: Format) -> u32 {
-        convert_exact(from, code, F32).expect("f32 holds every smaller float") as u32
+        IEEE.widen(code, from)
     }
 }

@@ -4,8 +4,11 @@ use std::sync::OnceLock;
 
 use super::mufu::{self, Function};
 use super::{Arith, NAN};
-use crate::emu::schedule::{round_result, to_bf16, to_fp16};
-use crate::num::{Format, convert_exact};
+use crate::emu::schedule::{Natively as Ieee, Ops};
+use crate::num::Format;
+
+/// What products share with what stands between them.
+const IEEE: Ieee = Ieee { nan: NAN };
 
 /// The processor's arithmetic, which IEEE 754 obliges to the same results.
 #[derive(Clone, Copy, Debug)]
@@ -51,17 +54,17 @@ impl Default for Natively {
 impl Arith for Natively {
     #[inline(always)]
     fn add(self, x: u32, y: u32) -> u32 {
-        self.code(f32::from_bits(x) + f32::from_bits(y))
+        IEEE.add(x, y)
     }
 
     #[inline(always)]
     fn mul(self, x: u32, y: u32) -> u32 {
-        self.code(f32::from_bits(x) * f32::from_bits(y))
+        IEEE.mul(x, y)
     }
 
     #[inline(always)]
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
-        self.code(f32::from_bits(x).mul_add(f32::from_bits(y), f32::from_bits(z)))
+        IEEE.fma(x, y, z)
     }
 
     #[inline(always)]
@@ -87,21 +90,12 @@ impl Arith for Natively {
 
     #[inline(always)]
     fn round(self, x: u32, to: Format) -> u64 {
-        match to {
-            Format::Bf16 => to_bf16(x).into(),
-            Format::Fp16 => to_fp16(x).into(),
-            _ => round_result(x, to),
-        }
+        IEEE.round(x, to)
     }
 
     #[inline(always)]
     fn widen(self, code: u64, from: Format) -> u32 {
-        match from {
-            Format::Fp32 => code as u32,
-            Format::Bf16 => (code as u32) << 16,
-            _ => convert_exact(from, code, Format::Fp32).expect("f32 holds every smaller float")
-                as u32,
-        }
+        IEEE.widen(code, from)
     }
 }
 

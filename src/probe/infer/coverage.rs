@@ -14,8 +14,7 @@ pub struct Coverage {
     pub cases: usize,
     /// Cases by family.
     pub families: BTreeMap<&'static str, usize>,
-    /// The largest distance of exponents between two products of a case, how many distances there are, and
-    /// whether it is every one that the formats allow.
+    /// Distances of exponents between the largest product of a case and the others.
     pub products_apart: Distances,
     /// The same of C above the largest product, and of C below it.
     pub addend_above: Distances,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::markup::{escaped, number};
 use super::tiles;
-use crate::report::words::{grouped, model_line, product_line, sentence, title};
+use crate::report::words::{capital, grouped, model_line, product_line, sentence, title};
 use crate::report::{Comparison, Exporter, MismatchMap, Outcome, Report, Verdict};
 
 /// What notebooks show of a report.
@@ -55,7 +55,7 @@ impl Exporter for Fragment {
             "<div class=\"tcverify-report {class}\"><style>{STYLE}</style>\n\
              <div class=\"t\">{}</div>\n<div>{}.</div>\n<div class=\"s\">{}<br>{}</div>\n<div class=\"n\">",
             escaped(&title(report)),
-            escaped(&capitalised(&sentence(report))),
+            escaped(&capital(&sentence(report))),
             escaped(&model_line(report)),
             escaped(&product_line(report)),
         )?;
@@ -81,12 +81,6 @@ impl Exporter for Fragment {
         }
         out.write_all(b"</div>\n")
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The map with as many of its bins in a square as make few enough squares.

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 pub use self::fragment::Fragment;
 use self::markup::{escaped, escaped_lines, number, section};
-use super::words::{grouped, model_line, product_line, sentence, title};
+use super::words::{capital, grouped, model_line, product_line, sentence, title};
 use super::{Cause, Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
 
 /// One self-contained page.
@@ -167,15 +167,12 @@ fn heading(
         Verdict::Identical => "<path d=\"M7 12.5l3.5 3.5L17.5 8.5\"/>",
         Verdict::Different => "<path d=\"M8 8l8 8M16 8l-8 8\"/>",
     };
-    let mut letters = said.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
     write!(
         out,
         "<header>\n<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"11\"/>{mark}</svg>\n\
-         <div><h1>{}</h1>\n<p class=\"lead\">{}{}.</p>\n<p class=\"model\">{}<br>{}</p></div>\n</header>\n",
+         <div><h1>{}</h1>\n<p class=\"lead\">{}.</p>\n<p class=\"model\">{}<br>{}</p></div>\n</header>\n",
         escaped(word),
-        first.unwrap_or_default(),
-        escaped(letters.as_str()),
+        escaped(&capital(said)),
         escaped(&lines[0]),
         escaped(&lines[1]),
     )?;

@@ -6,8 +6,8 @@ use super::OperationReport;
 use crate::io::{escaped as line, escaped_json, escaped_lines as lines};
 use crate::report::github::annotation;
 use crate::report::junit::escaped;
-use crate::report::markdown::{block, capital, escaped as cell, mismatches};
-use crate::report::words::{classes, grouped};
+use crate::report::markdown::{block, escaped as cell, mismatches};
+use crate::report::words::{capital, classes, grouped};
 use crate::report::{Outcome, Verdict};
 
 impl OperationReport {

@@ -6,8 +6,10 @@ use anstyle::Style;
 
 use super::OperationReport;
 use crate::emu::{Evidence, shape_text};
-use crate::report::text::{BAD, CAUTION, GOOD, Page, QUIET, differences, row, styled, whole};
-use crate::report::{Outcome, Verdict};
+use crate::report::Outcome;
+use crate::report::text::{
+    CAUTION, Page, again, briefly, differences, digest, headline, row, styled,
+};
 
 impl OperationReport {
     /// Text with colours, in so many columns; whoever owns the stream strips them where they are not wanted.
@@ -15,15 +17,8 @@ impl OperationReport {
     /// # Errors
     /// Those of the writer.
     pub fn write_text(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
-        let out = &mut Page { out, width };
-        let style = match self.verdict {
-            Verdict::Different => BAD,
-            _ => GOOD,
-        };
-        let title = self.title();
-        let (word, rest) = title.split_at(self.verdict.title().len());
-        let word = word.to_uppercase();
-        writeln!(out, "{style}{word}{rest}{style:#}  {}\n", self.sentence())?;
+        let out = &mut Page::new(out, width);
+        headline(self.verdict, &self.title(), &self.sentence(), out)?;
         let operation = &self.operation;
         row(out, "rule", &self.rule_line())?;
         row(out, "", &operation.title)?;
@@ -50,31 +45,31 @@ impl OperationReport {
             let found = (self.causes.as_slice(), self.tried.as_slice());
             differences(self.reproduced.format, found, comparison, out)?;
         }
+        self.digests(out)?;
+        again(&self.tool, self.command.as_deref(), self.proves(), out)
+    }
+
+    fn digests(&self, out: &mut Page) -> io::Result<()> {
         writeln!(out, "\n  SHA-256")?;
-        whole(out, "  rule", &operation.sha256)?;
-        if let Some(unit) = &operation.multiplied_by {
-            whole(out, "  model", &unit.sha256)?;
+        digest(out, "  rule", &self.operation.sha256, "")?;
+        if let Some(unit) = &self.operation.multiplied_by {
+            digest(out, "  model", &unit.sha256, "")?;
         }
         for named in &self.inputs {
-            let input = &named.input;
+            let (name, input) = (&named.name, &named.input);
             let shape = shape_text(&input.shape);
             let about = format!(
                 "{} ({}, {shape}, {})",
                 input.path, input.format, input.descr
             );
-            let file = format!("{}  {about}", input.file_sha256);
-            whole(out, &format!("  {} file", named.name), &file)?;
-            whole(
-                out,
-                &format!("  {} data", named.name),
-                &input.payload_sha256,
-            )?;
+            digest(out, &format!("  {name} file"), &input.file_sha256, &about)?;
+            digest(out, &format!("  {name} data"), &input.payload_sha256, "")?;
         }
         if let Outcome::Digest {
             expected_payload_sha256,
         } = &self.outcome
         {
-            whole(out, "  wanted", expected_payload_sha256)?;
+            digest(out, "  wanted", expected_payload_sha256, "")?;
         }
         let reproduced = &self.reproduced;
         let shape = shape_text(&reproduced.shape);
@@ -82,21 +77,16 @@ impl OperationReport {
             "reproduced {} ({}, {shape})",
             reproduced.output, reproduced.format
         );
-        whole(
-            out,
-            "  replay",
-            &format!("{}  {about}", reproduced.payload_sha256),
-        )?;
-        writeln!(out)?;
-        if let Some(command) = &self.command {
-            whole(out, "repeat", command)?;
-        }
-        row(
-            out,
-            "by",
-            &format!("{} {}", self.tool.name, self.tool.version),
-        )?;
-        writeln!(out, "\n  {QUIET}{}{QUIET:#}", self.proves())
+        digest(out, "  replay", &reproduced.payload_sha256, &about)
+    }
+
+    /// The verdict in one line, with its rule and how that is known.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
+        let by = format!("{} ({})", self.rule_line(), self.operation.evidence);
+        briefly(self.verdict, (&self.title(), &self.sentence(), &by), out)
     }
 
     /// The same without colours.

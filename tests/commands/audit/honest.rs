@@ -154,6 +154,21 @@ fn another_program_finds_the_same_lines() {
         assert_eq!(python(&folder).unwrap().status.code(), Some(1));
         product.verify(&folder, "").expect(1);
     }
+    // Documents of another form have no answer.
+    let folder = PLAIN.committed("");
+    PLAIN.opened(&folder, 5, "");
+    let commitment = json!({"schema": "tcverify.commitment/2", "inputs": [], "d": {},
+        "product": {"batch": [], "m": 1, "n": 1}});
+    folder.write("c.json", commitment.to_string());
+    let digest = sha256(commitment.to_string());
+    let drawn = sha256(format!("tcverify.draw/1\ncommitment={digest}\nbeacon=x\n"));
+    let challenge = json!({"commitment_sha256": digest, "beacon": "x", "draw_sha256": drawn,
+        "population": 1, "elements": [], "opened": []});
+    for text in ["[]", "{}", "3", "[", &challenge.to_string()] {
+        folder.write("ch.json", text);
+        let code = python(&folder).unwrap().status.code();
+        assert_eq!(code, Some(2), "{text}");
+    }
 }
 
 #[test]

@@ -234,6 +234,92 @@ fn nothing_is_followed_out_of_the_folder() {
     );
 }
 
+/// A case that leaves its formats to its files has none of them opened that it may not name.
+#[cfg(unix)]
+#[test]
+fn formats_are_looked_up_in_files_that_are_allowed() {
+    let folder = pushed();
+    let case = |a: &str| json!([{"name": "it", "dtype": null, "a": a}]);
+    write(&folder, case("x.npy"));
+    batch(&folder, "strict").expect(0);
+    std::os::unix::fs::symlink(folder.path("x.npy"), folder.path("pushed/link.npy")).unwrap();
+    for (path, word) in [
+        ("../x.npy", "leads out"),
+        ("/etc/passwd", "leads out"),
+        ("../absent.npy", "leads out"),
+        ("/dev/stdin", "leads out"),
+        ("link.npy", "is a link"),
+    ] {
+        write(&folder, case(path));
+        let run = batch(&folder, "strict").refuses(&["`a`", word, "policy"]);
+        assert!(!run.stderr.contains("NUMPY") && !run.stderr.contains("opened"));
+    }
+    policy(&folder, json!({"paths": {"outside": true}}));
+    write(&folder, case("../x.npy"));
+    batch(&folder, "policy.json").expect(0);
+}
+
+/// A few lines and a file of many names make no more cases than there may be.
+#[test]
+fn cases_are_counted_before_they_are_made() {
+    let folder = pushed();
+    let numbers: Vec<u8> = folder.read("d.npy");
+    let start = 10 + usize::from(u16::from_le_bytes([numbers[8], numbers[9]]));
+    let data = &numbers[start..];
+    let about = json!({"dtype": "F32", "shape": [4, 8], "data_offsets": [0, data.len()]});
+    let mut header = serde_json::Map::new();
+    let mut all = Vec::new();
+    for name in ["k.y", "q.y", "v.y"] {
+        let mut about = about.clone();
+        about["data_offsets"] = json!([all.len(), all.len() + data.len()]);
+        all.extend_from_slice(data);
+        header.insert(name.to_owned(), about);
+    }
+    let header = Value::Object(header).to_string();
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.bytes());
+    file.extend(all);
+    folder.write("pushed/dump.safetensors", file);
+    let cases = |n: usize| -> Value {
+        let case = |i| json!({"name": format!("{i} *"), "d": "dump.safetensors#*.y"});
+        (0..n).map(case).collect()
+    };
+    policy(&folder, json!({"limits": {"cases": 4}}));
+    write(&folder, cases(1));
+    batch(&folder, "policy.json").expect(0);
+    write(&folder, cases(2));
+    batch(&folder, "policy.json").refuses(&["case 2 (1 *)", "makes it 6 cases", "allows 4"]);
+    batch(&folder, "strict").expect(0);
+}
+
+/// What was judged under another policy, or under none, says nothing under this one.
+#[test]
+fn a_state_of_another_policy_is_not_believed() {
+    let folder = pushed();
+    let lost = "--schedule cublas-nvjet-lost-tail --split-k 9";
+    let (a, b) = ("generate:1:normal:32x8648", "generate:2:normal:8648x32");
+    folder
+        .tcverify(&format!(
+            "replay --arch h100 --dtype bf16 {lost} {a} {b} -o pushed/lost.npy"
+        ))
+        .expect(0);
+    let case = json!({"name": "it", "dtype": "bf16", "a": a, "b": b, "d": "lost.npy",
+        "schedule": "cublas-nvjet-lost-tail", "split_k": 9});
+    write(&folder, json!([case]));
+    let run = |policy: &str| {
+        folder.tcverify(&format!(
+            "batch pushed/cases.json {policy} --resume state.json"
+        ))
+    };
+    run("").expect(0);
+    let strict = run("--policy strict").expect(2);
+    assert!(strict.stdout.contains("every product in D"), "{strict:#?}");
+    policy(&folder, json!({"schedules": {"omissions": true}}));
+    run("--policy policy.json").expect(0);
+    run("--policy strict").expect(2);
+    run("--policy policy.json").expect(0);
+}
+
 #[cfg(unix)]
 #[test]
 fn nor_from_folders_of_cases() {

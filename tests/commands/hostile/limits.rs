@@ -44,6 +44,24 @@ fn shapes_that_no_file_has() {
     }
 }
 
+/// A device has no bytes, as far as it says, and never ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn documents_that_never_end() {
+    let folder = good();
+    for option in [
+        "--arch ampere --schedule-file",
+        "--model",
+        "--arch ampere --kernel-table",
+    ] {
+        folder
+            .tcverify(&format!(
+                "check --dtype fp16 {option} /dev/zero a.npy b.npy d.npy"
+            ))
+            .refuses(&["/dev/zero", "has more than 16777216 bytes"]);
+    }
+}
+
 #[test]
 fn more_axes_than_numpy_has() {
     let folder = good();

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::hidden::number::Dice;
+use crate::support::{Folder, Npy, floats, le16};
 
 fn made(arch: &str, product: &str, operands: &str) -> Folder {
     let folder = Folder::new();
@@ -152,4 +153,38 @@ fn the_search_can_be_forbidden_and_bounded() {
     let untested = counted(&bounded, "untested");
     let words = format!("{untested} candidates under schedules were not tested");
     assert!(text.contains(&words), "{text}");
+}
+
+/// Kernels that differ in the sign of zero alone are told apart where D has one: cuBLAS's epilogue adds +0, so
+/// that no sum of its is -0.
+#[test]
+fn a_negative_zero_keeps_the_kernel_that_gives_it() {
+    const K: usize = 70;
+    let folder = Folder::new();
+    let mut dice = Dice(70);
+    // Of many sizes, so that every order of sums rounds in its own way.
+    let mut number = || 0x3800 | dice.next() as u16 & 0x87ff;
+    let mut a: Vec<u16> = (0..4 * K).map(|_| number()).collect();
+    let mut b: Vec<u16> = (0..K * 5).map(|_| number()).collect();
+    // The last row has one product, the last; in the first column it is far below the smallest number.
+    a[3 * K..].fill(0);
+    a[4 * K - 1] = 0x8001;
+    b[(K - 1) * 5] = 0x0001;
+    folder.save("a.npy", &Npy::new("<u2", &[4, K], le16(&a)));
+    folder.save("b.npy", &Npy::new("<u2", &[K, 5], le16(&b)));
+    for (schedule, zero) in [("cutlass-sm80", 0x8000_0000), ("cublas-sm80", 0u32)] {
+        let product = format!("--dtype bf16 --schedule {schedule} --tile-k 64 a.npy b.npy");
+        let replay = format!("replay --arch cdna3 {product} -o d.npy");
+        folder.tcverify(&replay).expect(0);
+        let d = folder.read("d.npy");
+        let at = d.len() - 4 * 5;
+        assert_eq!(d[at..at + 4], zero.to_le_bytes(), "{schedule}");
+        let fits = fits(&folder, "--dtype bf16 a.npy b.npy");
+        let named = |name: &str| fits.iter().any(|fit| fit["schedule"]["name"] == name);
+        let other = ["cutlass-sm80", "cublas-sm80"].map(|name| named(name) && name != schedule);
+        assert!(
+            named(schedule) && other == [false; 2],
+            "{schedule}: {fits:#?}"
+        );
+    }
 }

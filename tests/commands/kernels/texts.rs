@@ -143,9 +143,28 @@ fn the_text_says_how_operands_are_stored() {
         "--arch h100 a.npy bt.npy e.npy --json -",
     );
     let report = run.expect(0).json();
-    assert_eq!(report["request"]["transpose_b"], true);
+    assert_eq!(report["product"]["transpose_b"], true);
+    // Nobody asked for it.
+    assert_eq!(report["request"]["transpose_b"], Value::Null);
     let assumed = report["schedule"]["kernel"]["assumed"].to_string();
     assert!(assumed.contains("B is stored NxK"), "{assumed}");
+    // Whoever asks again is told the same, and so are parts.
+    folder.write("r.json", report.to_string());
+    folder.tcverify("verify-report r.json --replay").expect(0);
+    let asked = "--arch h100 a.npy bt.npy e.npy";
+    let plan = format!("-n 2 --block-rows 16 {asked} -o plan.json");
+    let mut words = folder.command();
+    words.args(["shard", "plan", "--kernel", LOG]);
+    folder.run(words.args(plan.split(' '))).expect(0);
+    for part in ["0", "1"] {
+        folder
+            .tcverify(&format!("shard run plan.json {part} -o p{part}.json"))
+            .expect(0);
+    }
+    let merged = folder.tcverify("shard merge plan.json p0.json p1.json -o -");
+    let tree = format!("{asked} --tree --block-rows 16 --json -");
+    let tree = with(&folder, "check", ["--kernel", LOG], &tree).expect(0);
+    assert_eq!(merged.expect(0).stdout, tree.stdout);
 
     // torch folds a batch into the rows of one product.
     folder

@@ -95,6 +95,15 @@ fn requests_that_contradict_themselves_are_refused() {
             "takes no file beside",
         ),
         ("silu missing.npy op_silu.npy", "missing.npy"),
+        (
+            "quantize_fp8 --group 64 op_a.npy op_fp8_token.npy",
+            "--group says nothing",
+        ),
+        // Another kernel computes those.
+        (
+            "rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy",
+            "it takes those of 2 bytes",
+        ),
     ] {
         let run = folder.tcverify(&format!("op {words}")).expect(2);
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
@@ -119,6 +128,11 @@ fn variant_files_that_are_none_are_refused() {
         ("\"fused_sum\": true", "\"fused_sum\": 3", "boolean"),
         ("128,\n          128", "4294967296,\n          128", "tile"),
         ("\"instruction\"", "\"\u{1b}[31m\"", "control character"),
+        (
+            "\"evidence\": \"literature\",\n  \"sources\"",
+            "\"evidence\": \"hardware\",\n  \"sources\"",
+            "known no better than its parts",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
@@ -176,6 +190,25 @@ fn special_numbers_are_computed_by_both_engines_alike() {
     }
 }
 
+/// What a rotation leaves alone it leaves alone: bits of a NaN, too.
+#[test]
+fn elements_that_are_not_rotated_are_copied() {
+    let folder = Folder::new();
+    let bytes = |codes: &[u16]| {
+        codes
+            .iter()
+            .flat_map(|c| c.to_le_bytes())
+            .collect::<Vec<_>>()
+    };
+    let x = [0x3f80, 0x4000, 0x7fc1, 0xff82, 0x0001, 0x8000];
+    folder.save("x.npy", &Npy::new("<V2", &[1, 1, 1, 6], bytes(&x)));
+    for (name, code) in [("cos.npy", 0x3f80), ("sin.npy", 0)] {
+        folder.save(name, &Npy::new("<V2", &[1, 1], bytes(&[code])));
+    }
+    let words = "op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
+    folder.tcverify(words).expect(0);
+}
+
 #[test]
 fn manifests_of_operations_are_refused_in_words() {
     let folder = copied();
@@ -206,6 +239,20 @@ fn manifests_of_operations_are_refused_in_words() {
         "m.json",
         r#"{"schema": "tcverify.manifest/1", "defaults": {"transpose_b": true, "eps": "1e-6", "arch": "a100"},
             "cases": [{"name": "n", "operation": "silu", "eps": null, "x": "op_a.npy", "y": "op_silu.npy"}]}"#,
+    );
+    folder.tcverify("batch m.json --quiet").expect(0);
+    // Which kind of case it is may be a default, too; a null takes it away.
+    folder
+        .tcverify(
+            "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy",
+        )
+        .expect(0);
+    folder.write(
+        "m.json",
+        r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100", "dtype": "fp16"},
+            "cases": [{"name": "n", "x": "op_a.npy", "y": "op_silu.npy"},
+                {"name": "p", "operation": null, "a": "generate:1:normal:4x4", "b": "generate:2:normal:4x4",
+                 "d": "p.npy"}]}"#,
     );
     folder.tcverify("batch m.json --quiet").expect(0);
 }

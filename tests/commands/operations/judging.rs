@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::Folder;
+use crate::support::{Folder, Npy};
 
 fn cases(manifest: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(super::fixtures().join(manifest)).unwrap();
@@ -74,8 +74,13 @@ fn another_constant_is_another_result() {
         ("op_add", "/rule/output", json!("rounded_once")),
         ("f_ln", "/rule/merged_mean", json!("second")),
         ("f_ln", "/rule/vector", json!(2)),
+        // Narrower blocks, as many rows have them.
+        ("f_hf", "/rule/sum/threads/reduce/threads", json!(128)),
+        ("f_hf26", "/rule/sum/threads/reduce/threads", json!(128)),
+        // As long as fits no more.
+        ("f_soft1104", "/rule/shared_bytes", json!(4416)),
         ("f_soft33", "/rule/divide", json!("full")),
-        ("f_soft1104", "/rule/tail", json!("elements")),
+        ("f_soft1104", "/rule/shared_bytes", json!(0)),
         ("f_soft1000", "/rule/longest_of_warp", json!(512)),
         ("f_silu", "/rule/divide", json!("full")),
         ("f_silu_te", "/rule/form", json!("quotient")),
@@ -99,6 +104,7 @@ fn another_constant_is_another_result() {
         *at = value.clone();
         let known = json!({"evidence": "inferred", "source": ["a"]});
         variant["known_by"] = json!({"*": known});
+        variant["evidence"] = json!("inferred");
         variant["sources"] = json!({"a": "a test"});
         folder.write("mine.json", variant.to_string());
         let mut case = case.clone();
@@ -135,6 +141,59 @@ fn variants_are_identified() {
     folder
         .tcverify("op rms_norm --identify --eps 1e-6 op_x.npy op_w.npy op_sum.npy")
         .expect(1);
+}
+
+/// What no GPU of this kind has is no name for what it computed.
+#[test]
+fn attention_is_named_by_what_the_gpu_has() {
+    let folder = copied();
+    let words = "op attention --identify --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy --arch";
+    let line = |arch: &str| {
+        let text = folder.tcverify(&format!("{words} {arch}")).stdout;
+        let found = text
+            .lines()
+            .find(|line| line.contains(" flash-attention-3 "));
+        found.unwrap().to_owned()
+    };
+    assert!(line("a100").starts_with("takes no such arrays"));
+    assert!(!line("h100").starts_with("takes no such arrays"));
+}
+
+/// Tiles of GPUs that share a name differ: which one is meant must be said.
+#[test]
+fn tiles_are_those_of_the_gpu() {
+    let folder = Folder::new();
+    for (name, n) in [("q.npy", 80), ("k.npy", 80)] {
+        let codes = (0..n * 128u32).flat_map(|i| (0x3f00 + (i * 37 % 127) as u16).to_le_bytes());
+        folder.save(
+            name,
+            &Npy::new("<V2", &[1, n as usize, 1, 128], codes.collect()),
+        );
+    }
+    let about = |words: &str| {
+        let words = format!(
+            "op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
+        );
+        let report = folder.tcverify(&words).expect(1).json();
+        report["operation"]["about"].as_str().unwrap().to_owned()
+    };
+    for (arch, tile) in [
+        ("a100", "blocks of 128 by 64 keys"),
+        ("A100-SXM4-80GB", "blocks of 128 by 64 keys"),
+        ("h100", "blocks of 128 by 64 keys"),
+        ("a10", "blocks of 128 by 32 keys"),
+        ("L40S", "blocks of 128 by 32 keys"),
+        ("8.6", "blocks of 128 by 32 keys"),
+        ("rtx3090 --causal", "blocks of 64 by 64 keys"),
+        ("ampere --tile 128x64", "blocks of 128 by 64 keys"),
+    ] {
+        let text = about(&format!("--arch {arch}"));
+        assert!(text.contains(tile), "{arch}: {text}");
+        assert!(text.contains("scores times 0.088388346"), "{text}");
+    }
+    folder
+        .tcverify("op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere")
+        .refuses(&["name the GPU", "--tile"]);
 }
 
 #[test]
@@ -177,6 +236,46 @@ fn a_report_has_every_form() {
     assert!(page("r.xml").contains("<failure type=\"different\""));
     assert!(page("r.md").starts_with("## \u{274c} Different"));
     assert!(page("r.html").contains("operation by operation"));
+    let brief = folder
+        .tcverify(&format!("{wrong} --brief"))
+        .expect(1)
+        .stdout;
+    assert_eq!(brief.lines().count(), 1, "{brief}");
+    let said =
+        "DIFFERENT  300 of 1,600 elements of the result differ (18.75 %); rms_norm hf-eager (";
+    assert!(brief.starts_with(said), "{brief}");
+    let same = folder
+        .tcverify(&format!("{words} --brief"))
+        .expect(0)
+        .stdout;
+    assert!(
+        same.starts_with("IDENTICAL under a published rule  "),
+        "{same}"
+    );
+    assert!(same.ends_with("(literature)\n"), "{same}");
+    // What writes no report takes no place for one.
+    for other in ["--identify", "--at 1,7", "--replay z.npy"] {
+        for form in ["--brief", "--json z.json", "--html z.html", "--github"] {
+            let op = match other {
+                "--identify" => "op rms_norm --eps 1e-6",
+                _ => op,
+            };
+            folder
+                .tcverify(&format!("{op} f_x.npy f_w.npy f_hf26.npy {other} {form}"))
+                .refuses(&["writes no report"]);
+        }
+    }
+    // Nothing of a sentence is beyond the width that there is.
+    let mut command = folder.command();
+    command.args(wrong.split_whitespace()).env("COLUMNS", "60");
+    let narrow = folder.run(&mut command).expect(1).stdout;
+    let cut = |line: &&str| {
+        let digest = line.split_whitespace().any(|word| word.len() == 64);
+        !digest && !line.contains("tcverify op ")
+    };
+    for line in narrow.lines().filter(cut) {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
     // A request in a report asks for the same.
     let mut case = report["request"].clone();
     case["name"] = json!("again");

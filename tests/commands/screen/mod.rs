@@ -4,7 +4,9 @@ mod fleet;
 mod nodes;
 mod refused;
 
-use tcverify::screen::{Level, Library, Place, Suite, make, measure};
+use tcverify::screen::{
+    Level, Library, Place, Placement, Simulated, Suite, make, measure, simulate,
+};
 
 use crate::support::Folder;
 
@@ -87,6 +89,79 @@ fn a_wrong_model_gives_other_digests() {
         }
     }
     assert!(differ.iter().any(|(_, differs)| *differs), "{differ:?}");
+}
+
+/// A unit whose fault never acts gives every digest, also where zeros fill up the instruction; one whose fault
+/// acts does not.
+#[test]
+fn a_sound_unit_gives_every_digest() {
+    for arch in [
+        "volta",
+        "ada",
+        "hopper",
+        "rtx-blackwell",
+        "cdna1",
+        "cdna2",
+        "cdna3",
+    ] {
+        let mut suite = suite(arch, Level::Quick);
+        suite.products.retain(|p| p.placement == Placement::EverySm);
+        let computed = simulate(&suite, &()).unwrap();
+        let wrong = |one_in: u64, lane: usize| {
+            let fault = format!("rounding:bit=13,stuck=flip,lane={lane},one-in={one_in}");
+            let device = Simulated {
+                injection: Some(fault.parse().unwrap()),
+                ..Simulated::default()
+            };
+            computed.run(&device).unwrap()
+        };
+        for lane in 0..32 {
+            let sound = wrong(1 << 40, lane);
+            let names: Vec<_> = sound.failures.iter().map(|f| &f.product).collect();
+            assert!(names.is_empty(), "{arch}, lane {lane}: {names:?}");
+        }
+        // Some chains of special numbers end in an infinity or a NaN whatever their bit 13 was before.
+        let broken = wrong(1, 5);
+        assert!(
+            broken.wrong() as usize * 10 > suite.products.len() * 9,
+            "{arch}: {}",
+            broken.wrong()
+        );
+    }
+}
+
+/// Faults reach numbers through the datapath alone, and none but screening's changes any.
+#[test]
+fn faults_stay_in_screening() {
+    let mut datapaths = Vec::new();
+    let mut folders = vec![std::path::PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/src"
+    ))];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let all = text
+                .lines()
+                .filter(|line| line.starts_with("impl") && line.contains("Datapath for"));
+            datapaths.extend(all.map(|line| format!("{name}: {line}")));
+        }
+    }
+    datapaths.sort();
+    assert_eq!(
+        datapaths,
+        [
+            "fault.rs: impl Datapath for Injector<'_> {",
+            "trace.rs: impl Datapath for () {}",
+            "trace.rs: impl Datapath for Watcher {}",
+        ]
+    );
 }
 
 /// Bits that are always stuck are found by the quick suite of a V100; by one family alone they are not.

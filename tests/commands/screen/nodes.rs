@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tcverify::screen::{Route, Suite};
+use tcverify::screen::{Level, Library, Route, Suite, make};
 
 use super::folder;
 use crate::support::{Folder, say};
@@ -70,6 +70,12 @@ fn the_host_part_of_the_cuda_program() {
     let clean = folder.tcverify(judge).expect(0);
     assert!(clean.stdout.contains("1 clean"), "{clean:#?}");
     std::fs::remove_file(folder.path("results/good.json")).unwrap();
+    // An SM that nothing ran on is not known to be right.
+    run("suite.json right results/part.json 6 0 0").expect(0);
+    let part = folder.tcverify(judge).expect(1);
+    assert!(part.stdout.contains("1 incomplete"), "{part:#?}");
+    assert!(part.stdout.contains("some on 5 of 6 SMs only"), "{part:#?}");
+    std::fs::remove_file(folder.path("results/part.json")).unwrap();
 
     // Byte 40 is in element 10 of D in FP32, row 1, column 2: lane 5.
     run("suite.json right results/bad.json 3 40 5").expect(1);
@@ -104,6 +110,97 @@ fn the_host_part_of_the_cuda_program() {
         assert!(run.stderr.contains(words), "{run:#?}");
         assert_eq!(run.stderr.matches('\n').count(), 1);
     }
+}
+
+/// Every instruction of a suite for a GPU that `screen` runs on is one of its program, but tcgen05: else none of
+/// these GPUs could be clean.
+#[test]
+fn the_cuda_program_leaves_nothing_out() {
+    if !here("g++", Command::new("g++").arg("--version")) {
+        return;
+    }
+    let folder = Folder::new();
+    let list = "#define LINE(A, B, ACC, TEXT) @ #A #B #ACC TEXT
+#define MMA(NAME, A, B, ACC, LAYOUT_, REGISTER, REGISTERS, GUARD, TEXT) LINE(A, B, ACC, TEXT)
+#define CORE(NAME, A, B, ACC, GUARD, TEXT) LINE(A, B, ACC, TEXT)
+#define WGMMA(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, TEXT, REST) LINE(A, B, ACC, TEXT)
+MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA)\n";
+    folder.write(
+        "list.cpp",
+        format!("#include \"{SCREEN}/../capture/units.h\"\n{list}"),
+    );
+    let output = Command::new("g++")
+        .args(["-E", "-P"])
+        .arg(folder.path("list.cpp"))
+        .output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let issued: std::collections::BTreeSet<String> = text
+        .split('@')
+        .skip(1)
+        .map(|line| {
+            let words: Vec<_> = line.split('"').skip(1).step_by(2).collect();
+            let ptx = words[3..].concat();
+            let kind = match &ptx {
+                ptx if ptx.starts_with("wgmma") => "wgmma",
+                ptx if ptx.starts_with("mma") => "mma",
+                _ => "ffma",
+            };
+            let clamps = if ptx.contains(".satfinite") {
+                "-satfinite"
+            } else {
+                ""
+            };
+            let shape = if ptx.contains(".m8n8k4.") && words[0] == "FP16" {
+                " m8n8k4"
+            } else {
+                ""
+            };
+            format!(
+                "{kind}{clamps}{shape} {}*{} {}",
+                words[0], words[1], words[2]
+            )
+        })
+        .collect();
+    assert!(issued.len() > 90, "{issued:?}");
+    let missing = |arch: &str| -> Vec<String> {
+        let suite = make(arch, Level::Quick, &Library::default(), &()).unwrap();
+        let products = suite
+            .products
+            .iter()
+            .filter(|p| p.route == Route::Instruction);
+        let units = products.map(|p| {
+            let check = &p.check;
+            let format = |f: Option<tcverify::num::Format>| f.unwrap().to_string().to_uppercase();
+            let instruction = check.instruction.as_deref().unwrap();
+            // Volta has no other shape.
+            let instruction = match instruction {
+                "mma-m8n8k4" => "mma m8n8k4",
+                "mma" if arch == "volta" => "mma m8n8k4",
+                other => other,
+            };
+            let (a, b) = (format(check.dtype), format(check.dtype_b));
+            format!("{instruction} {a}*{b} {}", format(check.acc))
+        });
+        let mut missing: Vec<_> = units.filter(|unit| !issued.contains(unit)).collect();
+        missing.dedup();
+        missing
+    };
+    for arch in [
+        "volta",
+        "turing",
+        "ampere",
+        "ada",
+        "hopper",
+        "rtx-blackwell",
+    ] {
+        assert_eq!(missing(arch), Vec::<String>::new(), "{arch}");
+    }
+    let of_servers = missing("blackwell");
+    assert!(
+        of_servers.iter().all(|unit| unit.starts_with("tcgen05")),
+        "{of_servers:?}"
+    );
+    assert!(!of_servers.is_empty());
 }
 
 /// The module for PyTorch: its own tests, which need the standard library alone, with operands of

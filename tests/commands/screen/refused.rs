@@ -1,5 +1,7 @@
 //! What is no suite, and what are no results: one sentence each.
 
+use tcverify::screen::{Results, Suite};
+
 use super::folder;
 
 #[test]
@@ -42,9 +44,7 @@ fn suites_that_ask_for_too_much() {
         ("k", 17.into(), "has not the size"),
         ("leaves", serde_json::json!([]), "leaves for"),
     ] {
-        let mut suite = tcverify::screen::Suite::read(&folder.path("suite.json"))
-            .unwrap()
-            .0;
+        let mut suite = Suite::read(&folder.path("suite.json")).unwrap().0;
         let mut product = whole["content"]["products"][0].clone();
         product[field] = value;
         suite.products[0] = serde_json::from_value(product).unwrap();
@@ -81,13 +81,21 @@ fn results_that_are_none() {
     judge("suite.json", "suite.json").refuses(&["tcverify.screen-results/1"]);
     std::fs::copy(folder.path("r.json"), folder.path("s.json")).unwrap();
     judge("suite.json", "r.json s.json").refuses(&["are both of GPU 0 of simulated"]);
+    // The same GPU under another name.
+    let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
+    let mut named = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    named.device.uuid = Some("GPU-1".into());
+    folder.write("s.json", named.text().unwrap());
+    named.device.host = "other".into();
+    folder.write("t.json", named.text().unwrap());
+    judge("suite.json", "s.json t.json").refuses(&["t.json and s.json are both of GPU 0 of other"]);
     judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
     std::fs::create_dir(folder.path("empty")).unwrap();
     judge("suite.json", "empty").refuses(&["empty: has no results"]);
 
     // Of a device of another architecture; and a right D that is called wrong.
-    let (suite, id) = tcverify::screen::Suite::read(&folder.path("suite.json")).unwrap();
-    let right = tcverify::screen::Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
+    let right = Results::read(&folder.path("r.json"), &suite, id).unwrap();
     let mut other = right.clone();
     other.device.architecture = "sm_90".into();
     folder.write("o.json", other.text().unwrap());
@@ -99,10 +107,69 @@ fn results_that_are_none() {
     other.failures[0].d_sha256 = product.sha256;
     folder.write("o.json", other.text().unwrap());
     judge("suite.json", "o.json").refuses(&["calls a right D", "wrong"]);
-    let mut other = right;
-    other.failures[0].tiles[0].index = 99;
-    folder.write("o.json", other.text().unwrap());
-    judge("suite.json", "o.json").refuses(&["a tile 99"]);
+    // Whatever else cannot be.
+    type Change = fn(&mut Results);
+    let changes: [(&str, Change); 16] = [
+        ("a tile 99", |r| r.failures[0].tiles[0].index = 99),
+        ("compares nothing", |r| {
+            r.runs.clear();
+            r.failures.clear();
+        }),
+        ("wrong results that it does not list", |r| {
+            r.failures.clear();
+            r.more_failures = 3;
+        }),
+        ("is there twice", |r| r.runs.push(r.runs[0].clone())),
+        ("contradict each other", |r| r.runs[0].compared = 0),
+        ("contradict each other", |r| r.runs[0].sms = 9),
+        ("contradict each other", |r| r.runs[0].sms = 0),
+        ("contradict each other", |r| r.runs[0].compared = u64::MAX),
+        ("nothing says how many", |r| r.device.multiprocessors = None),
+        ("8 SMs of a GPU that has fewer", |r| {
+            r.device.multiprocessors = Some(7)
+        }),
+        ("was run and left out", |r| {
+            r.left_out.push((r.runs[0].product.clone(), "why".into()));
+        }),
+        ("the same wrong D twice", |r| {
+            r.failures.push(r.failures[0].clone())
+        }),
+        ("more were wrong than were compared", |r| {
+            r.failures[0].times = 1 << 40
+        }),
+        ("not those that ran it", |r| r.failures[0].sms = vec![77]),
+        ("wrong tiles of 0", |r| r.failures[0].tiles_different = 0),
+        ("lists none", |r| {
+            r.failures.clear();
+            r.stopped = true;
+        }),
+    ];
+    for (words, change) in changes {
+        let mut other = right.clone();
+        change(&mut other);
+        folder.write("o.json", other.text().unwrap());
+        judge("suite.json", "o.json").refuses(&["o.json", words]);
+    }
+}
+
+/// What all GPUs return by a suite with other digests is not right by that.
+#[test]
+fn a_forged_suite_makes_no_gpu_clean() {
+    let folder = folder();
+    let (mut suite, _) = Suite::read(&folder.path("suite.json")).unwrap();
+    let run = "--device simulated --quiet";
+    folder
+        .tcverify(&format!("screen run suite.json {run} -o r.json"))
+        .expect(0);
+    let id = suite.id();
+    let mut results = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    suite.products[0].sha256 = tcverify::commit::Hash([7; 32]);
+    folder.write("forged.json", suite.text().unwrap());
+    results.suite = suite.id();
+    folder.write("r.json", results.text().unwrap());
+    folder
+        .tcverify("screen judge --suite forged.json r.json")
+        .refuses(&["mma.fp16.fp16.fp32.toggle.1", "computes another D"]);
 }
 
 #[test]

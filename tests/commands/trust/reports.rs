@@ -15,6 +15,8 @@ fn folder() -> Folder {
         "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
         "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
         "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy",
+        "commit --arch a100 --dtype fp16 a.npy b.npy d.npy -o c.json",
+        "check --arch auto --dtype fp16 a.npy b.npy d.npy --json auto.json -q",
     ] {
         folder.tcverify(command).expect(0);
     }
@@ -28,6 +30,13 @@ fn folder() -> Folder {
         ("lenient", "other.npy --nan any --zero any", 1),
         ("tree", "d.npy --tree --block-rows 4", 0),
         ("digest", &format!("--d-digest {digest}"), 1),
+        (
+            "beacon",
+            "d.npy --sample 50 --seed-from c.json --beacon 8430af44",
+            0,
+        ),
+        ("never", "d.npy --promote never", 0),
+        ("narrow", "d.npy --instruction-k 4", 1),
         (
             "scheduled",
             "d.npy --schedule cutlass-splitk-parallel --split-k 2",
@@ -388,6 +397,10 @@ fn true_reports_are_confirmed() {
         "tree",
         "digest",
         "scheduled",
+        "beacon",
+        "never",
+        "narrow",
+        "auto",
     ] {
         let said = folder
             .tcverify(&format!("verify-report {name}.json"))
@@ -405,6 +418,11 @@ fn true_reports_are_confirmed() {
             "{}",
             said.stdout
         );
+        // Which models fit D, a replay by one of them cannot say.
+        let word = said
+            .stdout
+            .contains("which others fit is the report's word");
+        assert_eq!(word, name == "auto", "{}", said.stdout);
         let quiet = folder
             .tcverify(&format!("verify-report {name}.json --quiet"))
             .expect(0);
@@ -590,5 +608,73 @@ fn scripts_that_lack_something_say_so() {
             .run(command.args(arguments))
             .expect(2)
             .mentions(&["not here", module]);
+    }
+}
+
+/// Whoever reads a report without the files sees what no check could have written, before anything is shown of it.
+#[test]
+fn what_no_check_wrote_is_seen_without_files() {
+    let folder = folder();
+    let found = |name: &str, at: &str, value: Value| -> Vec<String> {
+        let forged = match at {
+            "" => read(&folder, name),
+            at => forge(read(&folder, name), at, value),
+        };
+        let report: tcverify::report::Report = serde_json::from_value(forged).unwrap();
+        report.contradictions()
+    };
+    let names = [
+        "same",
+        "other",
+        "rows",
+        "drawn",
+        "wrong",
+        "lenient",
+        "tree",
+        "digest",
+        "scheduled",
+    ];
+    for name in names {
+        assert_eq!(found(name, "", Value::Null), [""; 0], "{name}");
+    }
+    let first = "/outcome/comparison/first/0";
+    for (name, at, value, said) in [
+        ("other", "/verdict", json!("identical"), "verdict"),
+        ("same", "/verdict", json!("different"), "verdict"),
+        ("rows", "/verdict", json!("identical"), "a part of D"),
+        ("digest", "/verdict", json!("identical"), "verdict"),
+        ("drawn", "/reproduced/sample/rows", json!([9, 9]), "range"),
+        ("other", "/reproduced/shape", json!([384]), "no D"),
+        (
+            "other",
+            "/outcome/comparison/mismatches",
+            json!(1),
+            "counts",
+        ),
+        (
+            "other",
+            "/outcome/comparison/histogram/0/count",
+            json!(0),
+            "histogram",
+        ),
+        (
+            "other",
+            &format!("{first}/reproduced"),
+            json!("zz"),
+            "cannot have",
+        ),
+        (
+            "other",
+            &format!("{first}/index"),
+            json!([16, 0]),
+            "cannot have",
+        ),
+        ("same", "/discrimination/others", json!(0), "arithmetics"),
+    ] {
+        let wrong = found(name, at, value);
+        assert!(
+            wrong.iter().any(|one| one.contains(said)),
+            "{name} {at}: {wrong:?}"
+        );
     }
 }

@@ -1,19 +1,22 @@
 //! Attention in blocks of keys, from the last to the first, as FlashAttention computes it: products by the tensor core,
 //! exponentials by the special function unit, the result being the accumulator that lives.
 
-use std::f64::consts::LOG2_E;
-use std::marker::PhantomData;
+mod plan;
+
 use std::ops::Range;
 
-use super::arrays::{Rows, needed, only, same_format};
+use super::arrays::Rows;
 use super::float32::{
-    Arith, Flushing, Function, MINUS_INFINITY, ONE, divide, ex2_approx, is_nan, max, negated,
+    Arith, Divide, Flushing, Function, MINUS_INFINITY, ONE, divide, ex2_approx, is_nan, max,
+    negated,
 };
-use super::job::{Inputs, Means, OpError, Parameters, Planned, RowKernel};
-use super::rule::{Attention, Layout, WithoutSum};
+use super::job::RowKernel;
+use super::rule::{Attention, WithoutSum};
 use crate::emu::{Arithmetic, Engine, Problem, Replay};
 use crate::num::Format;
-use crate::tensor::{Tensor, shape_text};
+use crate::tensor::Tensor;
+use plan::Axes;
+pub use plan::plan;
 
 pub struct Kernel<'a> {
     rule: &'a Attention,
@@ -30,178 +33,6 @@ pub struct Kernel<'a> {
     causal: bool,
     /// The factor of scores times log2(e).
     scale: u32,
-}
-
-/// Where things are in the arrays.
-#[derive(Clone, Copy, Debug)]
-struct Axes {
-    /// Heads are the axis before tokens.
-    heads_first: bool,
-    heads: usize,
-    kv_heads: usize,
-    queries: usize,
-    keys: usize,
-    dim: usize,
-}
-
-impl Axes {
-    /// The row of an array with so many heads and tokens.
-    fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
-        match self.heads_first {
-            true => (batch * heads + head) * tokens + token,
-            false => (batch * tokens + token) * heads + head,
-        }
-    }
-
-    /// Batch, head and token of a row of Q.
-    fn place(&self, row: usize) -> [usize; 3] {
-        let all = self.heads * self.queries;
-        let (batch, inside) = (row / all, row % all);
-        match self.heads_first {
-            true => [batch, inside / self.queries, inside % self.queries],
-            false => [batch, inside % self.heads, inside / self.heads],
-        }
-    }
-}
-
-/// The factor of scores, if none is said: 1/sqrt(d), as Python computes it.
-fn usual_scale(dim: usize) -> u32 {
-    ((1.0 / (dim as f64).sqrt()) as f32).to_bits()
-}
-
-fn axes([q, k, v]: [&Rows; 3], layout: &Layout) -> Result<Axes, OpError> {
-    let four = |name: &'static str, rows: &Rows| match *rows.shape() {
-        [b, x, y, d] => Ok([b, x, y, d]),
-        _ => {
-            let order = match layout {
-                Layout::Bhsd => "batch, heads, tokens and the head's elements",
-                Layout::Bshd => "batch, tokens, heads and the head's elements",
-            };
-            let shape = shape_text(rows.shape());
-            Err(OpError::new(
-                name,
-                format!("it is {shape}; four axes are needed: {order} (`layout`)"),
-            ))
-        }
-    };
-    let (q4, k4, v4) = (four("q", q)?, four("k", k)?, four("v", v)?);
-    if k4 != v4 {
-        let (k, v) = (shape_text(k.shape()), shape_text(v.shape()));
-        return Err(OpError::new("v", format!("it is {v}, and k is {k}")));
-    }
-    let heads_first = *layout == Layout::Bhsd;
-    let order = |[_, x, y, _]: [usize; 4]| if heads_first { (x, y) } else { (y, x) };
-    let ((heads, queries), (kv_heads, keys)) = (order(q4), order(k4));
-    if q4[0] != k4[0] || q4[3] != k4[3] {
-        let (q, k) = (shape_text(q.shape()), shape_text(k.shape()));
-        return Err(OpError::new("k", format!("it is {k}, and q is {q}")));
-    }
-    if !heads.is_multiple_of(kv_heads) {
-        let reason = format!("{heads} heads of q do not share {kv_heads} heads of k evenly");
-        return Err(OpError::new("k", reason));
-    }
-    Ok(Axes {
-        heads_first,
-        heads,
-        kv_heads,
-        queries,
-        keys,
-        dim: q4[3],
-    })
-}
-
-impl Attention {
-    /// Rows of Q and keys of a block, and what the head's elements are filled up to.
-    fn tile(&self, dim: usize, causal: bool, gpu: &str) -> Option<([usize; 2], usize)> {
-        let gpu = gpu.to_lowercase();
-        let small = self.small.iter().any(|name| gpu.starts_with(name.as_str()));
-        let holds = |said: Option<bool>, is: bool| said.is_none_or(|said| said == is);
-        let found = self.tiles.iter().find(|rule| {
-            rule.head_dim >= dim && holds(rule.causal, causal) && holds(rule.small, small)
-        })?;
-        Some((found.tile, found.head_dim))
-    }
-}
-
-pub fn plan<'a>(
-    rule: &'a Attention,
-    inputs: &Inputs<'a>,
-    parameters: &Parameters,
-    means: Means<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
-    only(inputs, &["q", "k", "v"])?;
-    let arithmetic = means.arithmetic.ok_or_else(|| {
-        OpError::new(
-            "arch",
-            "`arch` is missing: attention multiplies on a GPU's tensor cores",
-        )
-    })?;
-    let (q, k, v) = (
-        needed(inputs, "q")?,
-        needed(inputs, "k")?,
-        needed(inputs, "v")?,
-    );
-    same_format(&q, "k", &k)?;
-    same_format(&q, "v", &v)?;
-    if q.format == Format::Fp32 {
-        return Err(OpError::new(
-            "q",
-            "it is fp32; this attention takes fp16 and bf16",
-        ));
-    }
-    let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
-    let at = axes([&q, &k, &v], &layout)?;
-    let chosen = rule.tile(at.dim, parameters.causal, &parameters.gpu);
-    let Some((tile, wide)) = chosen else {
-        let most = rule.tiles.last().map_or(0, |tile| tile.head_dim);
-        let reason = format!("heads of {}: tiles are known up to {most}", at.dim);
-        return Err(OpError::new("q", reason));
-    };
-    let tile = parameters.tile.unwrap_or(tile);
-    if !(1..=512).contains(&tile[0])
-        || !(16..=512).contains(&tile[1])
-        || !tile[1].is_multiple_of(16)
-    {
-        let reason = "`tile`: 1 to 512 rows, and keys in whole sixteens up to 512";
-        return Err(OpError::new("tile", reason));
-    }
-    let factor = parameters.softmax_scale.unwrap_or(usual_scale(at.dim));
-    let value = f32::from_bits(factor);
-    if !(value > 0.0 && value.is_finite()) {
-        let reason = "`softmax_scale` is a positive number; what others do is not modelled";
-        return Err(OpError::new("softmax_scale", reason));
-    }
-    let scale = ((f64::from(value) * LOG2_E) as f32).to_bits();
-    Ok(Planned {
-        output: "y",
-        format: q.format,
-        shape: q.shape().to_vec(),
-        about: format!(
-            "{} heads on {} of {}, {} queries and {} keys{}, blocks of {} by {} keys",
-            at.heads,
-            at.kv_heads,
-            at.dim,
-            at.queries,
-            at.keys,
-            if parameters.causal { ", causal" } else { "" },
-            tile[0],
-            tile[1]
-        ),
-        kernel: Kernel {
-            rule,
-            arithmetic,
-            engine: means.engine,
-            q,
-            k,
-            v,
-            at,
-            tile,
-            wide,
-            causal: parameters.causal,
-            scale,
-        },
-        _arrays: PhantomData,
-    })
 }
 
 /// Four lanes share a row of the accumulator; lane t has columns 8a + 2t and 8a + 2t + 1.
@@ -396,7 +227,7 @@ impl Kernel<'_> {
                     WithoutSum::Zero => 0,
                 },
                 false => match self.rule.reciprocal {
-                    super::float32::Divide::Approx => a.mufu(Function::Rcp, sum),
+                    Divide::Approx => a.mufu(Function::Rcp, sum),
                     how => divide(a, how, ONE, sum, self.rule.ftz),
                 },
             };
@@ -453,22 +284,5 @@ impl Kernel<'_> {
             .chunks_exact(4)
             .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         codes.collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::usual_scale;
-
-    /// However the host's power rounds, the f32 is the same.
-    #[test]
-    fn the_usual_scale_does_not_depend_on_the_host() {
-        for dim in 1..=512usize {
-            let root = 1.0 / (dim as f64).sqrt();
-            for ulp in -2i64..=2 {
-                let near = f64::from_bits((root.to_bits() as i64 + ulp) as u64);
-                assert_eq!((near as f32).to_bits(), usual_scale(dim), "{dim}");
-            }
-        }
     }
 }

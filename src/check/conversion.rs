@@ -1,0 +1,358 @@
+//! From flat fields to a check, and back.
+
+use super::error::CheckError;
+use super::fields::Fields;
+use super::kernel::{KernelAnswers, KernelRequest, KernelSaid};
+use super::request::{
+    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
+    ScheduleRequest, ScheduleSource, Scope, Seed,
+};
+use super::span::Span;
+use super::words::{EngineChoice, Strictness, Tf32Input};
+use crate::emu::schedule::Overrides;
+use crate::report::Policy;
+
+impl Fields {
+    /// What a library says of the kernel, if that is where the order comes from.
+    fn kernel_said(&self) -> Option<KernelSaid> {
+        if let Some(text) = &self.kernel {
+            return Some(KernelSaid::Text(text.clone()));
+        }
+        if let Some(path) = &self.kernel_log {
+            return Some(KernelSaid::Log(path.clone()));
+        }
+        self.kernel_table.as_ref().map(|file| KernelSaid::Table {
+            file: file.clone(),
+            workspace: self.workspace,
+        })
+    }
+
+    /// What the fields of a schedule say.
+    pub(super) fn schedule_request(&self) -> ScheduleRequest {
+        let kernel = self.kernel_said().map(|said| {
+            Box::new(KernelRequest {
+                said,
+                answers: KernelAnswers {
+                    reduction: self.reduction,
+                    partition: self.partition,
+                    custom: self.custom,
+                    accumulation: self.accumulation,
+                    multiprocessors: self.multiprocessors,
+                    rotation: self.rotation,
+                    whole_tail: self.whole_tail == Some(true),
+                },
+            })
+        });
+        let from = match (&self.schedule, &self.schedule_file, kernel) {
+            (_, _, Some(kernel)) => ScheduleSource::Kernel(kernel),
+            (Some(name), _, _) => ScheduleSource::Preset(name.clone()),
+            (None, Some(path), _) => ScheduleSource::File(path.clone()),
+            (None, None, _) => ScheduleSource::Plain,
+        };
+        ScheduleRequest {
+            from,
+            overrides: Overrides {
+                tile_k: self.tile_k,
+                residue: self.residue,
+                instruction_k: self.instruction_k,
+                split_k: self.split_k,
+                split: self.split,
+                grain: self.grain,
+                partials: self.partials,
+                sum_order: self.sum_order,
+                workers: self.workers,
+                promote: self.promote,
+                alpha: self.alpha,
+                beta: self.beta,
+                scale_result: self.scale_result,
+            },
+        }
+    }
+
+    /// What a kernel's words say of GPU and formats, where nobody else does.
+    fn complete(&mut self) -> Result<(), CheckError> {
+        let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
+        let Some(text) = self.kernel.as_ref().filter(|_| open) else {
+            return Ok(());
+        };
+        let reading = crate::kernel::read(text);
+        let reading =
+            reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
+        let settings = &reading.settings;
+        if let (None, Some(said)) = (self.dtype, &settings.operands) {
+            let [a, b] = said.value;
+            self.dtype = Some(a);
+            self.dtype_b = self.dtype_b.or((a != b).then_some(b));
+        }
+        if let (None, None, Some(said)) = (&self.arch, &self.model, &settings.capability) {
+            self.arch = Some(said.value.to_string());
+        }
+        Ok(())
+    }
+
+    fn draw(&self) -> Result<Seed, CheckError> {
+        match (self.seed, &self.seed_from, &self.beacon) {
+            (Some(seed), ..) => Ok(Seed::Number(seed)),
+            (None, Some(commitment), Some(beacon)) => {
+                // Whatever the commitment is: the value must be one.
+                let valid = crate::sample::PublicDraw::new("", beacon);
+                valid.map_err(|reason| {
+                    CheckError::request("beacon", format!("`beacon`: {reason}"))
+                })?;
+                Ok(Seed::Beacon {
+                    commitment: commitment.clone(),
+                    beacon: beacon.clone(),
+                })
+            }
+            _ => Err(CheckError::request(
+                "sample",
+                "`sample` needs `seed_from` and `beacon`, which nobody can know when D is made, or a `seed` that you \
+                 chose after D was handed over; there is none by default, because everybody would know it",
+            )),
+        }
+    }
+
+    fn scope(&self) -> Result<Scope, CheckError> {
+        let (rows, columns) = match &self.region {
+            None => (self.rows.unwrap_or_default(), self.cols.unwrap_or_default()),
+            Some(text) => {
+                let fail = |reason: &str| {
+                    let reason = format!("`region` {text:?}: {reason}");
+                    CheckError::request("region", reason)
+                };
+                let (rows, columns) = text
+                    .split_once(',')
+                    .ok_or_else(|| fail("expected ROWS,COLUMNS, such as 0..128,64.."))?;
+                let span = |text: &str| text.parse().map_err(|reason: String| fail(&reason));
+                (span(rows)?, span(columns)?)
+            }
+        };
+        let sample = match self.sample {
+            Some(0) => {
+                return Err(CheckError::request(
+                    "sample",
+                    "`sample` is 0; it must be at least 1",
+                ));
+            }
+            Some(elements) => Some(Draw {
+                elements,
+                seed: self.draw()?,
+            }),
+            None => None,
+        };
+        Ok(Scope {
+            rows,
+            columns,
+            sample,
+        })
+    }
+}
+
+impl TryFrom<Fields> for Check {
+    type Error = CheckError;
+
+    fn try_from(mut fields: Fields) -> Result<Check, CheckError> {
+        fields.validate()?;
+        fields.complete()?;
+        let scope = fields.scope()?;
+        let schedule = fields.schedule_request();
+        let missing = |field: &'static str| {
+            move || CheckError::request(field, format!("`{field}` is missing"))
+        };
+        let from = match (fields.model, fields.arch) {
+            (Some(path), _) => ModelSource::File(path),
+            (None, Some(name)) => ModelSource::Catalogue(name),
+            (None, None) => {
+                return Err(CheckError::request(
+                    "arch",
+                    "`arch` (or `model`) is missing",
+                ));
+            }
+        };
+        let claim = match (fields.d, fields.d_digest) {
+            (Some(d), _) => Claim::Tensor(d),
+            (None, Some(digest)) => {
+                let digest = crate::io::parse_sha256(&digest).map_err(|reason| {
+                    CheckError::request("d_digest", format!("`d_digest`: {reason}"))
+                })?;
+                Claim::PayloadSha256(digest)
+            }
+            (None, None) => Claim::Nothing,
+        };
+        if fields.block_rows == Some(0) {
+            return Err(CheckError::request(
+                "block_rows",
+                "`block_rows` is 0; it must be at least 1",
+            ));
+        }
+        Ok(Check {
+            operands: Operands {
+                a: fields.a.ok_or_else(missing("a"))?,
+                b: fields.b.ok_or_else(missing("b"))?,
+                c: fields.c,
+                scales: fields.scale_a.zip(fields.scale_b).map(|(a, b)| [a, b]),
+                bias: fields.bias,
+                bias_dtype: fields.bias_dtype,
+                transpose_a: fields.transpose_a.unwrap_or(false),
+                transpose_b: fields.transpose_b.unwrap_or(false),
+                tf32_input: fields.tf32_input.unwrap_or(Tf32Input::Truncate),
+            },
+            model: ModelRequest {
+                from,
+                dtype: fields.dtype.ok_or_else(missing("dtype"))?,
+                dtype_b: fields.dtype_b,
+                instruction: fields.instruction,
+                acc: fields.acc,
+                c_dtype: fields.c_dtype,
+                scale_dtype: fields.scale_dtype,
+                scale_block: fields.scale_block,
+            },
+            schedule,
+            claim,
+            d_dtype: fields.d_dtype,
+            policy: Policy {
+                any_nan: fields.nan == Some(Strictness::Any),
+                any_zero: fields.zero == Some(Strictness::Any),
+            },
+            scope,
+            naming: match fields.tree {
+                Some(true) => Naming::Tree {
+                    block_rows: fields.block_rows,
+                },
+                _ => Naming::Payload,
+            },
+            against: fields.against,
+            engine: fields.engine.unwrap_or(EngineChoice::Fast),
+            max_mismatches: fields.max_mismatches.unwrap_or(MAX_MISMATCHES),
+            causes: fields.no_causes != Some(true),
+            discrimination: fields.no_discrimination != Some(true),
+        })
+    }
+}
+
+impl From<Check> for Fields {
+    fn from(check: Check) -> Fields {
+        let Check {
+            operands,
+            model,
+            schedule,
+            claim,
+            ..
+        } = check;
+        let (arch, model_file) = match model.from {
+            ModelSource::Catalogue(name) => (Some(name), None),
+            ModelSource::File(path) => (None, Some(path)),
+        };
+        let (preset, schedule_file, kernel) = match schedule.from {
+            ScheduleSource::Plain => (None, None, None),
+            ScheduleSource::Preset(name) => (Some(name), None, None),
+            ScheduleSource::File(path) => (None, Some(path), None),
+            ScheduleSource::Kernel(kernel) => (None, None, Some(*kernel)),
+        };
+        let (said, answers) = match kernel {
+            Some(kernel) => (Some(kernel.said), kernel.answers),
+            None => (None, KernelAnswers::default()),
+        };
+        let (mut kernel, mut kernel_log) = (None, None);
+        let (mut kernel_table, mut table_workspace) = (None, None);
+        match said {
+            None => {}
+            Some(KernelSaid::Text(text)) => kernel = Some(text),
+            Some(KernelSaid::Log(path)) => kernel_log = Some(path),
+            Some(KernelSaid::Table { file, workspace }) => {
+                (kernel_table, table_workspace) = (Some(file), workspace);
+            }
+        }
+        let (d, d_digest) = match claim {
+            Claim::Nothing => (None, None),
+            Claim::Tensor(d) => (Some(d), None),
+            Claim::PayloadSha256(digest) => (None, Some(digest)),
+        };
+        let (tree, block_rows) = match check.naming {
+            Naming::Payload => (None, None),
+            Naming::Tree { block_rows } => (Some(true), block_rows),
+        };
+        let [scale_a, scale_b] = match operands.scales {
+            Some([a, b]) => [Some(a), Some(b)],
+            None => [None, None],
+        };
+        let some = |given: bool| given.then_some(true);
+        let any = |given: bool| given.then_some(Strictness::Any);
+        let part = |span: Span| (span != Span::ALL).then_some(span);
+        let draw = check.scope.sample;
+        let elements = draw.as_ref().map(|draw| draw.elements);
+        let (seed, seed_from, beacon) = match draw.map(|draw| draw.seed) {
+            None => (None, None, None),
+            Some(Seed::Number(seed)) => (Some(seed), None, None),
+            Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
+        };
+        let overrides = schedule.overrides;
+        Fields {
+            arch,
+            model: model_file,
+            dtype: Some(model.dtype),
+            dtype_b: model.dtype_b,
+            acc: model.acc,
+            c_dtype: model.c_dtype,
+            scale_dtype: model.scale_dtype,
+            instruction: model.instruction,
+            scale_block: model.scale_block,
+            schedule: preset,
+            schedule_file,
+            kernel,
+            kernel_log,
+            kernel_table,
+            workspace: table_workspace,
+            reduction: answers.reduction,
+            partition: answers.partition,
+            custom: answers.custom,
+            accumulation: answers.accumulation,
+            multiprocessors: answers.multiprocessors,
+            rotation: answers.rotation,
+            whole_tail: some(answers.whole_tail),
+            tile_k: overrides.tile_k,
+            residue: overrides.residue,
+            instruction_k: overrides.instruction_k,
+            split: overrides.split,
+            split_k: overrides.split_k,
+            grain: overrides.grain,
+            partials: overrides.partials,
+            sum_order: overrides.sum_order,
+            workers: overrides.workers,
+            promote: overrides.promote,
+            alpha: overrides.alpha,
+            beta: overrides.beta,
+            scale_result: overrides.scale_result,
+            bias: operands.bias,
+            bias_dtype: operands.bias_dtype,
+            d_dtype: check.d_dtype,
+            d_digest,
+            nan: any(check.policy.any_nan),
+            zero: any(check.policy.any_zero),
+            against: check.against,
+            sample: elements,
+            seed,
+            seed_from,
+            beacon,
+            rows: part(check.scope.rows),
+            cols: part(check.scope.columns),
+            region: None,
+            max_mismatches: (check.max_mismatches != MAX_MISMATCHES)
+                .then_some(check.max_mismatches),
+            tree,
+            block_rows,
+            no_causes: some(!check.causes),
+            no_discrimination: some(!check.discrimination),
+            engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
+            c: operands.c,
+            scale_a,
+            scale_b,
+            transpose_a: some(operands.transpose_a),
+            transpose_b: some(operands.transpose_b),
+            tf32_input: (operands.tf32_input != Tf32Input::Truncate).then_some(operands.tf32_input),
+            a: Some(operands.a),
+            b: Some(operands.b),
+            d,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Options that several commands share, and the fields of a request that they fill.
+
+mod judge;
+mod kernel;
+mod product;
+
+use std::path::Path;
+
+use anyhow::Result;
+use clap::Args;
+
+pub use self::judge::CheckArgs;
+pub use self::kernel::{KernelArgs, ScheduleArgs, Unsaid};
+pub use self::product::{ModelArgs, OperandArgs, ProductArgs, arithmetic};
+use crate::check::{CheckError, Source, option};
+use crate::io::{Files, Privacy, escaped_path};
+use crate::memory::Limits;
+
+/// What files may take.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Memory")]
+pub struct MemoryArgs {
+    /// What operands may take of memory: bytes, or with K, M, G or T (powers of 1024); by default three
+    /// quarters of the machine's
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_memory: Option<u64>,
+
+    /// Read every file into memory that no other process can change, or refuse it; without, files of more
+    /// than 1 GiB are mapped
+    #[arg(long)]
+    private: bool,
+}
+
+impl MemoryArgs {
+    /// The files of this run.
+    pub fn files(&self) -> Files {
+        self.files_within(None)
+    }
+
+    /// The same, that may take no more bytes than another limit allows.
+    pub fn files_within(&self, most: Option<u64>) -> Files {
+        let privacy = match self.private {
+            true => Privacy::Private,
+            false => Privacy::Auto,
+        };
+        let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
+        let max_bytes = most.map_or(own, |most| most.min(own));
+        Files::new(privacy, Limits { max_bytes })
+    }
+}
+
+/// `8G` as bytes.
+pub fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+    let upper = text.trim().to_ascii_uppercase();
+    let short = upper.strip_suffix("IB").or(upper.strip_suffix('B'));
+    let short = short.unwrap_or(&upper);
+    let unit = UNITS.iter().find(|(unit, _)| short.ends_with(*unit));
+    let (digits, shift) = unit.map_or((short, 0), |(unit, shift)| {
+        (short.trim_end_matches(*unit), *shift)
+    });
+    let bytes = digits.parse::<u64>().ok();
+    let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "write bytes, such as 8589934592, 512M or 8G".to_owned())
+}
+
+/// An array that a command line names.
+pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>, CheckError> {
+    let parsed = path.map(|path| Source::parse(path.as_os_str()));
+    parsed
+        .transpose()
+        .map_err(|reason| CheckError::request(field, reason))
+}
+
+/// A value whose text is wrong in one sentence, not in a page of usage.
+fn parsed<T: std::str::FromStr<Err = String>>(
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<Option<T>, CheckError> {
+    let fail = |reason| CheckError::request(field, format!("`{field}` {reason}"));
+    text.map(str::parse).transpose().map_err(fail)
+}
+
+/// Refuses a name for one array that says that it is something else than `.npy`.
+pub fn is_npy(path: &Path) -> Result<()> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let extension = extension.to_ascii_lowercase();
+    anyhow::ensure!(
+        !["npz", "safetensors"].contains(&extension.as_str()),
+        "{}: what is written is a .npy file, and would be called a .{extension}; name it .npy",
+        escaped_path(path)
+    );
+    Ok(())
+}
+
+/// An error in terms of options.
+pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::msg(error.in_words(option)))
+}

@@ -1,0 +1,59 @@
+//! Tensors whose elements lie apart.
+
+use super::*;
+
+const BYTES: Stored = Stored {
+    width: 1,
+    big_endian: false,
+    encoding: Encoding::Code,
+};
+
+fn numbered(format: Format, shape: &[usize], strides: &[usize]) -> Tensor {
+    let bytes: Bytes = Arc::new((0..24).collect::<Vec<u8>>());
+    Tensor::strided(format, shape.into(), strides.into(), BYTES, bytes).unwrap()
+}
+
+fn payload(tensor: &Tensor) -> Vec<u8> {
+    let mut all = Vec::new();
+    tensor.for_each_payload_chunk(|chunk| all.extend_from_slice(chunk));
+    all
+}
+
+#[test]
+fn elements_with_gaps_and_repeated_ones_are_read_in_place() {
+    let gaps = numbered(Format::E4m3, &[2, 3], &[12, 2]);
+    assert_eq!(payload(&gaps), [0, 2, 4, 12, 14, 16]);
+    assert!(gaps.as_payload().is_none());
+    let mut block = [0; 4];
+    gaps.planes().plane(0).read_block(0, 2, 1, 2, &mut block);
+    assert_eq!(block, [2, 4, 14, 16]);
+    let turned = gaps.planes().transposed().plane(0);
+    assert_eq!((turned.code(2, 1), turned.rows), (16, 3));
+    let repeated = numbered(Format::E4m3, &[2, 2, 2], &[0, 2, 1]);
+    assert_eq!(payload(&repeated), [0, 1, 2, 3, 0, 1, 2, 3]);
+}
+
+#[test]
+fn elements_without_gaps_are_the_payload_whatever_the_strides_of_single_axes() {
+    let dense = numbered(Format::E4m3, &[1, 4, 6], &[7, 6, 1]);
+    assert_eq!(dense.as_payload().unwrap().len(), 24);
+    let fortran = numbered(Format::E4m3, &[4, 6], &[1, 4]);
+    assert_eq!(payload(&fortran)[..3], [0, 4, 8]);
+}
+
+#[test]
+fn what_lies_in_the_gaps_is_not_looked_at() {
+    // Codes of E2M1 end at 15.
+    let few = numbered(Format::E2m1, &[2, 2], &[8, 7]);
+    assert_eq!(payload(&few), [0, 7, 8, 15]);
+    let bytes: Bytes = Arc::new((0..24).collect::<Vec<u8>>());
+    let bad = Tensor::strided(Format::E2m1, vec![2, 2], vec![12, 5], BYTES, bytes);
+    let bad = bad.unwrap_err();
+    assert_eq!((bad.index, bad.raw), (vec![1, 1], 17));
+}
+
+#[test]
+#[should_panic]
+fn bytes_that_are_too_few_are_no_tensor() {
+    numbered(Format::E4m3, &[2, 3], &[12, 6]);
+}
