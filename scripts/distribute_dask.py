@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run the parts of a tcverify.plan/3 on the workers of a Dask cluster, and merge them.
+"""Run the parts of a tcverify.plan/4 on the workers of a Dask cluster, and merge them.
 
 Usage: distribute_dask.py PLAN.json -o REPORT.json --parts DIR
                           [--scheduler ADDRESS | --scheduler-file FILE | --local N]
-                          [--tcverify PROGRAM] [--tries N]
+                          [--tcverify PROGRAM] [--sign PRIVATE.pem] [--tries N]
 
 Every worker needs the program and the files that the plan names, under the same paths: parts run in the
 directory that this script was started in. What a part found travels back through Dask and is kept in
@@ -31,11 +31,12 @@ except ImportError as missing:
     sys.exit(2)
 
 
-def run_part(program: str, plan: str, part: int, folder: str) -> tuple[int, bytes, str]:
+def run_part(program: str, plan: str, part: int, folder: str, key: str | None) -> tuple[int, bytes, str]:
     """On a worker: the exit code, what was found, and what was said."""
     threads = str(get_worker().state.nthreads)
+    sign = ["--sign", key] if key else []
     done = subprocess.run(
-        [program, "--threads", threads, "shard", "run", plan, str(part), "-o", "-"],
+        [program, "--threads", threads, "shard", "run", plan, str(part), *sign, "-o", "-"],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -74,7 +75,7 @@ def run_all(client: Client, options, digest: str, missing: list[int]):
     def submit(part: int):
         tries[part] += 1
         future = client.submit(
-            run_part, options.tcverify, str(options.plan), part, os.getcwd(),
+            run_part, options.tcverify, str(options.plan), part, os.getcwd(), options.sign,
             key=f"{digest}-{part}-{tries[part]}", pure=False,
         )
         futures[future.key] = part
@@ -113,14 +114,15 @@ def main() -> int:
     where.add_argument("--scheduler-file", metavar="FILE")
     where.add_argument("--local", type=int, metavar="N", help="workers on this machine")
     parser.add_argument("--tcverify", default="tcverify", metavar="PROGRAM")
+    parser.add_argument("--sign", metavar="PRIVATE.pem", help="key of a signer of the plan, on the workers")
     parser.add_argument("--tries", type=int, default=5, metavar="N")
     options = parser.parse_args()
 
     text = options.plan.read_bytes()
     digest = hashlib.sha256(text).hexdigest()
     plan = json.loads(text)
-    if plan.get("schema") != "tcverify.plan/3":
-        raise SystemExit(f"error: {options.plan}: is no tcverify.plan/3")
+    if plan.get("schema") != "tcverify.plan/4":
+        raise SystemExit(f"error: {options.plan}: is no tcverify.plan/4")
     count = len(plan["content"]["shards"])
     options.parts.mkdir(parents=True, exist_ok=True)
     paths = [options.parts / f"part-{i}.json" for i in range(count)]

@@ -1,5 +1,6 @@
 //! Documents that say what their own content's SHA-256 is, so that one that was cut off or damaged is
-//! not taken for whole. It is no signature: whoever can write the file can write another digest.
+//! not taken for whole. That is no signature: whoever can write the file can write another digest. Some may be
+//! signed besides.
 
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::commit::Hash;
 use crate::io::{MappedFile, file_sha256, printable};
+use crate::sign::{PublicKey, Signature, Signer};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,9 @@ struct Envelope<'a> {
     tool: String,
     /// Of `content` as it stands in the file, byte for byte.
     sha256: Hash,
+    /// Of the schema and that digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<Signature>,
     #[serde(borrow)]
     content: &'a RawValue,
 }
@@ -26,15 +31,34 @@ struct Envelope<'a> {
 /// # Errors
 /// If the content holds what JSON cannot: a path that is not UTF-8.
 pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    seal_signed(schema, content, None)
+}
+
+/// The same, signed.
+///
+/// # Errors
+/// As of [`seal`].
+pub fn seal_signed(
+    schema: &str,
+    content: &impl Serialize,
+    signer: Option<&Signer>,
+) -> Result<Vec<u8>, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
+    let sha256 = Hash::of([content.get().as_bytes()]);
     let mut text = serde_json::to_vec(&Envelope {
         schema: schema.to_owned(),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        sha256: Hash::of([content.get().as_bytes()]),
+        sha256,
+        signature: signer.map(|signer| signer.sign(&message(schema, sha256))),
         content: &content,
     })?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// What is signed.
+fn message(schema: &str, content: Hash) -> String {
+    format!("{schema} {content}")
 }
 
 /// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
@@ -146,11 +170,26 @@ impl<'de> serde::de::Visitor<'de> for EachOnce {
 /// Its content.
 ///
 /// # Errors
-/// If it is no such document, damaged, or another version's: words to follow its name.
+/// If it is no such document, damaged, another version's, or signed, which nobody would look at: words to
+/// follow its name.
 pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     text: &[u8],
 ) -> Result<T, String> {
+    match open_signed(schema, text)? {
+        (content, None) => Ok(content),
+        (_, Some(_)) => Err(format!("is signed, which no {schema} is")),
+    }
+}
+
+/// The content of one that may be signed, and whose signature it is.
+///
+/// # Errors
+/// If it is no such document, damaged, another version's, or the signature is not of this content.
+pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
+    schema: &str,
+    text: &[u8],
+) -> Result<(T, Option<PublicKey>), String> {
     let said = |error: serde_json::Error| {
         let error = printable(&error.to_string());
         format!("is damaged, or no {schema}: {error}")
@@ -171,8 +210,13 @@ pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
     if Hash::of([envelope.content.get().as_bytes()]) != envelope.sha256 {
         return Err("is damaged: its content has not the SHA-256 that it says".into());
     }
-    strictly(envelope.content.get())
-        .map_err(|reason| format!("is damaged, or no {schema}: {reason}"))
+    let signer = match &envelope.signature {
+        Some(signature) => Some(signature.verify(&message(schema, envelope.sha256))?),
+        None => None,
+    };
+    let content = strictly(envelope.content.get())
+        .map_err(|reason| format!("is damaged, or no {schema}: {reason}"))?;
+    Ok((content, signer))
 }
 
 /// The content of a file, and the SHA-256 of the file.
@@ -183,8 +227,23 @@ pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     path: &Path,
 ) -> Result<(T, Hash), String> {
+    opened(path, |text| open(schema, text))
+}
+
+/// The same of one that may be signed, and whose signature it is.
+///
+/// # Errors
+/// As of [`open_signed`], or if the file cannot be read.
+pub fn read_signed<T: Serialize + for<'de> Deserialize<'de>>(
+    schema: &str,
+    path: &Path,
+) -> Result<(T, Option<PublicKey>), String> {
+    opened(path, |text| open_signed(schema, text)).map(|(read, _)| read)
+}
+
+fn opened<T>(path: &Path, open: impl Fn(&[u8]) -> Result<T, String>) -> Result<(T, Hash), String> {
     let file = MappedFile::open(path).map_err(|fault| format!("{fault:#}"))?;
-    let content = open(schema, file.bytes())?;
+    let content = open(file.bytes())?;
     let digest = Hash::parse(&file_sha256(&file)).expect("a SHA-256");
     let unchanged = file.confirm_unchanged();
     unchanged.map_err(|error| format!("{:#}", error.fault))?;

@@ -24,6 +24,7 @@
 //! * [`report`]: what differs, classified, and its exporters.
 //! * `schemas` (feature `schemars`): JSON Schemas of all documents.
 //! * [`sample`]: random subsets of D, and what they prove.
+//! * [`sign`]: whose word a document is.
 //! * [`explain`]: one element in full, step by step.
 //! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
@@ -96,5 +97,6 @@ pub mod sample;
 pub mod schemas;
 pub mod screen;
 pub mod shard;
+pub mod sign;
 pub mod tensor;
 pub mod words;

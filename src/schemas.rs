@@ -22,6 +22,7 @@ use crate::report::inspection::Inspection;
 use crate::report::{Batch, Identification, OperationReport, Report};
 use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
+use crate::sign::{PublicKey, Signature};
 
 /// What a type of ours is in JSON that has a form of its own there.
 macro_rules! as_json {
@@ -40,6 +41,7 @@ macro_rules! as_json {
 
 as_json! {
     Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     Code, "Code": { "type": "string", "pattern": "^(0|[1-9a-f][0-9a-f]*)$" };
     F32, "F32": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits." };
     PromoteChoice, "PromoteChoice": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "never" }] };
@@ -114,6 +116,20 @@ struct Envelope<T> {
     content: T,
 }
 
+/// The same, which may be signed.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code)]
+struct SignedEnvelope<T> {
+    schema: String,
+    tool: String,
+    sha256: Hash,
+    /// Of the schema's word, a space and `sha256`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<Signature>,
+    content: T,
+}
+
 /// Every document that is read or written: the name of its schema's file, and the schema.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
@@ -130,7 +146,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Challenge>("challenge", CHALLENGE),
         written::<AuditReport>("audit", AUDIT),
         written::<Envelope<Plan>>("plan", PLAN),
-        written::<Envelope<Part>>("part", PART),
+        written::<SignedEnvelope<Part>>("part", PART),
         written::<Policy>("policy", POLICY),
         written::<Envelope<Kept<Entry>>>("batch-state", STATE),
         written::<Explanation>("explanation", crate::explain::SCHEMA),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
 use super::pattern::expanded;
 use super::{BatchError, Lookup, Policy};
-use crate::io::{escaped_path, printable};
+use crate::io::{MAX_LOG, escaped_path, printable, read_text};
 
 /// Value of the `schema` field.
 pub const MANIFEST: &str = "tcverify.manifest/1";
@@ -24,16 +24,11 @@ struct Manifest {
 
 /// The text of a document of a batch.
 pub(super) fn text_of(path: &Path) -> Result<String, String> {
-    /// Larger than any manifest.
-    const MAX_BYTES: u64 = 256 << 20;
     let about = std::fs::metadata(path).map_err(|error| format!("cannot be opened: {error}"))?;
     if !about.is_file() {
         return Err("is not a regular file".into());
     }
-    if about.len() > MAX_BYTES {
-        return Err(format!("has {} bytes", about.len()));
-    }
-    std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
+    read_text(path, "document of a batch", MAX_LOG).map_err(|error| format!("{:#}", error.fault))
 }
 
 pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {

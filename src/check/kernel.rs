@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use sha2::Digest;
 
 use super::arrays::Reader;
-use super::document::{MAX_LOG, text_of, text_within};
 use super::error::CheckError;
 use super::fields::Fields;
 use super::request::Check;
 use super::source::Source;
 use crate::emu::schedule::Schedule;
 use crate::generate::Role;
-use crate::io::{escaped_path, hex, printable};
+use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, hex, printable, read_text};
 use crate::kernel::{
     self, Accumulation, KernelError, KernelReading, KernelTable, Options, Partition, Plan, Scheme,
     Shape, TableQuery,
@@ -99,8 +98,10 @@ impl KernelSaid {
         let file = CheckError::file(self.field());
         match self {
             KernelSaid::Text(text) => Ok(text.clone()),
-            KernelSaid::Log(path) => text_within(path, "log", MAX_LOG).map_err(file),
-            KernelSaid::Table { file: path, .. } => text_of(path, "kernel table").map_err(file),
+            KernelSaid::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
+            KernelSaid::Table { file: path, .. } => {
+                read_text(path, "kernel table", MAX_DOCUMENT).map_err(file)
+            }
         }
     }
 }

@@ -21,7 +21,6 @@ mod committed;
 mod contradictions;
 mod conversion;
 mod discrimination;
-mod document;
 mod error;
 mod explain;
 mod fields;

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::Digest;
 
-use super::document::text_of;
 use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
-use crate::io::{Fault, FileError, hex};
+use crate::io::{Fault, FileError, MAX_DOCUMENT, hex, read_text};
 
 /// A rule of an architecture, of the catalogue's or of a file's.
 #[derive(Clone, Debug)]
@@ -109,7 +108,7 @@ impl ModelRequest {
 pub fn read(path: &Path) -> Result<(Architecture, String), FileError> {
     let fail =
         |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
-    let text = text_of(path, "architecture")?;
+    let text = read_text(path, "architecture", MAX_DOCUMENT)?;
     let architecture = Architecture::from_json(&text).map_err(fail)?;
     Ok((architecture, hex(&sha2::Sha256::digest(&text))))
 }

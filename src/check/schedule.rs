@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::arrays::Reader;
-use super::document::text_of;
 use super::error::CheckError;
 use super::kernel::Planned;
 use super::request::{Check, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
-use crate::io::{Fault, FileError};
+use crate::io::{Fault, FileError, MAX_DOCUMENT, read_text};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -226,5 +225,6 @@ impl Scheduling {
 /// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Schedule, FileError> {
     let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
-    Schedule::from_json(&text_of(path, "schedule")?).map_err(fail)
+    let text = read_text(path, "schedule", MAX_DOCUMENT)?;
+    Schedule::from_json(&text).map_err(fail)
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::{Ending, show};
+use crate::io::{MAX_DOCUMENT, read_text};
 use crate::ops::{self, Variant, refused, variants};
 
 /// List the operations between products, and their variants
@@ -45,8 +46,7 @@ impl Ops {
     pub fn run(self) -> Result<Ending> {
         let own = match &self.file {
             Some(path) => {
-                let text = std::fs::read_to_string(path);
-                let text = text.with_context(|| crate::io::escaped_path(path))?;
+                let text = read_text(path, "variant", MAX_DOCUMENT)?;
                 let read = Variant::from_json(&text).map_err(anyhow::Error::msg);
                 Some(read.with_context(|| {
                     format!(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
 
 use super::args::{CheckArgs, MemoryArgs, said};
@@ -13,6 +13,7 @@ use crate::check::{Check, Judged};
 use crate::io::Outputs;
 use crate::report::{Exporter, TextWithin, Verdict};
 use crate::shard::{Part, Plan, merge};
+use crate::sign::{PublicKey, Signer};
 
 /// Cut one check into parts that run anywhere, and merge what they found
 ///
@@ -24,6 +25,11 @@ Examples:
   tcverify shard run plan.json 0 -o part-0.json            # ... 63, each where you like
   tcverify shard merge plan.json part-*.json -o report.json
   tcverify shard audit plan.json --parts 5 --seed 20261121 part-*.json
+
+Parts that nobody else can hand in:
+  openssl genpkey -algorithm ed25519 -out node.pem && openssl pkey -in node.pem -pubout -out node.pub.pem
+  tcverify shard plan -n 64 --signer node.pub.pem --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json
+  tcverify shard run plan.json 0 --sign node.pem -o part-0.json
 
 Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else;
 audit: 0 the parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
@@ -50,6 +56,11 @@ struct MakePlan {
     #[command(flatten)]
     check: CheckArgs,
 
+    /// Take only parts that this key signed, or another one given so: a public Ed25519 key, as 'openssl pkey
+    /// -pubout' writes it. May be given several times
+    #[arg(long, value_name = "PUBLIC.pem")]
+    signer: Vec<PathBuf>,
+
     #[command(flatten)]
     memory: MemoryArgs,
 
@@ -68,6 +79,11 @@ struct RunPart {
     /// Which part, counted from 0
     #[arg(value_name = "I")]
     shard: usize,
+
+    /// Sign what was found: a private Ed25519 key, as 'openssl genpkey -algorithm ed25519' writes it, whose public
+    /// half the plan names
+    #[arg(long, value_name = "PRIVATE.pem")]
+    sign: Option<PathBuf>,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -151,10 +167,16 @@ impl MakePlan {
         fields.tree = Some(true);
         let check = said(Check::try_from(fields))?;
         let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let signers = self.signer.iter().map(|path| PublicKey::read(path));
+        let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
+        for path in &self.signer {
+            outputs.protect("a key", path);
+        }
         let output = outputs.open("the plan", &self.output)?;
-        let plan = Plan::make(&prepared, self.shards, &Bar::new())?;
+        let mut plan = Plan::make(&prepared, self.shards, &Bar::new())?;
+        plan.signers = signers;
         let text = plan.text()?;
         output.commit(|out| out.write_all(&text))?;
         Ok(Ending::Done)
@@ -164,13 +186,21 @@ impl MakePlan {
 impl RunPart {
     fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
+        let signer = self.sign.as_deref().map(Signer::read).transpose()?;
+        let key = signer.as_ref().map(Signer::public);
+        // Before the work, not when all parts are there.
+        let admitted = plan.admits(key.as_ref());
+        admitted.map_err(|reason| anyhow!("the part {reason} (--sign; 'shard plan' --signer)"))?;
         let mut outputs = Outputs::new();
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);
+        if let Some(path) = &self.sign {
+            outputs.protect("the key", path);
+        }
         let output = outputs.open("the part", &self.output)?;
         let prepared = plan.prepare_part(self.shard, &self.memory.files())?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
-        let text = part.text()?;
+        let text = part.text(signer.as_ref())?;
         output.commit(|out| out.write_all(&text))?;
         Ok(Ending::Done)
     }
@@ -191,10 +221,11 @@ impl Audit {
         let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
         let files = self.memory.files();
         let audit = plan.audit(&parts, (count, self.seed), &files, &Bar::new())?;
-        let list = |parts: &[usize]| {
-            let parts: Vec<_> = parts.iter().map(usize::to_string).collect();
-            parts.join(", ")
+        let named = |&part: &usize| match parts[part].signer {
+            Some(key) => format!("{part} (signed by {key})"),
+            None => part.to_string(),
         };
+        let list = |parts: &[usize]| parts.iter().map(named).collect::<Vec<_>>().join(", ");
         if !audit.wrong.is_empty() {
             show::different(&format!(
                 "run again, these parts are not what was handed in: {}",

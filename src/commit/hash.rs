@@ -18,20 +18,7 @@ impl Hash {
 
     /// From the only spelling there is; `None` if it is another.
     pub fn parse(text: &str) -> Option<Hash> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let text = text.as_bytes();
-        let mut bytes = [0; 32];
-        if text.len() != 64 {
-            return None;
-        }
-        for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
-        Some(Hash(bytes))
+        crate::io::from_hex(text).map(Hash)
     }
 }
 

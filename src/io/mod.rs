@@ -15,10 +15,11 @@ mod printable;
 mod source;
 mod stream;
 mod temporary;
+mod text;
 
 pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
-pub use digest::{file_sha256, hex, parse_sha256, payload_sha256};
+pub use digest::{file_sha256, from_hex, hex, parse_sha256, payload_sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use files::Files;
 pub use folders::subfolders;
@@ -32,6 +33,7 @@ pub use printable::{
     printable_ends, without_commands,
 };
 pub use source::Source;
+pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_text};
 
 /// The path that stands for standard input.
 pub const STDIN: &str = "-";

@@ -12,7 +12,7 @@ use super::suite::K;
 use crate::emu::shape_text;
 use crate::io::error::ensure;
 use crate::io::npy::{NpyFile, write_npy};
-use crate::io::{Fault, FaultKind, FileError, Fleeting, printable};
+use crate::io::{Fault, FaultKind, FileError, Fleeting, MAX_DOCUMENT, printable, read_text};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -178,15 +178,8 @@ const AGAIN: &str = "write the probes again with this version, and have them ans
 
 /// The suite that a manifest describes.
 fn promised(path: &Path) -> Result<Suite, Fault> {
-    /// Larger than any manifest.
-    const MAX_BYTES: u64 = 16 << 20;
-    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
-    let length = fs::metadata(path).map_err(failed)?.len();
-    ensure!(
-        length <= MAX_BYTES,
-        "has {length} bytes; no manifest of probes is that large"
-    );
-    parsed(&fs::read_to_string(path).map_err(failed)?)
+    let text = read_text(path, "manifest of probes", MAX_DOCUMENT);
+    parsed(&text.map_err(|error| *error.fault)?)
 }
 
 /// The suite that the text of a manifest describes.

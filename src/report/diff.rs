@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::classes::{Classes, Kind, kind};
 use super::map::{Filling, MismatchMap};
 use super::spread::{KEPT, Reach, Seen, Spread};
-use super::whole;
 use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
 use crate::num::{Format, decimal, ulp_distance};
@@ -48,7 +47,6 @@ pub struct Mismatch {
     pub reproduced_value: String,
     pub given_value: String,
     /// Representable numbers from the reproduced one to the given one; absent for NaN.
-    #[serde(deserialize_with = "whole::option")]
     pub ulp: Option<i128>,
     pub xor: String,
     pub class: Kind,
@@ -58,7 +56,6 @@ pub struct Mismatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Largest {
-    #[serde(deserialize_with = "whole::signed")]
     pub ulp: i128,
     pub index: Vec<usize>,
 }
@@ -67,9 +64,7 @@ pub struct Largest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Bucket {
-    #[serde(deserialize_with = "whole::unsigned")]
     pub from: u128,
-    #[serde(deserialize_with = "whole::unsigned")]
     pub to: u128,
     pub count: u64,
 }

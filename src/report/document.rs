@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Scheduled};
+use super::{Outcome, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
@@ -461,19 +461,4 @@ pub struct Conversion {
     pub from: Format,
     pub to: Format,
     pub rounding: Rounding,
-}
-
-/// What D was compared with, and the result.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(tag = "judged_by", rename_all = "snake_case")]
-pub enum Outcome {
-    /// Every element, bit for bit, but for what the policies accept.
-    Elements {
-        nan: Cow<'static, str>,
-        zero: Cow<'static, str>,
-        comparison: Box<Comparison>,
-    },
-    /// The digest of D's canonical payload alone.
-    Digest { expected_payload_sha256: String },
 }

@@ -17,12 +17,12 @@ mod lines;
 mod map;
 mod markdown;
 mod operation;
+mod outcome;
 mod piece;
 mod scheduled;
 mod spread;
 mod stacks;
 mod text;
-mod whole;
 mod words;
 
 use std::io::{self, Write};
@@ -34,8 +34,8 @@ pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
-    Inputs, LowBits, Missed, Model, ModelFile, Outcome, Product, Report, Reproduced,
-    ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Verdict,
+    Inputs, LowBits, Missed, Model, ModelFile, Product, Report, Reproduced, ReproducedTree, SCHEMA,
+    Sampled, SeedFrom, Tool, Verdict,
 };
 pub use github::GitHub;
 pub use html::{Fragment, Html, PageOf};
@@ -52,6 +52,7 @@ pub use markdown::Markdown;
 pub use operation::{
     MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport, ReproducedResult,
 };
+pub use outcome::Outcome;
 pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};

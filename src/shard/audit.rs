@@ -52,7 +52,7 @@ impl Plan {
         for &number in &drawn {
             let prepared = self.prepare_part(number, files)?;
             let found = self.run_part(number, &prepared, &())?;
-            if found.text()? != parts[number].text()? {
+            if found.text(None)? != parts[number].text(None)? {
                 wrong.push(number);
             }
             progress.advance(1);

@@ -34,7 +34,7 @@ impl Plan {
     /// All parts, in the order of their rows.
     ///
     /// # Errors
-    /// If one is missing, there twice, or of another plan.
+    /// If one is missing, there twice, of another plan, or not signed as the plan asks.
     pub fn collect(&self, parts: Vec<(Part, &Path)>) -> Result<Vec<Part>, ShardError> {
         let digest = self.digest()?;
         let mut places: Vec<Option<(Part, &Path)>> = self.shards.iter().map(|_| None).collect();
@@ -44,6 +44,7 @@ impl Plan {
                 let reason = format!("is part of another plan (of SHA-256 {})", part.plan);
                 return Err(fail(reason));
             }
+            self.admits(part.signer.as_ref()).map_err(&fail)?;
             let share = self.shards.get(part.shard);
             let share = share.filter(|share| share.rows == part.rows);
             let blocks = part.rows[1]

@@ -10,9 +10,10 @@ use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::{Files, payload_sha256};
 use crate::report::{Input, Piece};
+use crate::sign::{PublicKey, Signer};
 
 /// Value of the `schema` field.
-pub const PART: &str = "tcverify.part/2";
+pub const PART: &str = "tcverify.part/3";
 
 /// What one part found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct Part {
     /// Of the reproduced D's blocks.
     pub leaves: Vec<Hash>,
     pub found: Piece,
+    /// Whose signature it bears.
+    #[serde(skip)]
+    pub signer: Option<PublicKey>,
 }
 
 impl Plan {
@@ -88,6 +92,7 @@ impl Plan {
             rows: share.rows,
             leaves: leaves.finish(),
             found: differ.piece(),
+            signer: None,
         })
     }
 
@@ -130,22 +135,22 @@ impl Plan {
 }
 
 impl Part {
-    /// The document.
+    /// The document, signed or not.
     ///
     /// # Errors
     /// None of a part that was run.
-    pub fn text(&self) -> Result<Vec<u8>, ShardError> {
-        envelope::seal(PART, self)
+    pub fn text(&self, signer: Option<&Signer>) -> Result<Vec<u8>, ShardError> {
+        envelope::seal_signed(PART, self, signer)
             .map_err(|error| ShardError::Other(format!("the part cannot be written: {error}")))
     }
 
     /// Reads a part.
     ///
     /// # Errors
-    /// If it is none, or damaged.
+    /// If it is none, damaged, or its signature is wrong.
     pub fn read(path: &Path) -> Result<Part, ShardError> {
-        let read = envelope::read(PART, path);
-        read.map(|(part, _)| part)
-            .map_err(ShardError::document(path))
+        let read = envelope::read_signed(PART, path);
+        let (part, signer) = read.map_err(ShardError::document(path))?;
+        Ok(Part { signer, ..part })
     }
 }

@@ -12,10 +12,11 @@ use crate::envelope;
 use crate::io::escaped_path;
 use crate::num::Format;
 use crate::report::Inputs;
+use crate::sign::PublicKey;
 use crate::tensor::Planes;
 
 /// Value of the `schema` field.
-pub const PLAN: &str = "tcverify.plan/3";
+pub const PLAN: &str = "tcverify.plan/4";
 
 /// One check, cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub struct Plan {
     pub inputs: Inputs,
     /// Of D's blocks, which parts without a mismatch must have.
     pub leaves: Vec<Hash>,
+    /// Whose parts are taken: anybody's, unsigned, if there are none.
+    pub signers: Vec<PublicKey>,
     /// In the order of their rows.
     pub shards: Vec<Share>,
     /// Where it was read from, and the digest of that file.
@@ -119,6 +122,7 @@ impl Plan {
             shape: rows.shape,
             inputs,
             leaves,
+            signers: Vec::new(),
             shards,
             file: None,
         })
@@ -169,6 +173,22 @@ impl Plan {
             return Err("its parts do not make up D".into());
         }
         Ok(())
+    }
+
+    /// Makes sure that a part bears a signature that the plan asks for.
+    ///
+    /// # Errors
+    /// What is wrong, as words to follow its name.
+    pub fn admits(&self, signer: Option<&PublicKey>) -> Result<(), String> {
+        match signer {
+            None if self.signers.is_empty() => Ok(()),
+            None => Err("is not signed, and the plan takes only parts that its signers signed".into()),
+            Some(_) if self.signers.is_empty() => {
+                Err("is signed, but the plan names no signers: whose signature that is would say nothing".into())
+            }
+            Some(key) if self.signers.contains(key) => Ok(()),
+            Some(key) => Err(format!("is signed by {key}, which is no signer of the plan")),
+        }
     }
 
     /// What messages call it.

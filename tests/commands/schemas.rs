@@ -3,7 +3,7 @@
 #[cfg(feature = "schemars")]
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Npy};
 
 /// A D that differs by a bit, and everything that is written about it.
 fn folder() -> Folder {
@@ -48,6 +48,32 @@ fn a_report_is_read_back() {
         let other = run.stdout.replacen("\"verdict\"", "\"judgement\"", 1);
         assert!(serde_json::from_str::<Report>(&other).is_err());
     }
+}
+
+/// The largest numbers of FP64 lie more than 2^63 apart.
+#[test]
+fn distances_of_more_than_64_bits_are_read_back() {
+    use tcverify::report::Report;
+    let folder = Folder::new();
+    let one = |value: f64| Npy::new("<f8", &[1, 1], value.to_le_bytes().to_vec());
+    folder.save("a.npy", &one(1.3e154));
+    for (d, ulp) in [
+        (-1.7e308, "-184"),
+        (f64::NEG_INFINITY, "-184"),
+        (1.7e308, ""),
+    ] {
+        folder.save("d.npy", &one(d));
+        let run = folder.tcverify("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json - -q");
+        let text = run.expect(1).stdout;
+        let report: Report = serde_json::from_str(&text).unwrap();
+        assert!(text.contains(&format!("\"ulp\": {ulp}")), "{text}");
+        let again = serde_json::to_string_pretty(&report).unwrap();
+        assert_eq!(again.trim_end(), text.trim_end());
+    }
+    folder
+        .tcverify("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json r.json -q")
+        .expect(1);
+    folder.tcverify("verify-report r.json --replay").expect(0);
 }
 
 #[cfg(feature = "schemars")]

@@ -6,14 +6,13 @@ use sha2::Digest;
 
 use super::{Operation, fail};
 use crate::check::arrays::{Array, Reader, open};
-use crate::check::document::text_of;
 use crate::check::error::CheckError;
 use crate::check::source::Source;
 use crate::check::tensors::Tensors;
 use crate::check::words::{EngineChoice, Strictness};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
 use crate::generate::Role;
-use crate::io::{Fault, Files, hex};
+use crate::io::{Fault, Files, MAX_DOCUMENT, hex, read_text};
 use crate::num::Format;
 use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
 use crate::report::Policy;
@@ -86,7 +85,8 @@ impl Operation {
                 "`variant` and `variant_file` exclude each other; say one of them",
             )),
             (Some(path), None) => {
-                let text = text_of(path, "variant").map_err(CheckError::file("variant_file"))?;
+                let text = read_text(path, "variant", MAX_DOCUMENT)
+                    .map_err(CheckError::file("variant_file"))?;
                 let wrong = |reason: String| {
                     let fault = Fault::from(format!("is not a usable variant file: {reason}"));
                     CheckError::file("variant_file")(fault.of(path))

@@ -6,7 +6,6 @@
 mod open;
 mod text;
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{Ending, show};
-use crate::io::{Output, same_file};
+use crate::io::{MAX_DOCUMENT, MAX_LOG, Output, escaped_path, read_bytes, read_text, same_file};
 use crate::kernel::{
     self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
 };
@@ -140,8 +139,8 @@ impl Explain {
     }
 
     fn log(&self, path: &Path) -> Result<Ending> {
-        let name = || format!("{}", path.display());
-        let bytes = fs::read(path).with_context(name)?;
+        let name = || escaped_path(path);
+        let bytes = read_bytes(path, "log", MAX_LOG)?;
         let text = String::from_utf8_lossy(&bytes);
         let options = Options::default();
         let mut rows = Vec::new();
@@ -227,8 +226,8 @@ impl PlanArgs {
                 self.text.as_deref().expect("clap asks for one"),
             )?);
         };
-        let name = || format!("{}", path.display());
-        let text = fs::read_to_string(path).with_context(name)?;
+        let name = || escaped_path(path);
+        let text = read_text(path, "kernel table", MAX_DOCUMENT)?;
         let table = KernelTable::from_json(&text).with_context(name)?;
         let query = TableQuery {
             shape: self.shape.expect("clap asks for it"),

@@ -8,3 +8,4 @@ mod patterns;
 mod policy;
 mod products;
 mod resuming;
+mod signing;

@@ -249,9 +249,9 @@ fn manifests_of_operations_are_refused_in_words() {
         .expect(0);
     folder.write(
         "m.json",
-        r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100", "dtype": "fp16"},
+        r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100"},
             "cases": [{"name": "n", "x": "op_a.npy", "y": "op_silu.npy"},
-                {"name": "p", "operation": null, "a": "generate:1:normal:4x4", "b": "generate:2:normal:4x4",
+                {"name": "p", "operation": null, "dtype": "fp16", "a": "generate:1:normal:4x4", "b": "generate:2:normal:4x4",
                  "d": "p.npy"}]}"#,
     );
     folder.tcverify("batch m.json --quiet").expect(0);

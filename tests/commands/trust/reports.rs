@@ -669,7 +669,13 @@ fn what_no_check_wrote_is_seen_without_files() {
             json!([16, 0]),
             "cannot have",
         ),
-        ("same", "/discrimination/others", json!(0), "arithmetics"),
+        (
+            "same",
+            "/discrimination",
+            json!({"elements": 9, "others": 0, "same": [{"architecture": "volta", "instruction": "mma",
+                "accumulator": "fp32", "evidence": "hardware", "sha256": "0".repeat(64)}]}),
+            "arithmetics",
+        ),
     ] {
         let wrong = found(name, at, value);
         assert!(

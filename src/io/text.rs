@@ -1,0 +1,38 @@
+//! Texts of people: documents, logs, keys. Read to a limit, for a device says that it has no bytes, and never ends.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::{Fault, FaultKind, FileError};
+
+/// Larger than any file that describes a model, a schedule, kernels or probes.
+pub const MAX_DOCUMENT: u64 = 16 << 20;
+
+/// Larger than the log of a run that anybody waits for, and than any manifest.
+pub const MAX_LOG: u64 = 1 << 28;
+
+/// What a file of so many bytes at most holds; `what` is what larger ones are not.
+///
+/// # Errors
+/// If it cannot be read, or is larger.
+pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileError> {
+    let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
+    let file = File::open(path).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > most {
+        let reason = format!("has more than {most} bytes; no larger {what} file is read");
+        return Err(Fault::from(reason).of(path));
+    }
+    Ok(bytes)
+}
+
+/// The same of a text.
+///
+/// # Errors
+/// As of [`read_bytes`], or if it is not UTF-8.
+pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
+    let text = String::from_utf8(read_bytes(path, what, most)?);
+    text.map_err(|error| Fault::caused(FaultKind::Malformed, "is no text", error).of(path))
+}

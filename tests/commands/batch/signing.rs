@@ -1,0 +1,188 @@
+//! Parts that their signers alone can hand in.
+
+use serde_json::Value;
+
+use crate::support::{Folder, sha256};
+
+/// The key of RFC 8032, section 7.1, test 2, as OpenSSL writes it, and another one.
+const PRIVATE: [&str; 2] = [
+    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
+    "MC4CAQAwBQYDK2VwBCIEICdDtUhh3VGYjwA7ws3tW8LIwZ9FXmnXatU+HYLqcPKV",
+];
+const PUBLIC: [&str; 2] = [
+    "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+    "MCowBQYDK2VwAyEAq8FFUX1Evlp1XnnQ5QW4JfgZwLucnKcxFY6JPvADQ3g=",
+];
+const FIRST: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+
+const PRODUCT: &str =
+    "--block-rows 8 --arch h100 --dtype fp16 generate:1:normal:32x64 generate:2:normal:64x24 d.npy";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (i, (private, public)) in PRIVATE.iter().zip(PUBLIC).enumerate() {
+        let pem = |kind: &str, base64: &str| {
+            format!("-----BEGIN {kind} KEY-----\n{base64}\n-----END {kind} KEY-----\n")
+        };
+        folder.write(&format!("{i}.pem"), pem("PRIVATE", private));
+        folder.write(&format!("{i}.pub.pem"), pem("PUBLIC", public));
+    }
+    folder
+        .tcverify("replay --arch h100 --dtype fp16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy")
+        .expect(0);
+    folder
+        .tcverify(&format!("shard plan -n 2 {PRODUCT} -o open.json"))
+        .expect(0);
+    folder
+        .tcverify(&format!(
+            "shard plan -n 2 --signer 0.pub.pem {PRODUCT} -o plan.json"
+        ))
+        .expect(0);
+    for part in 0..2 {
+        folder
+            .tcverify(&format!(
+                "shard run plan.json {part} --sign 0.pem -o {part}.json"
+            ))
+            .expect(0);
+    }
+    folder
+}
+
+fn json(folder: &Folder, name: &str) -> Value {
+    serde_json::from_slice(&folder.read(name)).unwrap()
+}
+
+#[test]
+fn signed_parts_merge_as_others_do() {
+    let folder = folder();
+    folder
+        .tcverify("shard merge plan.json 0.json 1.json -o merged.json")
+        .expect(0);
+    folder
+        .tcverify(&format!("check --tree {PRODUCT} --json whole.json -q"))
+        .expect(0);
+    assert!(folder.read("merged.json") == folder.read("whole.json"));
+    assert_eq!(json(&folder, "plan.json")["content"]["signers"][0], FIRST);
+    folder
+        .tcverify("shard audit plan.json --parts 2 --seed 4 0.json 1.json")
+        .expect(0);
+}
+
+#[test]
+fn parts_that_no_signer_signed_are_refused() {
+    let folder = folder();
+    let merge = |part: &str| folder.tcverify(&format!("shard merge plan.json 0.json {part}"));
+    // What the part says, changed, its digest made to fit.
+    let text = String::from_utf8(folder.read("1.json")).unwrap();
+    let part = json(&folder, "1.json");
+    let content = text.split_once("\"content\":").unwrap().1;
+    let content = content.trim_end().strip_suffix('}').unwrap();
+    let digest = sha256(content);
+    assert_eq!(part["sha256"], digest.as_str());
+    let other = content.replacen("\"shard\":1", "\"shard\":0", 1);
+    assert_ne!(other, content);
+    let forged = text
+        .replace(content, &other)
+        .replace(&digest, &sha256(&other));
+    folder.write("forged.json", forged);
+    merge("forged.json").refuses(&["forged.json", "did not make of it", FIRST]);
+    // The signature of another part.
+    let of = |part: &Value| part["signature"]["ed25519"].as_str().unwrap().to_owned();
+    let swapped = text.replace(&of(&part), &of(&json(&folder, "0.json")));
+    folder.write("swapped.json", swapped);
+    merge("swapped.json").refuses(&["swapped.json", "did not make of it"]);
+    // None, and one of somebody else.
+    let (before, after) = text.split_once("\"signature\":").unwrap();
+    let bare = format!("{before}{}", after.split_once("},").unwrap().1);
+    folder.write("bare.json", bare);
+    merge("bare.json").refuses(&["bare.json", "is not signed"]);
+    folder
+        .tcverify("shard run open.json 1 -o unsigned.json")
+        .expect(0);
+    merge("unsigned.json").refuses(&["unsigned.json", "another plan"]);
+    let zero = format!("\"key\":\"{}\"", "0".repeat(64));
+    folder.write(
+        "weak.json",
+        text.replace(&format!("\"key\":\"{FIRST}\""), &zero),
+    );
+    merge("weak.json").refuses(&["weak.json", "public Ed25519 key"]);
+    merge("1.json").expect(0);
+}
+
+#[test]
+fn what_nobody_would_look_at_is_not_signed() {
+    let folder = folder();
+    let refused = |words: &str, about: &[&str]| {
+        folder
+            .tcverify(&format!("shard {words} -o new.json"))
+            .refuses(about);
+        assert!(!folder.path("new.json").exists());
+    };
+    refused("run plan.json 0", &["is not signed", "--sign"]);
+    refused(
+        "run plan.json 0 --sign 1.pem",
+        &["no signer of the plan", "abc145517d44be5a"],
+    );
+    refused("run open.json 0 --sign 0.pem", &["names no signers"]);
+    refused(
+        "run plan.json 0 --sign 0.pub.pem",
+        &["0.pub.pem", "openssl genpkey"],
+    );
+    let plan = |key: &str| format!("plan -n 2 --signer {key} {PRODUCT}");
+    refused(&plan("0.pem"), &["0.pem", "-pubout"]);
+    refused(&plan("d.npy"), &["d.npy", "is no text"]);
+    #[cfg(unix)]
+    refused(&plan("/dev/zero"), &["/dev/zero", "more than"]);
+    folder
+        .tcverify("shard run plan.json 0 --sign 0.pem -o 0.pem")
+        .refuses(&["0.pem", "key"]);
+    // Other documents are not signed.
+    let signature = &json(&folder, "0.json")["signature"];
+    let plan = String::from_utf8(folder.read("plan.json")).unwrap();
+    let signed = plan.replace(
+        "\"content\":",
+        &format!("\"signature\":{signature},\"content\":"),
+    );
+    folder.write("signed.json", signed);
+    folder
+        .tcverify("shard merge signed.json 0.json 1.json")
+        .refuses(&["signed.json", "did not make of it"]);
+}
+
+#[test]
+fn an_audit_names_who_signed_a_wrong_part() {
+    let folder = folder();
+    let clean = json(&folder, "1.json")["content"]["found"].clone();
+    let mut d = folder.read("d.npy");
+    *d.last_mut().unwrap() ^= 1;
+    folder.write("bad.npy", &d);
+    let bad = PRODUCT.replace("d.npy", "bad.npy");
+    folder
+        .tcverify(&format!(
+            "shard plan -n 2 --signer 0.pub.pem {bad} -o plan.json"
+        ))
+        .expect(0);
+    for part in 0..2 {
+        folder
+            .tcverify(&format!(
+                "shard run plan.json {part} --sign 0.pem -o {part}.json"
+            ))
+            .expect(0);
+    }
+    // The signer lies: no difference, and the leaves of the given D.
+    let leaves = json(&folder, "plan.json")["content"]["leaves"].clone();
+    let honest = json(&folder, "1.json");
+    let mut content = honest["content"].clone();
+    content["leaves"] = Value::Array(leaves.as_array().unwrap()[2..].to_vec());
+    content["found"] = clean;
+    let part: tcverify::shard::Part = serde_json::from_value(content).unwrap();
+    let signer = tcverify::sign::Signer::read(&folder.path("0.pem")).unwrap();
+    folder.write("lie.json", part.text(Some(&signer)).unwrap());
+    folder
+        .tcverify("shard merge plan.json 0.json lie.json")
+        .expect(0);
+    folder
+        .tcverify("shard audit plan.json --parts 2 --seed 4 0.json lie.json")
+        .expect(1)
+        .mentions(&["1 (signed by 3d4017c3"]);
+}
