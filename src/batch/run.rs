@@ -152,16 +152,19 @@ fn judged(
     }
 }
 
+fn words(error: CheckError) -> String {
+    match error {
+        CheckError::Interrupted => LATE.to_owned(),
+        error => error.to_string(),
+    }
+}
+
 fn judge(
     (place, case): (usize, &Case),
     files: &Files,
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<Entry, String> {
-    let words = |error: CheckError| match error {
-        CheckError::Interrupted => LATE.to_owned(),
-        error => error.to_string(),
-    };
     let check = match &case.work {
         Work::Product(check) => check,
         Work::Operation(asked) => {
@@ -211,10 +214,6 @@ fn judge_operation(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<Entry, String> {
-    let words = |error: CheckError| match error {
-        CheckError::Interrupted => LATE.to_owned(),
-        error => error.to_string(),
-    };
     let prepared = asked.prepare_in(files).map_err(words)?;
     let judged = prepared
         .judge(terms.pages.is_some(), progress)
