@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
-use crate::batch::{Entry, Kept, MANIFEST, POLICY, Policy, STATE};
+use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Operation, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
@@ -130,6 +130,15 @@ struct SignedEnvelope<T> {
     content: T,
 }
 
+/// What a line of a state holds: the first one, every other one.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, clippy::large_enum_variant)]
+enum StateLine {
+    Beginning(Beginning),
+    Case(Entry),
+}
+
 /// Every document that is read or written: the name of its schema's file, and the schema.
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
@@ -148,7 +157,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Envelope<Plan>>("plan", PLAN),
         written::<SignedEnvelope<Part>>("part", PART),
         written::<Policy>("policy", POLICY),
-        written::<Envelope<Kept<Entry>>>("batch-state", STATE),
+        written::<Envelope<StateLine>>("batch-state", STATE),
         written::<Explanation>("explanation", crate::explain::SCHEMA),
         written::<Inspection>("inspection", crate::report::inspection::INSPECTION),
         written::<Inference>("inference", crate::probe::infer::INFERENCE),

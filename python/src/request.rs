@@ -14,17 +14,6 @@ use crate::error;
 /// Arrays by the field that they are for.
 pub type Arrays<'py> = BTreeMap<String, Array<'py>>;
 
-/// Fields that are formats, of which people know several names.
-const FORMATS: [&str; 7] = [
-    "dtype",
-    "dtype_b",
-    "acc",
-    "c_dtype",
-    "scale_dtype",
-    "bias_dtype",
-    "d_dtype",
-];
-
 /// The names of all fields of a check.
 #[pyfunction]
 pub fn field_names() -> Vec<&'static str> {
@@ -43,11 +32,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Fields> {
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
         .map_err(|error| PyValueError::new_err(format!("no JSON object of fields: {error}")))?;
     for (name, value) in &mut fields {
-        if let Some(format) = value.as_str().and_then(Format::from_name)
-            && FORMATS.contains(&name.as_str())
-        {
-            *value = format.name().into();
-        }
+        Fields::canonical(name, value);
     }
     let read: Result<Fields, _> =
         serde_path_to_error::deserialize(serde_json::Value::Object(fields));

@@ -11,18 +11,6 @@ use super::{Lookup, Policy};
 use crate::check::{Check, CheckError, Claim, Fields, Operation, Source};
 use crate::io::Outputs;
 use crate::io::printable;
-use crate::num::Format;
-
-/// Fields that are formats.
-const FORMATS: [&str; 7] = [
-    "dtype",
-    "dtype_b",
-    "acc",
-    "c_dtype",
-    "scale_dtype",
-    "bias_dtype",
-    "d_dtype",
-];
 
 /// One check.
 #[derive(Clone, Debug)]
@@ -170,12 +158,8 @@ pub(super) fn case(
     let fail = |field: &'static str, reason| CheckError::request(field, reason);
     // A null says nothing.
     let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
-    let fields = fields.map(|(name, value)| {
-        let value = match value.as_str().and_then(Format::from_name) {
-            // People write formats as the command line takes them; documents have one name of each.
-            Some(format) if FORMATS.contains(&name.as_str()) => format.name().into(),
-            _ => value,
-        };
+    let fields = fields.map(|(name, mut value)| {
+        Fields::canonical(&name, &mut value);
         (name, value)
     });
     let object: BTreeMap<String, Value> = fields.collect();

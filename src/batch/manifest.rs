@@ -73,7 +73,8 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchErr
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     validate_defaults(&defaults.0).map_err(|reason| fail(format!("defaults: {reason}")))?;
-    let mut read = Vec::new();
+    // A hundred thousand cases in a list that grew would be there twice for a moment.
+    let mut read = Vec::with_capacity(cases.len());
     let mut names = std::collections::BTreeSet::new();
     for (number, Object(mut fields)) in cases.into_iter().enumerate() {
         let place = format!("case {}", number + 1);

@@ -2,6 +2,7 @@
 //! the state that lets a batch go on where it was.
 
 mod case;
+mod fingerprint;
 mod folder;
 mod lookup;
 mod manifest;
@@ -19,7 +20,7 @@ pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;
-pub use state::{Entry, Kept, STATE, State};
+pub use state::{Beginning, Entry, STATE, State};
 
 use lookup::Lookup;
 
@@ -50,9 +51,10 @@ pub enum BatchError {
 }
 
 impl BatchError {
-    fn document(path: &Path) -> impl Fn(String) -> BatchError {
+    fn document(path: &Path) -> impl Fn(String) -> BatchError + use<> {
+        let path = path.to_owned();
         move |reason| BatchError::Document {
-            path: path.to_owned(),
+            path: path.clone(),
             reason,
         }
     }

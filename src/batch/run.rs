@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::progress::{STEPS, Share};
@@ -10,7 +10,7 @@ use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy, Work};
 use crate::check::{CheckError, Operation, Progress, Source};
 use crate::io::Files;
-use crate::report::{Batch, BatchCase, Html};
+use crate::report::{Batch, BatchCase, Html, Store};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
@@ -26,6 +26,8 @@ struct Terms<'a> {
     /// When the policy's time is over.
     end: Option<Instant>,
     pages: Option<&'a Pages>,
+    /// Where texts of reports go.
+    store: &'a Arc<Store>,
 }
 
 /// Judges all cases, in whatever order, and returns them in theirs. What they read is opened and hashed
@@ -41,7 +43,9 @@ pub fn run(
     pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
+    let store = Arc::new(Store::default());
     let terms = Terms {
+        store: &store,
         policy,
         end: policy
             .and_then(Policy::time)
@@ -123,14 +127,23 @@ fn judged(
     if share.interrupted() {
         return Ok(BatchCase::unjudged(&case.name, LATE.into()));
     }
-    if let Some(known) = state.recall(case, files) {
+    let put_away = |case: BatchCase| {
+        let kept = case.put_away(terms.store);
+        kept.map_err(|error| {
+            BatchError::Other(format!(
+                "reports cannot be kept in a temporary file: {error}"
+            ))
+        })
+    };
+    if let Some(known) = state.recall(case, files)? {
         let Some(pages) = terms.pages else {
-            return Ok(known);
+            return put_away(known);
         };
         // The page of one that differs shows what no report holds: it is judged again.
-        if let Some(report) = known.agreeing() {
+        if let Ok(Some(report)) = known.agreeing() {
             let written = pages.write(place, Html::default(), &report);
-            return written.map(|()| known).map_err(BatchError::File);
+            written.map_err(BatchError::File)?;
+            return put_away(known);
         }
     }
     // A case that brings the program down is one without a verdict, and stops no other.
@@ -143,12 +156,20 @@ fn judged(
         return Err(BatchError::Interrupted);
     }
     match found {
-        Ok(entry) => {
-            let judged = entry.judged().clone();
-            state.keep(entry)?;
-            Ok(judged)
+        Ok((judged, entry)) => {
+            if let Some(entry) = entry {
+                state.keep(&entry)?;
+            }
+            put_away(judged)
         }
         Err(reason) => Ok(BatchCase::unjudged(&case.name, reason)),
+    }
+}
+
+fn words(error: CheckError) -> String {
+    match error {
+        CheckError::Interrupted => LATE.to_owned(),
+        error => error.to_string(),
     }
 }
 
@@ -157,11 +178,7 @@ fn judge(
     files: &Files,
     terms: Terms,
     progress: &dyn Progress,
-) -> Result<Entry, String> {
-    let words = |error: CheckError| match error {
-        CheckError::Interrupted => LATE.to_owned(),
-        error => error.to_string(),
-    };
+) -> Result<(BatchCase, Option<Entry>), String> {
     let check = match &case.work {
         Work::Product(check) => check,
         Work::Operation(asked) => {
@@ -201,7 +218,8 @@ fn judge(
         sha256: committed.file_sha256.clone(),
     }));
     let judged = BatchCase::judged(&case.name, &report).map_err(|error| error.to_string())?;
-    Ok(Entry::of(case, &prepared, files, judged))
+    let entry = Entry::of(case, &prepared, files, &judged);
+    Ok((judged, entry))
 }
 
 fn judge_operation(
@@ -210,11 +228,7 @@ fn judge_operation(
     files: &Files,
     terms: Terms,
     progress: &dyn Progress,
-) -> Result<Entry, String> {
-    let words = |error: CheckError| match error {
-        CheckError::Interrupted => LATE.to_owned(),
-        error => error.to_string(),
-    };
+) -> Result<(BatchCase, Option<Entry>), String> {
     let prepared = asked.prepare_in(files).map_err(words)?;
     let judged = prepared
         .judge(terms.pages.is_some(), progress)
@@ -235,5 +249,6 @@ fn judge_operation(
     let judged = BatchCase::judged_operation(&case.name, &report);
     let judged = judged.map_err(|error| error.to_string())?;
     let basis = prepared.basis().map_err(|error| error.to_string())?;
-    Ok(Entry::of_operation(case, &basis, files, judged))
+    let entry = Entry::of_operation(case, &basis, files, &judged);
+    Ok((judged, entry))
 }

@@ -1,32 +1,42 @@
-//! What of a batch has been judged already, and whether that still holds.
+//! What of a batch has been judged already, and whether that still holds: a journal to which every verdict adds a line.
 
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BatchError, Case, Work};
-use crate::check::{
-    CheckError, Model, ModelSource, Prepared, Scheduling, Verb, command_line, model,
-};
+use super::fingerprint::{digest_of_operation, fingerprint, of_read};
+use super::{BatchError, Case};
+use crate::check::Prepared;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
-use crate::report::{BatchCase, Model as ReportedModel};
+use crate::report::{BatchCase, KeptCase};
 
-/// Value of the `schema` field.
-pub const STATE: &str = "tcverify.batch-state/3";
+/// Value of the `schema` field of every line.
+pub const STATE: &str = "tcverify.batch-state/4";
 
-/// A judged case, and what the verdict was about.
-#[derive(Clone, Serialize, Deserialize)]
+/// The content of the first line.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Beginning {
+    /// The manifest, or the folder, whose cases they are.
+    pub of: String,
+}
+
+/// The content of every other one: a judged case, and what the verdict was about.
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Of the options, the model, the schedule and their files.
     options_sha256: Hash,
     files: Vec<Read>,
-    case: BatchCase,
+    case: KeptCase,
 }
 
 /// A file as it was read.
@@ -38,121 +48,206 @@ pub struct Read {
     pub sha256: String,
 }
 
-/// What the file holds.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Kept<E> {
-    /// The manifest, or the folder, whose cases they are.
-    pub of: String,
-    pub cases: Vec<E>,
-}
-
 /// The state file; without one, nothing is kept.
-pub struct State {
-    path: Option<PathBuf>,
-    of: String,
-    entries: Mutex<BTreeMap<String, Entry>>,
+#[derive(Default)]
+pub struct State(Option<Mutex<Journal>>);
+
+/// The file, and where in it the last line of each case is: first byte, and bytes.
+struct Journal {
+    path: PathBuf,
+    file: File,
+    end: u64,
+    lines: BTreeMap<String, (u64, usize)>,
 }
 
 impl State {
     /// Reads the file if it is there, and makes sure that it can be written.
     ///
     /// # Errors
-    /// If it is there and no state of a batch, or of another one.
+    /// If it is there and no state of a batch, of another one, or in use.
     pub fn open(path: Option<&Path>, of: &Path, cases: &[Case]) -> Result<State, BatchError> {
+        let Some(path) = path else {
+            return Ok(State::default());
+        };
         let of = std::fs::canonicalize(of).unwrap_or_else(|_| of.to_owned());
         let of = escaped_path(&of);
-        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
-        if let Some(path) = path {
-            let fail = BatchError::document(path);
-            if std::fs::symlink_metadata(path).is_ok() {
-                let (kept, _): (Kept<Entry>, _) =
-                    envelope::read(STATE, path).map_err(|reason| {
-                        fail(format!(
-                            "{reason}; the state cannot be used; remove it to judge every case anew"
-                        ))
-                    })?;
-                if kept.of != of {
-                    let other = printable(&kept.of);
-                    return Err(fail(format!(
-                        "is the state of {other}, not of {of}; name another file, or remove it to judge every \
-                         case anew"
-                    )));
-                }
-                let names: std::collections::BTreeSet<_> =
-                    cases.iter().map(|case| case.name.as_str()).collect();
-                let known = kept.cases.into_iter();
-                let known = known.filter(|entry| names.contains(entry.case.name.as_str()));
-                entries.extend(known.map(|entry| (entry.case.name.clone(), entry)));
-            }
-            drop(Output::prepare(path).map_err(|error| BatchError::Other(format!("{error:#}")))?);
-        }
-        Ok(State {
-            path: path.map(Path::to_owned),
-            of,
-            entries: Mutex::new(entries),
-        })
-    }
-
-    fn entries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Entry>> {
-        // Whoever panicked with it had changed nothing: changes are single insertions.
-        self.entries.lock().unwrap_or_else(|e| e.into_inner())
+        let mut journal = match std::fs::symlink_metadata(path) {
+            Ok(_) => Journal::open(path)?,
+            Err(_) => Journal::begin(path, &of)?,
+        };
+        journal.read(&of, cases)?;
+        Ok(State(Some(Mutex::new(journal))))
     }
 
     /// The verdict of before, if options, model, schedule and all files are as they were.
-    pub fn recall(&self, case: &Case, files: &Files) -> Option<BatchCase> {
-        let entry = self.entries().get(&case.name)?.clone();
-        let same = fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
-            && entry.files.iter().all(|file| {
-                let found = files.file(&file.path);
-                found.is_ok_and(|found| {
-                    found.sha256() == file.sha256 && found.confirm_unchanged().is_ok()
+    ///
+    /// # Errors
+    /// If the file cannot be read any more.
+    pub fn recall(&self, case: &Case, files: &Files) -> Result<Option<BatchCase>, BatchError> {
+        let Some(journal) = &self.0 else {
+            return Ok(None);
+        };
+        let entry = {
+            let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+            journal.entry(&case.name)?
+        };
+        let same = |entry: &Entry| {
+            fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
+                && entry.files.iter().all(|file| {
+                    let found = files.file(&file.path);
+                    found.is_ok_and(|found| {
+                        found.sha256() == file.sha256 && found.confirm_unchanged().is_ok()
+                    })
                 })
-            });
-        same.then_some(entry.case)
+        };
+        let kept = entry.filter(same);
+        Ok(kept.and_then(|entry| entry.recalled().ok()))
     }
 
-    /// Keeps a verdict; the file is written whole before this returns.
+    /// Keeps a verdict: a line more.
     ///
     /// # Errors
     /// If it cannot be.
-    pub(super) fn keep(&self, entry: Entry) -> Result<(), BatchError> {
-        let Some(path) = &self.path else {
+    pub(super) fn keep(&self, entry: &Entry) -> Result<(), BatchError> {
+        let Some(journal) = &self.0 else {
             return Ok(());
         };
-        let mut entries = self.entries();
-        entries.insert(entry.case.name.clone(), entry);
-        let all = Kept {
-            of: self.of.clone(),
-            cases: entries.values().collect::<Vec<&Entry>>(),
-        };
+        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let fail = BatchError::document(&journal.path);
+        let line = envelope::seal(STATE, entry).map_err(|error| fail(error.to_string()))?;
+        // In one piece: what is cut off is the last line, and has no end.
+        let written = journal.file.write_all(&line);
+        written.map_err(|error| fail(format!("cannot be written: {error}")))?;
+        let at = journal.end;
+        journal.end += line.len() as u64;
+        let name = entry.case.name.clone();
+        journal.lines.insert(name, (at, line.len()));
+        Ok(())
+    }
+}
+
+impl Journal {
+    /// A new file with its first line, which appears whole.
+    fn begin(path: &Path, of: &str) -> Result<Journal, BatchError> {
         let fail = BatchError::document(path);
-        let text = envelope::seal(STATE, &all).map_err(|error| fail(error.to_string()))?;
-        // Under the lock, so that no older state can replace it.
-        let written =
-            Output::prepare(path).and_then(|output| output.commit(|out| out.write_all(&text)));
-        written.map_err(|error| BatchError::Other(format!("{error:#}")))
+        let line = envelope::seal(STATE, &Beginning { of: of.to_owned() });
+        let line = line.map_err(|error| fail(error.to_string()))?;
+        let output = Output::prepare(path).map_err(BatchError::File)?;
+        let written = output.commit(|out| out.write_all(&line));
+        written.map_err(BatchError::File)?;
+        Journal::open(path)
+    }
+
+    /// A file that is there, for nobody else meanwhile.
+    fn open(path: &Path) -> Result<Journal, BatchError> {
+        let fail = BatchError::document(path);
+        let about = std::fs::metadata(path);
+        if !about.is_ok_and(|about| about.is_file()) {
+            return Err(fail("is no regular file, so it can be no state".into()));
+        }
+        let file = OpenOptions::new().read(true).append(true).open(path);
+        let file = file.map_err(|error| fail(format!("cannot be opened: {error}")))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(fail(
+                "is in use: another batch keeps its verdicts there".into(),
+            ));
+        }
+        Ok(Journal {
+            path: path.to_owned(),
+            file,
+            end: 0,
+            lines: BTreeMap::new(),
+        })
+    }
+
+    /// Finds the lines of some cases, and ends with the last whole one.
+    fn read(&mut self, of: &str, cases: &[Case]) -> Result<(), BatchError> {
+        let unusable = BatchError::document(&self.path);
+        let fail = |reason: &str| {
+            unusable(format!(
+                "{reason}; the state cannot be used; remove it to judge every case anew"
+            ))
+        };
+        let names: std::collections::HashSet<_> =
+            cases.iter().map(|case| case.name.as_str()).collect();
+        let mut file = BufReader::new(&self.file);
+        /// Larger than any report.
+        const MAX_LINE: u64 = 1 << 28;
+        let mut line = Vec::new();
+        let mut number = 0;
+        loop {
+            line.clear();
+            let read = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+            read.map_err(|error| fail(&format!("cannot be read: {error}")))?;
+            if line.len() as u64 == MAX_LINE {
+                return Err(fail("is damaged: a line of it has no end"));
+            }
+            if line.last() != Some(&b'\n') {
+                break;
+            }
+            number += 1;
+            let said = |reason: String| fail(&format!("line {number} {reason}"));
+            if number == 1 {
+                let beginning: Beginning = envelope::open(STATE, &line).map_err(said)?;
+                if beginning.of != of {
+                    let other = printable(&beginning.of);
+                    return Err(unusable(format!(
+                        "is the state of {other}, not of {of}; name another file, or remove it to judge every case anew"
+                    )));
+                }
+            } else {
+                let entry: Entry = envelope::open(STATE, &line).map_err(said)?;
+                if names.contains(entry.case.name.as_str()) {
+                    self.lines.insert(entry.case.name, (self.end, line.len()));
+                }
+            }
+            self.end += line.len() as u64;
+        }
+        match number {
+            0 if line.is_empty() => Err(fail("is empty")),
+            0 => Err(fail("is damaged: its first line has no end")),
+            // Whatever wrote it was ended in the midst of the last line.
+            _ => {
+                let cut = self.file.set_len(self.end);
+                cut.map_err(|error| fail(&format!("cannot be written: {error}")))
+            }
+        }
+    }
+
+    fn entry(&mut self, name: &str) -> Result<Option<Entry>, BatchError> {
+        let Some(&(at, bytes)) = self.lines.get(name) else {
+            return Ok(None);
+        };
+        let fail = BatchError::document(&self.path);
+        let mut line = vec![0; bytes];
+        let found = self.file.seek(SeekFrom::Start(at));
+        let found = found.and_then(|_| self.file.read_exact(&mut line));
+        found.map_err(|error| fail(format!("cannot be read: {error}")))?;
+        envelope::open(STATE, &line).map(Some).map_err(fail)
     }
 }
 
 impl Entry {
-    pub(super) fn judged(&self) -> &BatchCase {
-        &self.case
+    /// The case that it is about.
+    ///
+    /// # Errors
+    /// If its report is none.
+    pub fn recalled(self) -> std::io::Result<BatchCase> {
+        BatchCase::of_kept(self.case)
     }
 
-    /// A verdict, and what it was about.
+    /// A verdict, and what it was about; none of a case that has no verdict.
     pub(super) fn of(
         case: &Case,
         prepared: &Prepared,
         files: Vec<Read>,
-        judged: BatchCase,
-    ) -> Entry {
-        Entry {
+        judged: &BatchCase,
+    ) -> Option<Entry> {
+        Some(Entry {
             options_sha256: of_read(case, prepared),
             files,
-            case: judged,
-        }
+            case: judged.kept()?,
+        })
     }
 
     /// The same of an operation between products; `basis` is all that decides it but its arrays.
@@ -160,89 +255,12 @@ impl Entry {
         case: &Case,
         basis: &str,
         files: Vec<Read>,
-        judged: BatchCase,
-    ) -> Entry {
-        Entry {
+        judged: &BatchCase,
+    ) -> Option<Entry> {
+        Some(Entry {
             options_sha256: digest_of_operation(case, basis),
             files,
-            case: judged,
-        }
+            case: judged.kept()?,
+        })
     }
-}
-
-/// The digest of all that decides a verdict but the operands and D.
-///
-/// # Errors
-/// If there is no such model or schedule.
-fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
-    let check = match &case.work {
-        Work::Product(check) => check,
-        Work::Operation(asked) => return Ok(digest_of_operation(case, &asked.basis()?)),
-    };
-    // What a kernel's words make of a product is known when its operands are.
-    if let Some(kernel) = check.schedule.kernel() {
-        let file = match &check.model.from {
-            ModelSource::File(path) => {
-                let read = model::read(path);
-                Some(
-                    read.map_err(|error| CheckError::File {
-                        field: "model",
-                        error,
-                    })?
-                    .1,
-                )
-            }
-            ModelSource::Catalogue(_) => None,
-        };
-        return Ok(digest(case, &file, &kernel.said.sha256()?));
-    }
-    let scheduling = check.schedule.resolve()?;
-    let scaled = check.operands.scales.is_some();
-    let model = check.model.select(scaled, &scheduling)?;
-    Ok(of_preset(case, &model, &scheduling))
-}
-
-/// The same of a case whose files have been read.
-fn of_read(case: &Case, prepared: &Prepared) -> Hash {
-    let (model, scheduling) = (prepared.model(), prepared.scheduling());
-    match scheduling.said_sha256() {
-        Some(said) => digest(case, &model.file().map(|(_, sha256)| sha256), &said),
-        None => of_preset(case, model, scheduling),
-    }
-}
-
-fn of_preset(case: &Case, model: &Model, scheduling: &Scheduling) -> Hash {
-    let model = ReportedModel::of(&model.choice(), model.file());
-    digest(case, &model, &scheduling.schedule)
-}
-
-fn digest(case: &Case, model: &impl Serialize, schedule: &impl Serialize) -> Hash {
-    let words = words_of(case);
-    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
-    let text = |json: serde_json::Result<String>| json.expect("plain data").into_bytes();
-    let mut pieces = vec![env!("CARGO_PKG_VERSION").into()];
-    pieces.extend(words);
-    pieces.push(format!("{:?}", case.k).into_bytes());
-    // A verdict under another policy, or under none, is none under this one.
-    pieces.push(format!("{:?}", case.policy).into_bytes());
-    pieces.push(text(serde_json::to_string(model)));
-    pieces.push(text(serde_json::to_string(schedule)));
-    Hash::of([text(serde_json::to_string(&pieces)).as_slice()])
-}
-
-/// The words that ask for a case.
-fn words_of(case: &Case) -> Vec<std::ffi::OsString> {
-    match &case.work {
-        Work::Product(check) => command_line(Verb::Check, check),
-        Work::Operation(asked) => asked.command_line(),
-    }
-}
-
-fn digest_of_operation(case: &Case, basis: &str) -> Hash {
-    let words = words_of(case);
-    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
-    let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
-    pieces.extend(words);
-    let text = serde_json::to_string(&pieces).expect("plain data");
-    Hash::of([text.as_bytes()])
 }

@@ -292,3 +292,26 @@ impl Fields {
         }
     }
 }
+
+impl Fields {
+    /// Those that are formats.
+    const FORMATS: [&str; 7] = [
+        "dtype",
+        "dtype_b",
+        "acc",
+        "c_dtype",
+        "scale_dtype",
+        "bias_dtype",
+        "d_dtype",
+    ];
+
+    /// Gives a field of an object that somebody wrote the one name that documents have for a format, of which people
+    /// know several, as the command line takes them.
+    pub fn canonical(field: &str, value: &mut serde_json::Value) {
+        if let Some(format) = value.as_str().and_then(Format::from_name)
+            && Fields::FORMATS.contains(&field)
+        {
+            *value = format.name().into();
+        }
+    }
+}

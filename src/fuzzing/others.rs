@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::batch::{Entry, Kept, Policy, STATE};
+use crate::batch::{Beginning, Entry, Policy, STATE};
 use crate::check::{Check, Prepared, Tensors, verify};
 use crate::commit::Hash;
 use crate::envelope;
@@ -100,9 +100,12 @@ pub fn part(data: &[u8]) {
     }
 }
 
-/// The content of a state of a batch.
+/// The content of a line of a batch's state.
 pub fn state(data: &[u8]) {
-    let _ = sealed::<Kept<Entry>>(STATE, data);
+    let _ = sealed::<Beginning>(STATE, data);
+    if let Some(kept) = sealed::<Entry>(STATE, data) {
+        let _ = kept.recalled();
+    }
 }
 
 /// A policy.

@@ -1,10 +1,9 @@
 //! Cases whose arrays are results of other cases: a layer, step by step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::batch::{BatchCase, CaseVerdict};
 use super::words::grouped;
@@ -36,74 +35,48 @@ pub struct Link {
     pub array: String,
 }
 
-/// SHA-256 of the payloads of a case.
-struct Digests {
-    /// By name.
-    operands: Vec<(String, String)>,
-    /// Of the captured result.
-    result: Option<String>,
-}
-
-/// Arrays of a case, the captured result apart.
-fn arrays(case: &BatchCase) -> Option<Digests> {
-    let report: Value = serde_json::from_str(case.report.as_ref()?.get()).ok()?;
-    let digest = |input: &Value| Some(input.get("payload_sha256")?.as_str()?.to_owned());
-    let mut operands = Vec::new();
-    let mut result = None;
-    let mut add = |name: &str, input: &Value| match (name, digest(input)) {
-        ("d" | "y", found) => result = found,
-        (name, Some(found)) => operands.push((name.to_owned(), found)),
-        _ => {}
-    };
-    match report.get("inputs")? {
-        Value::Object(named) => named.iter().for_each(|(name, input)| add(name, input)),
-        Value::Array(list) => {
-            for input in list {
-                add(input.get("name")?.as_str()?, input);
-            }
-        }
-        _ => return None,
-    }
-    Some(Digests { operands, result })
-}
-
 impl Chain {
-    /// The chain of some cases; none if no array of one is the result of another.
+    /// The chain of some cases; none if no array of one is the result of another. Of cases that have the same
+    /// result the first is meant.
     pub(super) fn of(cases: &[BatchCase]) -> Option<Chain> {
-        let known: Vec<_> = cases.iter().map(arrays).collect();
-        let mut results: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (i, known) in known.iter().enumerate() {
-            if let Some(Digests {
-                result: Some(digest),
-                ..
-            }) = known
-            {
-                results.entry(digest).or_default().push(i);
+        let mut results: HashMap<[u8; 32], [Option<usize>; 2]> = HashMap::new();
+        for (i, case) in cases.iter().enumerate() {
+            if let Some(digest) = case.arrays.result {
+                match results.entry(digest).or_default() {
+                    [first @ None, _] | [_, first @ None] => *first = Some(i),
+                    _ => {}
+                }
             }
         }
-        let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
-        let mut links = BTreeSet::new();
-        for (to, known) in known.iter().enumerate() {
-            for (array, digest) in known.iter().flat_map(|known| &known.operands) {
-                for &from in results.get(digest.as_str()).into_iter().flatten() {
-                    if from != to {
-                        before[to].insert(from);
-                        links.insert((from, to, array));
-                    }
-                }
+        let mut links = Vec::new();
+        for (to, case) in cases.iter().enumerate() {
+            for (array, digest) in &case.arrays.operands {
+                let makers = results.get(digest).copied().unwrap_or_default();
+                // No case is a step before itself.
+                let from = makers.into_iter().flatten().find(|&from| from != to);
+                links.extend(from.map(|from| (from, to, array)));
             }
         }
         if links.is_empty() {
             return None;
         }
+        links.sort_unstable();
+        links.dedup();
         let bad = |i: usize| cases[i].verdict > CaseVerdict::IdenticalInPart;
+        let mut linked = vec![false; cases.len()];
+        let mut next: Vec<Vec<usize>> = vec![Vec::new(); cases.len()];
+        for &(from, to, _) in &links {
+            linked[from] = true;
+            linked[to] = true;
+            next[from].push(to);
+        }
+        let follows = follow(&next, &bad);
         let mut chain = Chain::default();
         for (i, case) in cases.iter().enumerate() {
-            let linked = links.iter().any(|&(from, to, _)| from == i || to == i);
             let names = match case.verdict {
                 CaseVerdict::Unjudged => &mut chain.unjudged,
-                _ if !linked => continue,
-                CaseVerdict::Different if follows(i, &before, &bad) => &mut chain.different_after,
+                _ if !linked[i] => continue,
+                CaseVerdict::Different if follows[i] => &mut chain.different_after,
                 CaseVerdict::Different => &mut chain.first_different,
                 _ => &mut chain.identical,
             };
@@ -156,17 +129,25 @@ impl Chain {
     }
 }
 
-/// Whether a case follows, step by step, from one that is bad.
-fn follows(case: usize, before: &[BTreeSet<usize>], bad: &dyn Fn(usize) -> bool) -> bool {
-    let mut seen = BTreeSet::from([case]);
-    let mut open: Vec<usize> = before[case].iter().copied().collect();
-    while let Some(next) = open.pop() {
-        if seen.insert(next) {
-            if bad(next) {
-                return true;
+/// Which cases follow, step by step, from another one that is bad. `next` are the steps after each.
+fn follow(next: &[Vec<usize>], bad: &dyn Fn(usize) -> bool) -> Vec<bool> {
+    // Two bad cases that lead to a case are enough to know of one that is not the case itself.
+    let mut origins: Vec<[Option<usize>; 2]> = vec![[None; 2]; next.len()];
+    let mut open: Vec<(usize, usize)> = (0..next.len())
+        .filter(|&i| bad(i))
+        .map(|i| (i, i))
+        .collect();
+    while let Some((case, origin)) = open.pop() {
+        for &to in &next[case] {
+            let known = &mut origins[to];
+            if to == origin || known.contains(&Some(origin)) {
+                continue;
             }
-            open.extend(&before[next]);
+            if let Some(place) = known.iter_mut().find(|place| place.is_none()) {
+                *place = Some(origin);
+                open.push((to, origin));
+            }
         }
     }
-    false
+    origins.iter().map(|[first, _]| first.is_some()).collect()
 }

@@ -22,12 +22,13 @@ mod piece;
 mod scheduled;
 mod spread;
 mod stacks;
+mod stored;
 mod text;
 mod words;
 
 use std::io::{self, Write};
 
-pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, Policed, Summary, Totals};
+pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, KeptCase, Policed, Summary, Totals};
 pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use consistency::Compared;
@@ -57,6 +58,7 @@ pub use piece::Piece;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
+pub use stored::{Store, Stored};
 pub use text::{Text, TextWithin};
 pub use words::{evidence as evidence_in_words, grouped};
 

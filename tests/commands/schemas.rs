@@ -146,7 +146,6 @@ mod generated {
             "challenge",
             "audit",
             "manifest",
-            "batch-state",
             "inference",
             "screen-suite",
             "screen-results",
@@ -157,6 +156,11 @@ mod generated {
         let reports =
             ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
         written.insert("report", reports.into());
+        let state = String::from_utf8(folder.read("batch-state.json")).unwrap();
+        let lines = state
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        written.insert("batch-state", lines.collect());
         for (name, document) in printed {
             let name = match name {
                 "inspect" => "inspection",

@@ -14,15 +14,18 @@ const FORGED: &str = "from the state";
 /// anew.
 fn forge(folder: &Folder) {
     let text = String::from_utf8(folder.read("s.json")).unwrap();
-    let (_, content) = text.split_once("\"content\":").unwrap();
-    let content = content.trim_end().strip_suffix('}').unwrap();
-    let content = content.replace("all 32 elements of D are reproduced", FORGED);
-    assert!(content.contains(FORGED));
     let version = env!("CARGO_PKG_VERSION");
-    let (schema, digest) = ("tcverify.batch-state/3", sha256(&content));
-    let sealed = format!(
-        "{{\"schema\":\"{schema}\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
-    );
+    let sealed = text.lines().map(|line| {
+        let (_, content) = line.split_once("\"content\":").unwrap();
+        let content = content.strip_suffix('}').unwrap();
+        let content = content.replace("all 32 elements of D are reproduced", FORGED);
+        let (schema, digest) = ("tcverify.batch-state/4", sha256(&content));
+        format!(
+            "{{\"schema\":\"{schema}\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
+        )
+    });
+    let sealed: String = sealed.collect();
+    assert!(sealed.contains(FORGED));
     folder.write("s.json", sealed);
 }
 
@@ -144,7 +147,7 @@ fn a_damaged_state_is_refused() {
     let version = String::from_utf8(whole.clone()).unwrap();
     let version = version.replace("\"tool\":\"", "\"tool\":\"9").into_bytes();
     for (state, words) in [
-        (&whole[..at], "damaged"),
+        (&whole[..20], "damaged"),
         (&flipped, "damaged"),
         (&version, "written by tcverify 9"),
         (&b"{}"[..], "damaged"),
@@ -188,7 +191,6 @@ fn killed_in_the_middle_it_goes_on() {
     let folder = slow(8);
     let finished = |folder: &Folder| -> usize {
         let text = std::fs::read_to_string(folder.path("s.json")).unwrap_or_default();
-        // Replaced whole, so never seen half.
         text.matches("\"options_sha256\"").count()
     };
     let mut command = folder.command();
@@ -232,4 +234,75 @@ fn killed_in_the_middle_it_goes_on() {
         .tcverify("batch cases.json --json whole.json")
         .expect(0);
     assert_eq!(folder.read("r.json"), folder.read("whole.json"));
+}
+
+/// What a kill cuts off is the last line.
+#[test]
+fn a_line_without_an_end_is_judged_again() {
+    let folder = two();
+    let whole = folder.read("s.json");
+    let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').collect();
+    assert_eq!(ends.len(), 3);
+    for cut in [ends[2], ends[2] - 1, ends[1] + 5, ends[1] + 1] {
+        folder.write("s.json", &whole[..cut]);
+        let found = recalled(&folder, 0);
+        assert_eq!(found.iter().filter(|known| **known).count(), 1, "{cut}");
+        let text = String::from_utf8(folder.read("s.json")).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.ends_with('\n'));
+    }
+    folder.write("s.json", &whole[..=ends[0]]);
+    assert_eq!(recalled(&folder, 0), [false, false]);
+}
+
+/// The work of keeping a verdict does not grow with those that are kept.
+#[test]
+fn a_state_grows_by_the_lines_of_its_cases() {
+    let folder = small();
+    let cases = (0..400).map(|i| json!({"name": format!("{i}")})).collect();
+    manifest(&folder, usual(), cases);
+    let run = || folder.tcverify("batch cases.json --resume s.json --json r.json --quiet");
+    run().expect(0);
+    let (state, report) = (folder.read("s.json"), folder.read("r.json"));
+    let lines = state.iter().filter(|&&byte| byte == b'\n').count();
+    assert_eq!(lines, 401);
+    run().expect(0);
+    assert!(folder.read("s.json") == state, "nothing was judged again");
+    assert!(folder.read("r.json") == report, "the same report");
+    folder
+        .tcverify("batch cases.json --json r.json --quiet")
+        .expect(0);
+    assert!(folder.read("r.json") == report, "the same report");
+}
+
+#[test]
+fn a_state_serves_one_batch_at_a_time() {
+    let folder = slow(4);
+    let mut command = folder.command();
+    command.args([
+        "batch",
+        "cases.json",
+        "--resume",
+        "s.json",
+        "--threads",
+        "1",
+    ]);
+    command.stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while !folder.path("s.json").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no state");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // It is there before it is taken.
+    std::thread::sleep(Duration::from_millis(20));
+    if child.try_wait().unwrap().is_none() {
+        folder
+            .tcverify("batch cases.json --resume s.json")
+            .refuses(&["s.json", "another batch"]);
+    }
+    child.wait().unwrap();
+    folder
+        .tcverify("batch cases.json --resume s.json")
+        .expect(0);
 }
