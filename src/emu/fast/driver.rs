@@ -119,11 +119,21 @@ impl<K: TileKernel> Slab<'_, K> {
         sums: &mut [u32],
     ) {
         let n = self.context.problem.n;
-        let mut state = self.initial_state(columns.clone(), flags);
         let alone = promotion.ends.len() == 1 && promotion.from_first;
-        let mut main = vec![0u32; if alone { 0 } else { state.len() }];
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
+        // Chains that start from zero and end with a panel need no accumulators between panels.
+        let from_c = |chain: usize| chain == 0 && self.context.problem.c.is_some();
+        let whole =
+            |chain: usize, length: usize| !alone && !from_c(chain) && length <= self.kernel.depth();
+        let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
+        let lengths = firsts.zip(promotion.ends).map(|(first, last)| last - first);
+        let mut state = match lengths.enumerate().all(|(chain, k)| whole(chain, k)) {
+            true => Vec::new(),
+            false => self.initial_state(columns.clone(), flags),
+        };
+        let accumulators = strips * self.padded_rows() * wide;
+        let mut main = vec![0u32; if alone { 0 } else { accumulators }];
         let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
         let mut first = 0;
         for (chain, &last) in promotion.ends.iter().enumerate() {
@@ -132,8 +142,7 @@ impl<K: TileKernel> Slab<'_, K> {
                 let chains = Chains {
                     promotion,
                     chain,
-                    // The first may start from C.
-                    whole: chain > 0 && k == (first..last),
+                    whole: whole(chain, last - first),
                     unknown,
                 };
                 let main = (k.end == last && !alone).then_some(Main {
@@ -321,24 +330,20 @@ impl<K: TileKernel> Slab<'_, K> {
             a
         };
         // Where a block of rows is several tasks, it is packed once for all of them.
-        let tasks = self.tasks(b.len(), state);
+        let tasks = self.tasks(b.len());
         let shared: Vec<K::A> = match tasks.len() > blocks {
             true => (0..blocks).into_par_iter().map(pack).collect(),
             false => Vec::new(),
         };
+        let states = self.deal(&tasks, state);
         let (mains, chains) = match main {
-            Some(main) => (self.tasks(b.len(), main.sums), Some(main.chains)),
-            None => (Vec::new(), None),
+            Some(main) => (self.deal(&tasks, main.sums), Some(main.chains)),
+            None => (self.deal(&tasks, &mut []), None),
         };
-        let mains = mains.into_iter().map(Some);
-        let mains: Vec<_> = mains
-            .chain(tasks.iter().map(|_| None))
-            .take(tasks.len())
-            .collect();
         tasks
             .into_par_iter()
-            .zip(mains)
-            .for_each(|(mut task, mut main)| {
+            .zip(states.into_par_iter().zip(mains))
+            .for_each(|(task, (mut states, mut mains))| {
                 let own;
                 let a = match shared.get(task.block) {
                     Some(a) => a,
@@ -354,23 +359,24 @@ impl<K: TileKernel> Slab<'_, K> {
                     _ => Vec::new(),
                 };
                 let mut done = 0;
-                for (i, state) in task.states.iter_mut().enumerate() {
+                for i in 0..task.run {
                     let left = columns.start + (task.strip + i) * wide;
                     let block = Block {
                         batch: self.batch,
                         rows: rows.clone(),
                         columns: left..columns.end.min(left + wide),
                     };
-                    let state = match scratch.get_mut(..state.len()) {
-                        Some(scratch) => {
-                            scratch.fill(kernel.start(0));
-                            scratch
+                    let state = match scratch.is_empty() {
+                        true => &mut *states[i],
+                        false => {
+                            let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
+                            scratch[..size].fill(kernel.start(0));
+                            &mut scratch[..size]
                         }
-                        None => &mut **state,
                     };
                     self.strip(&panel, &k, a, &b[task.strip + i], &block, state);
-                    if let (Some(main), Some(chains)) = (&mut main, chains) {
-                        let lines = main.states[i].chunks_mut(wide);
+                    if let Some(chains) = chains {
+                        let lines = mains[i].chunks_mut(wide);
                         let lines = rows.clone().zip(state.chunks_mut(wide).zip(lines));
                         for (row, (state, main)) in lines {
                             let main = &mut main[..block.columns.len()];
@@ -384,26 +390,36 @@ impl<K: TileKernel> Slab<'_, K> {
     }
 
     /// Blocks of rows times runs of strips: enough for every core, also where rows are few.
-    fn tasks<'s, S>(&self, strips: usize, state: &'s mut [S]) -> Vec<Task<'s, S>> {
-        let wide = self.wide();
+    fn tasks(&self, strips: usize) -> Vec<Task> {
         let blocks = self.rows.len().div_ceil(TASK_ROWS);
         let across = (4 * rayon::current_num_threads()).div_ceil(blocks);
         let run = strips.div_ceil(across);
-        let mut tasks: Vec<Task<S>> = Vec::new();
+        let task = |strip: usize, block| Task {
+            block,
+            strip,
+            run: run.min(strips - strip),
+        };
+        let firsts = (0..strips).step_by(run);
+        firsts
+            .flat_map(|strip| (0..blocks).map(move |block| task(strip, block)))
+            .collect()
+    }
+
+    /// The accumulators of every task, strip by strip; none of an empty state.
+    fn deal<'s, S>(&self, tasks: &[Task], state: &'s mut [S]) -> Vec<Vec<&'s mut [S]>> {
+        let blocks = self.rows.len().div_ceil(TASK_ROWS);
+        let run = tasks.first().map_or(1, |task| task.run);
+        let mut dealt: Vec<Vec<&mut [S]>> = tasks
+            .iter()
+            .map(|task| Vec::with_capacity(task.run))
+            .collect();
+        let wide = self.wide();
         for (strip, state) in state.chunks_mut(self.padded_rows() * wide).enumerate() {
             for (block, state) in state.chunks_mut(TASK_ROWS * wide).enumerate() {
-                if strip % run == 0 {
-                    tasks.push(Task {
-                        block,
-                        strip,
-                        states: Vec::with_capacity(run),
-                    });
-                }
-                let mine = tasks.len() - if strip % run == 0 { 1 } else { blocks - block };
-                tasks[mine].states.push(state);
+                dealt[strip / run * blocks + block].push(state);
             }
         }
-        tasks
+        dealt
     }
 
     /// A block of rows times one strip of columns.
@@ -478,12 +494,13 @@ impl<K: TileKernel> Slab<'_, K> {
     }
 }
 
-/// Some rows times some strips, and where their accumulators are.
-struct Task<'s, S> {
+/// Some rows times some strips.
+struct Task {
     /// Of rows, counted from the slab's first.
     block: usize,
     strip: usize,
-    states: Vec<&'s mut [S]>,
+    /// How many strips.
+    run: usize,
 }
 
 /// The exact engine for steps of one tile.

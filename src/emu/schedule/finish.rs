@@ -88,28 +88,43 @@ impl<O: Ops> Finish<'_, O> {
         }
         let (ops, alpha) = (self.ops, self.alpha());
         let each = out.iter_mut().zip(sums);
-        let times_alpha = |x: u32| match spec.epilogue.without_c {
-            WithoutC::AddZero => ops.fma(alpha, x, 0),
-            // Times one, only a NaN's code would change.
-            WithoutC::Multiply if alpha == ONE => x,
-            WithoutC::Multiply => ops.mul(alpha, x),
-        };
+        let add_zero = spec.epilogue.without_c == WithoutC::AddZero;
+        // Each loop is a plain one, without closures, so that it is compiled for the vectors.
         let Some(scaling) = scaling else {
-            each.for_each(|(out, &sum)| *out = self.round(times_alpha(sum)));
+            match (add_zero, alpha) {
+                (true, _) => {
+                    for (out, &sum) in each {
+                        *out = self.round(ops.fma(alpha, sum, 0));
+                    }
+                }
+                // Times one, only a NaN's code would change.
+                (false, ONE) => {
+                    for (out, &sum) in each {
+                        *out = self.round(sum);
+                    }
+                }
+                (false, _) => {
+                    for (out, &sum) in each {
+                        *out = self.round(ops.mul(alpha, sum));
+                    }
+                }
+            }
             return true;
         };
+        if add_zero || alpha != ONE {
+            return false;
+        }
         let a = values.scale_a(scaling.per, place.batch, place.row_of(row), 0);
         let each = each.zip(self.columns.unwrap_or_default());
-        // Chosen once a row, so that each loop is a plain one.
         match scaling.multiply {
             Multiply::AThenB | Multiply::AThenBFma => {
                 for ((out, &sum), &b) in each {
-                    *out = self.round(times_alpha(ops.mul(ops.mul(sum, a), b)));
+                    *out = self.round(ops.mul(ops.mul(sum, a), b));
                 }
             }
             _ => {
                 for ((out, &sum), &b) in each {
-                    *out = self.round(times_alpha(scaling.multiply.apply(ops, sum, a, b)));
+                    *out = self.round(scaling.multiply.apply(ops, sum, a, b));
                 }
             }
         }
