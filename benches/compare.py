@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Says what became slower: compares runs of `tcverify bench` with a table of ratios.
 
-    tcverify bench --size 512 --json > run.json
+    tcverify bench --threads 1 --json > run.json
     benches/compare.py run.json                    compare with benches/ratios.json; exit code 1 if slower
     benches/compare.py --write TEXT run.json ...   make them the table; TEXT names the processor
 

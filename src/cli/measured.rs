@@ -17,8 +17,8 @@ fn timed(work: impl FnOnce()) -> f64 {
     let elapsed = start.elapsed();
     let spent = spent.zip(processor_time());
     let spent = spent.map(|(before, after)| after.saturating_sub(before));
-    // Below some ticks of the scheduler it is not exact enough.
-    let spent = spent.filter(|spent| *spent > Duration::from_millis(20));
+    // Of a thread that has not stopped since, it may lag behind: then nothing can be said.
+    let spent = spent.filter(|spent| *spent > Duration::from_millis(1));
     match rayon::current_num_threads() {
         1 => spent.unwrap_or(elapsed).as_secs_f64(),
         _ => elapsed.as_secs_f64(),
