@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::run::{Folder, Run};
+use crate::support::{Folder, Run};
 
 /// A run of few small products.
 fn measured(folder: &Folder) -> Value {
