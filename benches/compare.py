@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Says which models became slower: compares a run of `tcverify bench` with a table of ratios.
+"""Says what became slower: compares runs of `tcverify bench` with a table of ratios.
 
-    tcverify bench --json > run.json
-    benches/compare.py run.json              compare with benches/ratios.json; exit code 1 if slower
-    benches/compare.py run.json --write TEXT make it the table; TEXT names the processor
+    tcverify bench --threads 1 --json > run.json
+    benches/compare.py run.json                    compare with benches/ratios.json; exit code 1 if slower
+    benches/compare.py --write TEXT run.json ...   make them the table; TEXT names the processor
 
-A ratio is a model's rate by that of a plain FP32 product in the same rounds, so that a busy machine,
-or a slower one of the same kind, changes little. Tables of one kind of processor say nothing of
-another: only what it names is compared.
+A ratio is a rate by that of other work in the same rounds (a plain FP32 product, the bare chain, a square
+product), so that a busy machine changes little. Something is slower if its median ratio is lower by more than the
+noise and not even its best round came near the table. Runs of --schedules and --shapes are compared as well. Tables
+of one kind of processor say nothing of another, nor those of other vectors, threads or sizes: then nothing is
+compared, exit code 2.
 """
 
 import argparse
@@ -16,39 +18,87 @@ import pathlib
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("ratios.json")
+SETTINGS = ("kernels", "threads", "size")
+
+
+def name_of(row):
+    """What a row measures, in words, with all that a ratio depends on."""
+    words = [row["model"]]
+    if "schedule" in row:
+        words.append("by " + row["schedule"])
+    if "batch" in row:
+        words.append(" x ".join(str(row[size]) for size in ("batch", "m", "n", "k")))
+    return " ".join(words)
+
+
+def kind_of(row):
+    return "schedules" if "schedule" in row else "shapes" if "batch" in row else "kernels"
+
+
+def read(paths):
+    """Rows by kind, and the settings of each kind."""
+    rows, settings = {}, {}
+    for path in paths:
+        for row in json.loads(pathlib.Path(path).read_text()):
+            if row.get("engine", "fast") != "fast":
+                continue
+            kind = kind_of(row)
+            mine = {key: row[key] for key in SETTINGS if key in row}
+            if settings.setdefault(kind, mine) != mine:
+                sys.exit(f"{path}: runs of {settings[kind]} and of {mine} cannot be compared at once")
+            rows.setdefault(kind, {})[name_of(row)] = row
+    return rows, settings
+
+
+def compare(kind, before, rows, noise):
+    """How many rows are slower or missing."""
+    slower = 0
+    for name, ratio in before.items():
+        row = rows.get(name)
+        if row is None:
+            print(f"missing  {name}")
+            slower += 1
+        elif row["ratio"] < ratio * (1 - noise) and row["best"] < ratio * (1 - noise / 2):
+            print(f"slower   {name}: {row['ratio']:.3f} (best round {row['best']:.3f}), was {ratio:.3f}")
+            slower += 1
+        elif row["ratio"] > ratio * (1 + noise):
+            print(f"faster   {name}: {row['ratio']:.3f}, was {ratio:.3f}")
+    for name in rows:
+        if name not in before:
+            print(f"new      {name}: {rows[name]['ratio']:.3f}")
+    print(f"{kind}: {len(rows)} measured, {slower} slower or missing")
+    return slower
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", help="output of `tcverify bench --json`")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="output of `tcverify bench --json`")
     parser.add_argument("--table", type=pathlib.Path, default=TABLE)
     parser.add_argument("--noise", type=float, default=0.25, help="share that is no news (0.25)")
     parser.add_argument("--write", metavar="TEXT", help="write the table instead")
     words = parser.parse_args()
 
-    rows = json.loads(pathlib.Path(words.run).read_text())
-    ratios = {row["model"]: row["ratio"] for row in rows if row["engine"] == "fast"}
+    rows, settings = read(words.runs)
     if words.write is not None:
-        table = {"processor": words.write, "ratios": {m: round(r, 3) for m, r in ratios.items()}}
+        table = {"processor": words.write}
+        for kind, found in rows.items():
+            ratios = {name: round(row["ratio"], 3) for name, row in found.items()}
+            table[kind] = {"settings": settings[kind], "ratios": ratios}
         words.table.write_text(json.dumps(table, indent=2) + "\n")
         return 0
 
     table = json.loads(words.table.read_text())
     print(f"compared with {table['processor']}")
     slower = 0
-    for model, before in table["ratios"].items():
-        now = ratios.get(model)
-        if now is None:
-            print(f"missing  {model}")
-            slower += 1
-        elif now < before * (1 - words.noise):
-            print(f"slower   {model}: {now:.3f}, was {before:.3f}")
-            slower += 1
-        elif now > before * (1 + words.noise):
-            print(f"faster   {model}: {now:.3f}, was {before:.3f}")
-    for model in ratios.keys() - table["ratios"].keys():
-        print(f"new      {model}: {ratios[model]:.3f}")
-    print(f"{len(ratios)} models, {slower} slower or missing")
+    for kind, found in rows.items():
+        before = table.get(kind)
+        if before is None:
+            print(f"{kind}: the table has none")
+        elif before["settings"] != settings[kind]:
+            print(f"{kind}: the table is of {before['settings']}, the run of {settings[kind]}", file=sys.stderr)
+            return 2
+        else:
+            slower += compare(kind, before["ratios"], found, words.noise)
     return 1 if slower else 0
 
 

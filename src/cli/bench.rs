@@ -9,8 +9,10 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::measured::{Random, timed};
+use super::measured::{Random, Rounds, Settings};
+use super::progress::Bar;
 use super::{Ending, bench_schedules, bench_shapes, show};
+use crate::check::Progress;
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
@@ -18,8 +20,9 @@ use crate::tensor::Tensor;
 /// Measure how fast products are replayed here
 ///
 /// Prints billions of multiply-adds a second for each model, beside a plain FP32 matrix product
-/// (the matrixmultiply crate) of the same shape, measured in turn with it. Multiply M*N*K by it to know how
-/// long a check will take.
+/// (the matrixmultiply crate) of the same shape, measured in turn with it. M*N*K divided by the rate is how
+/// long a check will take. With --threads 1 the processor's time is measured where the system tells it, so that
+/// other work on the machine changes little.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,9 +41,13 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value_t = 1024)]
     size: usize,
 
-    /// Rounds; the median counts
+    /// Rounds of each line, at most; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
+
+    /// No further round of a line begins after so many seconds; one is always measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
+    budget: f64,
 
     /// Measure the exact engine as well
     #[arg(long)]
@@ -50,8 +57,9 @@ pub struct Bench {
     #[arg(long, conflicts_with_all = ["arch", "exact"])]
     schedules: bool,
 
-    /// Measure other shapes instead, each beside a square product
-    #[arg(long, conflicts_with_all = ["arch", "exact", "schedules", "size"])]
+    /// Measure other shapes instead, each beside a square product, on --arch or else Hopper: tokens, batches, long
+    /// sums
+    #[arg(long, conflicts_with_all = ["exact", "schedules", "size"])]
     shapes: bool,
 
     /// Print JSON
@@ -68,6 +76,10 @@ struct Row {
     /// The same of the FP32 product.
     gemm_rate: f64,
     ratio: f64,
+    /// That of the best round.
+    best: f64,
+    #[serde(flatten)]
+    settings: Settings,
 }
 
 impl Bench {
@@ -78,12 +90,22 @@ impl Bench {
             self.size
         );
         ensure!(self.rounds > 0, "--rounds is 0; at least one is needed");
+        ensure!(
+            (0.0..=3600.0).contains(&self.budget),
+            "--budget is {}; it must be 0 to 3600 seconds",
+            self.budget
+        );
+        let rounds = Rounds {
+            most: self.rounds,
+            budget: Duration::from_secs_f64(self.budget),
+        };
         if self.schedules {
-            bench_schedules::run(self.size, self.rounds, self.json)?;
+            bench_schedules::run(self.size, rounds, self.json)?;
             return Ok(Ending::Done);
         }
         if self.shapes {
-            bench_shapes::run(self.rounds, self.json)?;
+            let arch = self.arch.as_deref().unwrap_or("hopper");
+            bench_shapes::run(arch, rounds, self.json)?;
             return Ok(Ending::Done);
         }
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
@@ -105,19 +127,23 @@ impl Bench {
             })?;
         }
         let mut rows = Vec::new();
+        let bar = Bar::new();
+        bar.begin(choices.len() as u64);
         for choice in &choices {
             let fast = has_kernel(&choice.arithmetic);
-            if fast {
-                let row = self.measure(choice, Engine::Fast(platform));
-                self.print(&row)?;
+            let engines = [
+                fast.then_some(Engine::Fast(platform)),
+                (self.exact || !fast).then_some(Engine::Exact),
+            ];
+            for engine in engines.into_iter().flatten() {
+                let settings = Settings::of(platform, Some(self.size));
+                let row = self.measure(choice, engine, rounds, settings);
+                bar.aside(|| self.print(&row))?;
                 rows.push(row);
             }
-            if self.exact || !fast {
-                let row = self.measure(choice, Engine::Exact);
-                self.print(&row)?;
-                rows.push(row);
-            }
+            bar.advance(1);
         }
+        drop(bar);
         if self.json {
             show::print(|out| {
                 serde_json::to_writer_pretty(&mut *out, &rows)?;
@@ -172,7 +198,7 @@ impl Bench {
         Ok(choices)
     }
 
-    fn measure(&self, choice: &Choice, engine: Engine) -> Row {
+    fn measure(&self, choice: &Choice, engine: Engine, rounds: Rounds, settings: Settings) -> Row {
         let arithmetic = &choice.arithmetic;
         // The exact engine takes a hundred times as long: a smaller product says as much.
         let n = match engine {
@@ -205,21 +231,8 @@ impl Bench {
             kernel: None,
         };
         let mut gemm = Gemm::new(n);
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..self.rounds {
-            ours.push(timed(|| drop(replay.collect(&|_| {}))));
-            theirs.push(timed(|| gemm.run()));
-        }
-        let rate = |times: &mut Vec<Duration>| {
-            times.sort();
-            (n as f64).powi(3) / times[times.len() / 2].as_secs_f64() / 1e9
-        };
-        let mut ratios: Vec<f64> = ours
-            .iter()
-            .zip(&theirs)
-            .map(|(ours, theirs)| theirs.as_secs_f64() / ours.as_secs_f64())
-            .collect();
-        ratios.sort_by(f64::total_cmp);
+        let times = rounds.in_turn(|| drop(replay.collect(&|_| {})), || gemm.run());
+        let rate = |seconds: f64| (n as f64).powi(3) / seconds / 1e9;
         Row {
             model: format!(
                 "{} {} {}*{}{} -> {}",
@@ -237,9 +250,11 @@ impl Bench {
                 Engine::Exact => "exact",
                 Engine::Fast(_) => "fast",
             },
-            rate: rate(&mut ours),
-            gemm_rate: rate(&mut theirs),
-            ratio: ratios[ratios.len() / 2],
+            rate: rate(times.first),
+            gemm_rate: rate(times.second),
+            ratio: times.ratio,
+            best: times.best,
+            settings,
         }
     }
 }

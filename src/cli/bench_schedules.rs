@@ -3,8 +3,10 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::measured::{Random, timed};
+use super::measured::{Random, Rounds, Settings};
+use super::progress::Bar;
 use super::show;
+use crate::check::Progress;
 use crate::emu::schedule::{Kernel, Per, Schedule, Values, scale_shapes};
 use crate::emu::{Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
@@ -37,10 +39,14 @@ struct Row {
     plain_rate: f64,
     /// Rate by plain rate, the median of the rounds.
     ratio: f64,
+    /// That of the best round.
+    best: f64,
+    #[serde(flatten)]
+    settings: Settings,
 }
 
 /// Measures every case, in turn with the bare chain.
-pub fn run(n: usize, rounds: usize, json: bool) -> Result<()> {
+pub fn run(n: usize, rounds: Rounds, json: bool) -> Result<()> {
     let platform = Platform::detect().map_err(anyhow::Error::msg)?;
     if !json {
         show::print(|out| {
@@ -52,28 +58,33 @@ pub fn run(n: usize, rounds: usize, json: bool) -> Result<()> {
             )?;
             writeln!(
                 out,
-                "{:<30} {:<28} {:>8} {:>8} {:>7}",
+                "{:<30} {:<40} {:>8} {:>8} {:>7}",
                 "model", "schedule", "rate", "plain", "ratio"
             )
         })?;
     }
     let mut rows = Vec::new();
+    let bar = Bar::new();
+    bar.begin(CASES.len() as u64);
     for (arch, format, name, slices) in CASES {
         let choice = Catalogue::builtin()
             .find(arch)?
             .select(None, [format; 2], None)?;
-        let row = measure(&choice, name, slices, Engine::Fast(platform), n, rounds)?;
+        let row = measure(&choice, name, slices, platform, n, rounds)?;
         if !json {
-            show::print(|out| {
+            let line = |out: &mut dyn std::io::Write| {
                 writeln!(
                     out,
-                    "{:<30} {:<28} {:>8.2} {:>8.2} {:>7.3}",
+                    "{:<30} {:<40} {:>8.2} {:>8.2} {:>7.3}",
                     row.model, row.schedule, row.rate, row.plain_rate, row.ratio
                 )
-            })?;
+            };
+            bar.aside(|| show::print(line))?;
         }
+        bar.advance(1);
         rows.push(row);
     }
+    drop(bar);
     if json {
         show::print(|out| {
             serde_json::to_writer_pretty(&mut *out, &rows)?;
@@ -87,9 +98,9 @@ fn measure(
     choice: &Choice,
     name: &str,
     count: Option<usize>,
-    engine: Engine,
+    platform: Platform,
     n: usize,
-    rounds: usize,
+    rounds: Rounds,
 ) -> Result<Row> {
     let arithmetic = &choice.arithmetic;
     let mut spec = Schedule::preset(name)?.spec.clone();
@@ -114,26 +125,19 @@ fn measure(
         problem,
         arithmetic,
         convert_to: Some(Format::Bf16),
-        engine,
+        engine: Engine::Fast(platform),
         kernel: None,
     };
     let scheduled = Replay {
         kernel: Some(Kernel::new(&spec, &values, &problem)),
         ..plain
     };
-    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let with =
-            timed(|| drop(scheduled.collect(&|_| {}))).as_secs_f64() / scheduled.work() as f64;
-        let without = timed(|| drop(plain.collect(&|_| {}))).as_secs_f64() / plain.work() as f64;
-        ours.push(1e-9 / with);
-        theirs.push(1e-9 / without);
-        ratios.push(without / with);
-    }
-    let median = |mut numbers: Vec<f64>| {
-        numbers.sort_by(f64::total_cmp);
-        numbers[numbers.len() / 2]
-    };
+    let times = rounds.in_turn(
+        || drop(scheduled.collect(&|_| {})),
+        || drop(plain.collect(&|_| {})),
+    );
+    let rate = |replay: &Replay, seconds: f64| replay.work() as f64 / seconds / 1e9;
+    let more = scheduled.work() as f64 / plain.work() as f64;
     Ok(Row {
         model: format!(
             "{} {} {}",
@@ -143,8 +147,10 @@ fn measure(
             Some(count) => format!("{name} --split-k {count}"),
             None => name.to_owned(),
         },
-        rate: median(ours),
-        plain_rate: median(theirs),
-        ratio: median(ratios),
+        rate: rate(&scheduled, times.first),
+        plain_rate: rate(&plain, times.second),
+        ratio: times.ratio * more,
+        best: times.best * more,
+        settings: Settings::of(platform, Some(n)),
     })
 }

@@ -1,23 +1,27 @@
 //! `tcverify bench --shapes`: what a product's shape costs beside a square one.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use super::measured::{Random, timed};
+use super::measured::{Random, Rounds, Settings};
+use super::progress::Bar;
 use super::show;
-use crate::emu::{Catalogue, Engine, Platform, Problem, Replay};
+use crate::check::Progress;
+use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-/// Matrices of a batch, M, N and K; the first is what the others are compared with.
+/// Matrices of a batch, M, N and K of what the others are compared with.
+const SQUARE: [usize; 4] = [1, 1024, 1024, 1024];
+
 const SHAPES: [[usize; 4]; 12] = [
-    [1, 1024, 1024, 1024],
     // A token, or a few, through a layer.
     [1, 1, 8192, 8192],
     [1, 2, 8192, 8192],
     [1, 4, 8192, 8192],
     [1, 8, 8192, 8192],
+    [1, 64, 4096, 4096],
     [1, 8192, 1, 8192],
     // Attention heads.
     [512, 128, 128, 64],
@@ -41,13 +45,28 @@ struct Row {
     k: usize,
     /// Billions of multiply-adds a second.
     rate: f64,
-    /// Rate by that of the square product in the same rounds.
+    /// The same of the square product in the same rounds.
+    square_rate: f64,
+    /// Rate by that, the median of the rounds.
     ratio: f64,
+    /// That of the best round.
+    best: f64,
+    #[serde(flatten)]
+    settings: Settings,
 }
 
 /// Measures every shape, in turn with the square one.
-pub fn run(rounds: usize, json: bool) -> Result<()> {
+pub fn run(arch: &str, rounds: Rounds, json: bool) -> Result<()> {
     let platform = Platform::detect().map_err(anyhow::Error::msg)?;
+    let architecture = Catalogue::builtin().find(arch)?;
+    let choices = FORMATS.map(|format| architecture.select(None, [format; 2], None));
+    let choices: Vec<Choice> = choices.into_iter().flatten().collect();
+    ensure!(
+        !choices.is_empty(),
+        "{arch} multiplies neither {} nor {}",
+        FORMATS[0],
+        FORMATS[1]
+    );
     if !json {
         show::print(|out| {
             writeln!(
@@ -58,55 +77,35 @@ pub fn run(rounds: usize, json: bool) -> Result<()> {
             )?;
             writeln!(
                 out,
-                "{:<22} {:>24} {:>8} {:>7}",
-                "model", "batch x M x N x K", "rate", "ratio"
+                "{:<22} {:>24} {:>8} {:>8} {:>7}",
+                "model", "batch x M x N x K", "rate", "square", "ratio"
             )
         })?;
     }
     let mut rows = Vec::new();
-    for format in FORMATS {
-        let choice = Catalogue::builtin()
-            .find("hopper")?
-            .select(None, [format; 2], None)?;
-        let model = format!("hopper {} {format}", choice.instruction.name);
-        let replay = |shape| Sized::new(format, shape);
-        let square = replay(SHAPES[0]);
+    let bar = Bar::new();
+    bar.begin((choices.len() * SHAPES.len()) as u64);
+    for choice in &choices {
+        let format = choice.arithmetic.a;
+        let square = Sized::new(format, SQUARE);
         for shape in SHAPES {
-            let other = replay(shape);
-            let (mut rates, mut ratios) = (Vec::new(), Vec::new());
-            for _ in 0..rounds {
-                let theirs = square.rate(&choice.arithmetic, platform)?;
-                let ours = other.rate(&choice.arithmetic, platform)?;
-                rates.push(ours);
-                ratios.push(ours / theirs);
-            }
-            let median = |numbers: &mut Vec<f64>| {
-                numbers.sort_by(f64::total_cmp);
-                numbers[numbers.len() / 2]
-            };
-            let [batch, m, n, k] = shape;
-            let row = Row {
-                model: model.clone(),
-                batch,
-                m,
-                n,
-                k,
-                rate: median(&mut rates),
-                ratio: median(&mut ratios),
-            };
+            let row = measure(choice, platform, &square, shape, rounds)?;
             if !json {
-                let shape = format!("{batch} x {m} x {n} x {k}");
-                show::print(|out| {
+                let shape = shape.map(|size| size.to_string()).join(" x ");
+                let line = |out: &mut dyn std::io::Write| {
                     writeln!(
                         out,
-                        "{:<22} {shape:>24} {:>8.2} {:>7.3}",
-                        row.model, row.rate, row.ratio
+                        "{:<22} {shape:>24} {:>8.2} {:>8.2} {:>7.3}",
+                        row.model, row.rate, row.square_rate, row.ratio
                     )
-                })?;
+                };
+                bar.aside(|| show::print(line))?;
             }
+            bar.advance(1);
             rows.push(row);
         }
     }
+    drop(bar);
     if json {
         show::print(|out| {
             serde_json::to_writer_pretty(&mut *out, &rows)?;
@@ -114,6 +113,42 @@ pub fn run(rounds: usize, json: bool) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+fn measure(
+    choice: &Choice,
+    platform: Platform,
+    square: &Sized,
+    shape: [usize; 4],
+    rounds: Rounds,
+) -> Result<Row> {
+    let arithmetic = &choice.arithmetic;
+    let other = Sized::new(arithmetic.a, shape);
+    let (other, square) = (
+        other.replay(arithmetic, platform)?,
+        square.replay(arithmetic, platform)?,
+    );
+    let times = rounds.in_turn(
+        || drop(other.collect(&|_| {})),
+        || drop(square.collect(&|_| {})),
+    );
+    let [batch, m, n, k] = shape;
+    let work = |replay: &Replay| replay.work() as f64;
+    Ok(Row {
+        model: format!(
+            "{} {} {}",
+            choice.architecture.name, choice.instruction.name, arithmetic.a
+        ),
+        batch,
+        m,
+        n,
+        k,
+        rate: work(&other) / times.first / 1e9,
+        square_rate: work(&square) / times.second / 1e9,
+        ratio: times.ratio * work(&other) / work(&square),
+        best: times.best * work(&other) / work(&square),
+        settings: Settings::of(platform, None),
+    })
 }
 
 /// Operands of a shape.
@@ -131,17 +166,13 @@ impl Sized {
         }
     }
 
-    /// Billions of multiply-adds a second.
-    fn rate(&self, arithmetic: &crate::emu::Arithmetic, platform: Platform) -> Result<f64> {
-        let problem = Problem::new(self.a.planes(), self.b.planes(), None)?;
-        let replay = Replay {
-            problem,
+    fn replay<'a>(&'a self, arithmetic: &'a Arithmetic, platform: Platform) -> Result<Replay<'a>> {
+        Ok(Replay {
+            problem: Problem::new(self.a.planes(), self.b.planes(), None)?,
             arithmetic,
             convert_to: None,
             engine: Engine::Fast(platform),
             kernel: None,
-        };
-        let time = timed(|| drop(replay.collect(&|_| {})));
-        Ok(replay.work() as f64 / time.as_secs_f64() / 1e9)
+        })
     }
 }

@@ -2,14 +2,100 @@
 
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
+use crate::emu::Platform;
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-pub fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
+/// How long work takes, in seconds: of one thread the processor time where the system tells it, so that what
+/// else the machine does counts less.
+fn timed(work: impl FnOnce()) -> f64 {
+    let (start, spent) = (Instant::now(), processor_time());
     work();
-    start.elapsed()
+    let elapsed = start.elapsed();
+    let spent = spent.zip(processor_time());
+    let spent = spent.map(|(before, after)| after.saturating_sub(before));
+    // Of a thread that has not stopped since, it may lag behind: then nothing can be said.
+    let spent = spent.filter(|spent| *spent > Duration::from_millis(1));
+    match rayon::current_num_threads() {
+        1 => spent.unwrap_or(elapsed).as_secs_f64(),
+        _ => elapsed.as_secs_f64(),
+    }
+}
+
+/// What the threads of this process have spent so far: the first number of each one's `schedstat` (Linux).
+fn processor_time() -> Option<Duration> {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let spent = threads.map(|thread| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    spent.sum::<Option<u64>>().map(Duration::from_nanos)
+}
+
+/// Two kinds of work in turn, so that what else the machine does changes little in their ratio.
+#[derive(Clone, Copy)]
+pub struct Rounds {
+    pub most: usize,
+    /// No further round begins after this long.
+    pub budget: Duration,
+}
+
+impl Rounds {
+    /// What both took, in seconds: the medians, and that of the ratios of the second by the first.
+    pub fn in_turn(self, mut first: impl FnMut(), mut second: impl FnMut()) -> Medians {
+        let start = Instant::now();
+        let mut times: Vec<[f64; 2]> = Vec::new();
+        while times.is_empty() || times.len() < self.most && start.elapsed() < self.budget {
+            let one = timed(&mut first);
+            times.push([one, timed(&mut second)]);
+        }
+        let median = |of: fn(&[f64; 2]) -> f64| {
+            let mut numbers: Vec<f64> = times.iter().map(of).collect();
+            numbers.sort_by(f64::total_cmp);
+            numbers[numbers.len() / 2]
+        };
+        Medians {
+            first: median(|times| times[0]),
+            second: median(|times| times[1]),
+            ratio: median(|times| times[1] / times[0]),
+            best: times
+                .iter()
+                .map(|times| times[1] / times[0])
+                .fold(0.0, f64::max),
+        }
+    }
+}
+
+pub struct Medians {
+    pub first: f64,
+    pub second: f64,
+    pub ratio: f64,
+    /// The highest ratio.
+    pub best: f64,
+}
+
+/// What a measurement depends on beside what was measured.
+#[derive(Clone, Serialize)]
+pub struct Settings {
+    /// The instruction set of the vector kernels.
+    pub kernels: &'static str,
+    pub threads: usize,
+    /// M, N and K, where they are all alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+}
+
+impl Settings {
+    pub fn of(platform: Platform, size: Option<usize>) -> Settings {
+        Settings {
+            kernels: platform.name(),
+            threads: rayon::current_num_threads(),
+            size,
+        }
+    }
 }
 
 pub struct Random(pub SplitMix64);
@@ -30,21 +116,23 @@ impl Random {
             return Tensor::from_codes(format, shape, &codes);
         }
         let bias = format.bias() as u64;
-        let codes: Vec<u64> = (0..count)
-            .map(|_| {
-                let random = self.0.word();
-                let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
-                let field = bias.saturating_sub(depth + 1);
-                let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
-                let code = (field << format.fraction_bits() | fraction) << format.ignored_bits();
-                code | if random >> 31 & 1 == 1 {
-                    format.sign_mask()
-                } else {
-                    0
-                }
-            })
-            .collect();
-        Tensor::from_codes(format, shape, &codes)
+        let width = format.bytes();
+        // Large ones, too: nothing but the payload is held.
+        let mut payload = vec![0; count * width];
+        for code in payload.chunks_exact_mut(width) {
+            let random = self.0.word();
+            let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
+            let field = bias.saturating_sub(depth + 1);
+            let fraction = random >> 32 & ((1 << format.fraction_bits()) - 1);
+            let number = (field << format.fraction_bits() | fraction) << format.ignored_bits();
+            let sign = if random >> 31 & 1 == 1 {
+                format.sign_mask()
+            } else {
+                0
+            };
+            code.copy_from_slice(&(number | sign).to_le_bytes()[..width]);
+        }
+        Tensor::from_payload(format, shape, payload)
     }
 }
 

@@ -34,6 +34,13 @@ impl Bar {
     }
 }
 
+impl Bar {
+    /// Prints something while the bar is out of the way.
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+}
+
 impl Progress for Bar {
     fn begin(&self, work: u64) {
         self.bar.set_length(work);

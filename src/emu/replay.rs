@@ -409,7 +409,18 @@ impl<'a> Replay<'a> {
         whole.is_some_and(|whole| !k.is_multiple_of(whole))
     }
 
-    /// Sums of promoted chains of a product of one matrix, if a kernel computes them in one go: codes, and
+    /// Whether that is worth a try.
+    pub(super) fn may_promote(&self) -> bool {
+        matches!(
+            self.way(),
+            Way::Kernel(
+                Plan::Group(_) | Plan::Floor(_) | Plan::Sticky(_) | Plan::Lanes(_),
+                _
+            )
+        )
+    }
+
+    /// Sums of chains of a product of one matrix, if a kernel computes them in one go: codes, and
     /// the multiply-adds that fell to the exact engine.
     pub(super) fn promoted(
         &self,
@@ -420,9 +431,12 @@ impl<'a> Replay<'a> {
             return None;
         };
         // The kernel goes from chain to chain at once.
-        let last = self.problem.k % promotion.every;
-        if self.is_filled_up(promotion.every) || self.is_filled_up(last) {
-            return None;
+        let mut first = 0;
+        for &end in promotion.ends {
+            if self.is_filled_up(end - first) {
+                return None;
+            }
+            first = end;
         }
         let plan = (plan, platform);
         fast::promoted(&self.problem, self.arithmetic, plan, promotion, progress)

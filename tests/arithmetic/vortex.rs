@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tcverify::emu::step::{Addend, Code, Fused, PairRule, Step, StickyRne};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::Format::{self, *};
 use tcverify::num::{Rounding, Unpacked};
 use tcverify::tensor::Tensor;
 
+use crate::support::random::Random;
 use crate::support::say;
 
 fn arithmetic(arch: &str, instruction: &str, format: Format) -> Arithmetic {
@@ -380,17 +381,71 @@ fn steps_follow_one_another() {
 // ------------------------------------------------------------------------------ constants
 
 #[test]
-fn lanes_of_several_products_are_the_exact_engines() {
+fn every_unit_has_a_kernel() {
     for name in ["vortex-tfr", "vortex-drl"] {
         let arch = Catalogue::builtin().find(name).unwrap();
         for rule in arch.instructions.iter().flat_map(|i| &i.rules) {
             for &operands in &rule.operands {
-                let single = !matches!(&rule.step, Step::StickyRne(step)
-                    if step.pair.is_some() || step.scaling.is_some());
-                assert_eq!(Arithmetic::of(rule, operands).plan().is_some(), single);
+                assert!(Arithmetic::of(rule, operands).plan().is_some());
             }
         }
     }
+}
+
+/// Zeros of both signs, pairs that cancel and exponents far apart are where the rules differ.
+#[test]
+fn kernels_pair_products_by_the_rule_of_the_unit() {
+    let [m, n, k] = [20, 70, 50];
+    for format in [E4m3, E5m2] {
+        let mut random = Random::seeded(17);
+        let mut code = || match random.below(6) {
+            0 => format.sign_mask() * random.below(2) as u64,
+            1 => format.sign_mask() * random.below(2) as u64 | 1 << format.fraction_bits(),
+            _ => loop {
+                // Finite for every unit.
+                let code = random.bits() & 0xff;
+                if code & 0x7c != 0x7c && code & 0x78 != 0x78 {
+                    break code;
+                }
+            },
+        };
+        let mut matrix = |shape: [usize; 2]| {
+            let codes: Vec<u64> = (0..shape[0] * shape[1]).map(|_| code()).collect();
+            Tensor::from_codes(format, shape.to_vec(), &codes)
+        };
+        let (a, b) = (matrix([m, k]), matrix([k, n]));
+        let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
+        let unit = |rule: PairRule, addend: Addend| {
+            but(arithmetic("vortex-tfr", "fedp", format), |step| {
+                (step.pair, step.addend) = (Some(rule), addend);
+            })
+        };
+        let rules = [PairRule::Tfr, PairRule::TfrAligned, PairRule::Drl];
+        for addend in [Addend::Value, Addend::HiddenBit] {
+            let exact = rules.map(|rule| d_codes(&replay(problem, &unit(rule, addend))));
+            for (rule, right) in rules.iter().zip(&exact) {
+                let others = exact.iter().filter(|other| *other == right).count();
+                assert_eq!(others, 1, "{format} {rule:?} can be told from the others");
+                for platform in Platform::available() {
+                    let arithmetic = unit(*rule, addend);
+                    let replay = Replay {
+                        problem,
+                        arithmetic: &arithmetic,
+                        convert_to: None,
+                        engine: Engine::Fast(platform),
+                        kernel: None,
+                    };
+                    assert!(replay.exact_share().exact < replay.work() / 10);
+                    let found = d_codes(&replay.collect(&|_| {}));
+                    assert!(found == *right, "{format} {rule:?} {}", platform.name());
+                }
+            }
+        }
+    }
+}
+
+fn d_codes(d: &Tensor) -> Vec<u64> {
+    crate::support::case::codes(d)
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod support;
 
 mod audit;
 mod batch;
+mod bench;
 mod capture;
 mod causes;
 mod cli;

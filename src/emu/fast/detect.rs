@@ -7,6 +7,7 @@ use super::chain::ChainPlan;
 use super::group::{self, FloorPlan, FloorStep, StickyPlan, StickyStep};
 use super::half::HalfPlan;
 use super::integers::IntegerPlan;
+use super::lanes::{LanePlan, LaneRule, LaneStep};
 use super::pairs::PairsPlan;
 use super::plan::Plan;
 use super::platform::Platform;
@@ -81,6 +82,11 @@ fn plans() -> Vec<(Plan, Product)> {
         let plan = Plan::Sticky(sticky_plan(hidden_bit));
         (plan, product(Format::Fp16, Format::Fp32))
     };
+    let lanes = |format, rule, scale| {
+        let mut product = product(format, Format::Fp32);
+        product.scale = scale;
+        (Plan::Lanes(lane_plan(format, rule, scale)), product)
+    };
     let block = |scale: Scale| {
         let mut product = product(Format::E2m1, Format::Fp32);
         product.scale = Some(scale);
@@ -102,6 +108,14 @@ fn plans() -> Vec<(Plan, Product)> {
         };
         (Plan::Integers(plan), product(format, Format::Int32))
     };
+    let ue8m0 = Scale {
+        format: Format::Ue8m0,
+        block: 32,
+    };
+    let ue4m3 = Scale {
+        format: Format::Ue4m3,
+        block: 16,
+    };
     vec![
         chain(Format::Fp16, Format::Fp32, nan),
         chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
@@ -115,14 +129,15 @@ fn plans() -> Vec<(Plan, Product)> {
         floor(Format::E4m3fnuz, 2),
         sticky(true),
         sticky(false),
-        block(Scale {
-            format: Format::Ue8m0,
-            block: 32,
-        }),
-        block(Scale {
-            format: Format::Ue4m3,
-            block: 16,
-        }),
+        lanes(Format::E4m3, LaneRule::Tfr, None),
+        lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0)),
+        lanes(Format::E5m2, LaneRule::TfrAligned, None),
+        lanes(Format::E4m3, LaneRule::Drl, None),
+        lanes(Format::E5m2, LaneRule::Drl, None),
+        lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0)),
+        lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3)),
+        block(ue8m0),
+        block(ue4m3),
         half(Format::Fp16),
         half(Format::Fp32),
         integers(Format::Int8, Some(33)),
@@ -152,6 +167,26 @@ fn sticky_plan(hidden_bit: bool) -> StickyPlan {
         nan: 0x7fc0_0000,
     };
     StickyPlan::new(to_fp32(Format::Fp16), step).expect("the kernel has these constants")
+}
+
+/// Vortex, with lanes of more than one product.
+fn lane_plan(format: Format, rule: LaneRule, scale: Option<Scale>) -> LanePlan {
+    let formats = Formats {
+        scale,
+        ..to_fp32(format)
+    };
+    let step = LaneStep {
+        rule,
+        lanes: 8,
+        group: if format == Format::E2m1 { 32 } else { 16 },
+        fraction_bits: 24,
+        width: 30,
+        hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
+        masks: false,
+        ieee_top: false,
+        nan: 0x7fc0_0000,
+    };
+    LanePlan::new(formats, step).expect("the kernel has these constants")
 }
 
 /// CDNA 3.
@@ -243,6 +278,18 @@ mod tests {
                 Plan::Block(plan) => plan.fraction_bits -= 8,
                 Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
                 Plan::Pairs(plan) => plan.group = 6 - plan.group,
+                Plan::Lanes(lanes) => {
+                    let scale = product.scale;
+                    let [format, _] = product.operands;
+                    let other = match &plan {
+                        _ if format == Format::E2m1 => continue,
+                        Plan::Lanes(plan) if *plan == lane_plan(format, LaneRule::Drl, scale) => {
+                            LaneRule::Tfr
+                        }
+                        _ => LaneRule::Drl,
+                    };
+                    *lanes = lane_plan(format, other, scale);
+                }
                 _ => continue,
             }
             assert_ne!(of(plan.clone(), product), of(wrong, product), "{plan:?}");

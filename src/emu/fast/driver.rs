@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::context::{Context, Flags};
-use super::promoted::{AtEnd, Promotion};
+use super::promoted::{Chains, Promotion};
 use super::special;
 use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
 use crate::emu::Problem;
@@ -60,8 +60,8 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
     slabs.into_par_iter().for_each(|(slab, out)| slab.fill(out));
 }
 
-/// Sums of a product of one matrix with an FP32 accumulator, in C order; none if an operand is no number,
-/// an accumulator has no code, or there are too few to be worth it.
+/// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
+/// has no code, there are too few to be worth it, or an operand of more chains than one is no number.
 pub fn promoted<K: TileKernel>(
     context: Context,
     kernel: &K,
@@ -69,8 +69,10 @@ pub fn promoted<K: TileKernel>(
 ) -> Option<Vec<u32>> {
     let Problem { m, n, scales, .. } = *context.problem;
     let known = context.arithmetic.accumulator == Format::Fp32 && scales.is_none();
-    let native = kernel.specials() == SpecialRule::Native;
-    if m * n < SMALL || !known || native || !kernel.knows_zeros() {
+    let SpecialRule::Zeros { nan } = kernel.specials() else {
+        return None;
+    };
+    if m * n < SMALL || !known || !kernel.knows_zeros() {
         return None;
     }
     let slab = Slab {
@@ -86,16 +88,26 @@ pub fn promoted<K: TileKernel>(
         let columns = left..n.min(left + BLOCK_COLUMNS);
         slab.promoted(columns, promotion, (&flags, &unknown), &mut sums);
     }
-    let special = flags.rows.iter().chain(&flags.columns).chain([&unknown]);
+    if unknown.load(Ordering::Relaxed) {
+        return None;
+    }
+    let special = flags.rows.iter().chain(&flags.columns);
     let any = special.into_iter().any(|flag| flag.load(Ordering::Relaxed));
-    (!any).then_some(sums)
+    match promotion.ends {
+        _ if !any => Some(sums),
+        [_] if promotion.from_first => {
+            let mut codes: Vec<u64> = sums.into_iter().map(u64::from).collect();
+            special::resolve(&context, 0, 0..m, &flags, nan, &mut codes);
+            Some(codes.into_iter().map(|code| code as u32).collect())
+        }
+        _ => None,
+    }
 }
 
-/// Main accumulators in the layout of a kernel's, and what becomes of those.
-struct Main<'m> {
+/// Main accumulators in the layout of a kernel's, and what is added to them.
+struct Main<'m, 'p> {
     sums: &'m mut [u32],
-    at_end: AtEnd,
-    unknown: &'m AtomicBool,
+    chains: Chains<'p>,
 }
 
 impl<K: TileKernel> Slab<'_, K> {
@@ -106,37 +118,66 @@ impl<K: TileKernel> Slab<'_, K> {
         (flags, unknown): (&Flags, &AtomicBool),
         sums: &mut [u32],
     ) {
-        let Problem { n, k: all, .. } = *self.context.problem;
-        let mut state = self.initial_state(columns.clone(), flags);
-        let mut main = vec![0u32; state.len()];
+        let n = self.context.problem.n;
+        let alone = promotion.ends.len() == 1 && promotion.from_first;
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
+        // Chains that start from zero and end with a panel need no accumulators between panels.
+        let from_c = |chain: usize| chain == 0 && self.context.problem.c.is_some();
+        let whole =
+            |chain: usize, length: usize| !alone && !from_c(chain) && length <= self.kernel.depth();
+        let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
+        let lengths = firsts.zip(promotion.ends).map(|(first, last)| last - first);
+        let mut state = match lengths.enumerate().all(|(chain, k)| whole(chain, k)) {
+            true => Vec::new(),
+            false => self.initial_state(columns.clone(), flags),
+        };
+        let accumulators = strips * self.padded_rows() * wide;
+        let mut main = vec![0u32; if alone { 0 } else { accumulators }];
         let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
-        for first in (0..all).step_by(promotion.every) {
-            let last = all.min(first + promotion.every);
+        let mut first = 0;
+        for (chain, &last) in promotion.ends.iter().enumerate() {
             for start in (first..last).step_by(self.kernel.depth()) {
                 let k = start..last.min(start + self.kernel.depth());
-                let at_end = match (k.end == last, first) {
-                    (false, _) => AtEnd::Keep,
-                    (true, 0) if promotion.from_first => AtEnd::Move,
-                    (true, _) => AtEnd::Add { nan: promotion.nan },
-                };
-                let main = (at_end != AtEnd::Keep).then_some(Main {
-                    sums: &mut main,
-                    at_end,
+                let chains = Chains {
+                    promotion,
+                    chain,
+                    whole: whole(chain, last - first),
                     unknown,
+                };
+                let main = (k.end == last && !alone).then_some(Main {
+                    sums: &mut main,
+                    chains,
                 });
                 self.multiply(k, columns.clone(), &mut b, &mut state, main, flags);
             }
+            first = last;
         }
         let strip = self.padded_rows() * wide;
-        for (row, out) in sums.chunks_mut(n).enumerate() {
-            let pieces = out[columns.clone()].chunks_mut(wide);
-            for (out, main) in pieces.zip(main.chunks(strip)) {
-                let main = &main[row * wide..];
-                out.copy_from_slice(&main[..out.len()]);
+        let rows = sums.par_chunks_mut(n).enumerate();
+        rows.for_each(|(row, out)| {
+            let pieces = out[columns.clone()].chunks_mut(wide).enumerate();
+            for (i, out) in pieces {
+                let at = i * strip + row * wide;
+                match alone {
+                    false => out.copy_from_slice(&main[at..][..out.len()]),
+                    true => {
+                        for (out, &state) in out.iter_mut().zip(&state[at..]) {
+                            match self.code_of(state) {
+                                Some(code) => *out = code,
+                                None => unknown.store(true, Ordering::Relaxed),
+                            }
+                        }
+                    }
+                }
             }
-        }
+        });
+    }
+
+    /// An accumulator's code of FP32.
+    #[inline(always)]
+    fn code_of(&self, state: K::State) -> Option<u32> {
+        K::as_f32(state).or_else(|| self.kernel.finish(state).map(|code| code as u32))
     }
 
     fn fill(&self, out: &mut [u64]) {
@@ -289,27 +330,20 @@ impl<K: TileKernel> Slab<'_, K> {
             a
         };
         // Where a block of rows is several tasks, it is packed once for all of them.
-        let tasks = self.tasks(b.len(), state);
+        let tasks = self.tasks(b.len());
         let shared: Vec<K::A> = match tasks.len() > blocks {
             true => (0..blocks).into_par_iter().map(pack).collect(),
             false => Vec::new(),
         };
-        let (mains, end) = match main {
-            Some(main) => (
-                self.tasks(b.len(), main.sums),
-                Some((main.at_end, main.unknown)),
-            ),
-            None => (Vec::new(), None),
+        let states = self.deal(&tasks, state);
+        let (mains, chains) = match main {
+            Some(main) => (self.deal(&tasks, main.sums), Some(main.chains)),
+            None => (self.deal(&tasks, &mut []), None),
         };
-        let mains = mains.into_iter().map(Some);
-        let mains: Vec<_> = mains
-            .chain(tasks.iter().map(|_| None))
-            .take(tasks.len())
-            .collect();
         tasks
             .into_par_iter()
-            .zip(mains)
-            .for_each(|(mut task, mut main)| {
+            .zip(states.into_par_iter().zip(mains))
+            .for_each(|(task, (mut states, mut mains))| {
                 let own;
                 let a = match shared.get(task.block) {
                     Some(a) => a,
@@ -320,17 +354,34 @@ impl<K: TileKernel> Slab<'_, K> {
                 };
                 let first = self.rows.start + task.block * TASK_ROWS;
                 let rows = first..self.rows.end.min(first + TASK_ROWS);
+                let mut scratch = match chains {
+                    Some(chains) if chains.whole => vec![K::State::default(); TASK_ROWS * wide],
+                    _ => Vec::new(),
+                };
                 let mut done = 0;
-                for (i, state) in task.states.iter_mut().enumerate() {
+                for i in 0..task.run {
                     let left = columns.start + (task.strip + i) * wide;
                     let block = Block {
                         batch: self.batch,
                         rows: rows.clone(),
                         columns: left..columns.end.min(left + wide),
                     };
+                    let state = match scratch.is_empty() {
+                        true => &mut *states[i],
+                        false => {
+                            let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
+                            scratch[..size].fill(kernel.start(0));
+                            &mut scratch[..size]
+                        }
+                    };
                     self.strip(&panel, &k, a, &b[task.strip + i], &block, state);
-                    if let (Some(main), Some((at_end, unknown))) = (&mut main, end) {
-                        at_end.apply(kernel, state, main.states[i], unknown);
+                    if let Some(chains) = chains {
+                        let lines = mains[i].chunks_mut(wide);
+                        let lines = rows.clone().zip(state.chunks_mut(wide).zip(lines));
+                        for (row, (state, main)) in lines {
+                            let main = &mut main[..block.columns.len()];
+                            chains.end(kernel, [row, left], state, main);
+                        }
                     }
                     done += rows.len() * block.columns.len();
                 }
@@ -339,26 +390,36 @@ impl<K: TileKernel> Slab<'_, K> {
     }
 
     /// Blocks of rows times runs of strips: enough for every core, also where rows are few.
-    fn tasks<'s, S>(&self, strips: usize, state: &'s mut [S]) -> Vec<Task<'s, S>> {
-        let wide = self.wide();
+    fn tasks(&self, strips: usize) -> Vec<Task> {
         let blocks = self.rows.len().div_ceil(TASK_ROWS);
         let across = (4 * rayon::current_num_threads()).div_ceil(blocks);
         let run = strips.div_ceil(across);
-        let mut tasks: Vec<Task<S>> = Vec::new();
+        let task = |strip: usize, block| Task {
+            block,
+            strip,
+            run: run.min(strips - strip),
+        };
+        let firsts = (0..strips).step_by(run);
+        firsts
+            .flat_map(|strip| (0..blocks).map(move |block| task(strip, block)))
+            .collect()
+    }
+
+    /// The accumulators of every task, strip by strip; none of an empty state.
+    fn deal<'s, S>(&self, tasks: &[Task], state: &'s mut [S]) -> Vec<Vec<&'s mut [S]>> {
+        let blocks = self.rows.len().div_ceil(TASK_ROWS);
+        let run = tasks.first().map_or(1, |task| task.run);
+        let mut dealt: Vec<Vec<&mut [S]>> = tasks
+            .iter()
+            .map(|task| Vec::with_capacity(task.run))
+            .collect();
+        let wide = self.wide();
         for (strip, state) in state.chunks_mut(self.padded_rows() * wide).enumerate() {
             for (block, state) in state.chunks_mut(TASK_ROWS * wide).enumerate() {
-                if strip % run == 0 {
-                    tasks.push(Task {
-                        block,
-                        strip,
-                        states: Vec::with_capacity(run),
-                    });
-                }
-                let mine = tasks.len() - if strip % run == 0 { 1 } else { blocks - block };
-                tasks[mine].states.push(state);
+                dealt[strip / run * blocks + block].push(state);
             }
         }
-        tasks
+        dealt
     }
 
     /// A block of rows times one strip of columns.
@@ -433,12 +494,13 @@ impl<K: TileKernel> Slab<'_, K> {
     }
 }
 
-/// Some rows times some strips, and where their accumulators are.
-struct Task<'s, S> {
+/// Some rows times some strips.
+struct Task {
     /// Of rows, counted from the slab's first.
     block: usize,
     strip: usize,
-    states: Vec<&'s mut [S]>,
+    /// How many strips.
+    run: usize,
 }
 
 /// The exact engine for steps of one tile.

@@ -4,7 +4,7 @@
 //! * [`plan`]: the kernel that a model has, and its constants for one.
 //! * [`driver`]: how a product becomes tiles; [`promoted`]: accumulators that are added to others on the way;
 //!   [`tile`]: what a kernel offers.
-//! * [`group`]: fused dot-adds; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
+//! * [`group`]: fused dot-adds; [`lanes`]: of products that are added before; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
 //! * [`vector`]: the instructions; [`platform`] chooses among them, [`detect`] after a self-test.
 //! * [`special`]: infinities and NaNs, which most kernels take for zeros.
 
@@ -18,6 +18,7 @@ mod driver;
 mod group;
 mod half;
 mod integers;
+mod lanes;
 mod pairs;
 mod plan;
 mod platform;
@@ -38,11 +39,12 @@ pub use chain::ChainPlan;
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
+pub use lanes::{LanePlan, LaneRule, LaneStep};
 pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::Platform;
 pub(in crate::emu) use platform::Wide;
-pub(in crate::emu) use promoted::Promotion;
+pub(in crate::emu) use promoted::{Merging, Promotion};
 pub use sums::SumPlan;
 
 use self::context::Context;
@@ -63,6 +65,7 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
         Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
         Plan::Floor(plan) => work.with(&group::GroupKernel { plan, platform }),
         Plan::Sticky(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Lanes(plan) => work.with(&lanes::LaneKernel { plan, platform }),
         Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
         Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
         Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
@@ -128,7 +131,7 @@ pub fn fill(
     fallback.load(Ordering::Relaxed)
 }
 
-/// Sums of promoted chains of a product of one matrix, in C order, if the kernel of a plan computes them in
+/// Sums of chains of a product of one matrix, in C order, if the kernel of a plan computes them in
 /// one go; and the multiply-adds that fell to the exact engine.
 pub fn promoted(
     problem: &Problem,
@@ -139,7 +142,7 @@ pub fn promoted(
 ) -> Option<(Vec<u32>, u64)> {
     struct Promoted<'a> {
         context: Context<'a>,
-        promotion: Promotion,
+        promotion: Promotion<'a>,
     }
 
     impl WithKernel for Promoted<'_> {

@@ -5,6 +5,7 @@ use super::chain::ChainPlan;
 use super::group::{FloorPlan, GroupPlan, StickyPlan};
 use super::half::HalfPlan;
 use super::integers::IntegerPlan;
+use super::lanes::LanePlan;
 use super::pairs::PairsPlan;
 use super::sums::SumPlan;
 
@@ -17,6 +18,8 @@ pub enum Plan {
     Floor(FloorPlan),
     /// The same with a sticky bit, rounded to nearest (Vortex).
     Sticky(StickyPlan),
+    /// The same of two or four products a lane (Vortex FP8 and FP4).
+    Lanes(LanePlan),
     /// Block-scaled FP4.
     Block(BlockPlan),
     /// FP32 sums cut to FP16 (GPGPU-Sim).

@@ -39,6 +39,12 @@ pub trait TileKernel: Sync {
     /// the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
+    /// The code of an accumulator of FP32 that surely is no NaN, where it can be told at once; none where
+    /// [`TileKernel::finish`] has to be asked.
+    fn as_f32(_: Self::State) -> Option<u32> {
+        None
+    }
+
     /// Whether a result of zero has the right sign; otherwise the exact engine computes it. On the way no
     /// sign of a zero matters.
     fn knows_zeros(&self) -> bool {

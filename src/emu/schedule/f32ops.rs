@@ -11,6 +11,9 @@ use crate::num::{Format, Rounding, Target, fma, round_code, saturate_code};
 
 /// Arithmetic on f32 codes.
 pub trait Ops: Copy + Send + Sync {
+    /// Whether somebody may look at what happens around the operations.
+    const OBSERVED: bool = true;
+
     /// `x + y`.
     fn add(self, x: u32, y: u32) -> u32;
     /// `x * y`.
@@ -102,6 +105,8 @@ impl Natively {
 }
 
 impl Ops for Natively {
+    const OBSERVED: bool = false;
+
     #[inline(always)]
     fn add(self, x: u32, y: u32) -> u32 {
         self.code(f32::from_bits(x) + f32::from_bits(y))

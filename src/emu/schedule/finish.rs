@@ -16,6 +16,9 @@ pub struct Finish<'a, O> {
     pub result: Format,
     /// Of the part, if the epilogue adds it.
     pub c: Option<Planes<'a>>,
+    /// The scales of B that finished sums are multiplied with, of every column of the part; none where
+    /// nothing is known of them at once.
+    pub columns: Option<&'a [u32]>,
 }
 
 impl Multiply {
@@ -56,9 +59,85 @@ impl<O: Ops> Finish<'_, O> {
             }
             return;
         }
+        if self.plain_row(row, sums, out) {
+            return;
+        }
         for (column, (out, &sum)) in out.iter_mut().zip(sums).enumerate() {
             *out = self.round(self.before_rounding(row, column, sum));
         }
+    }
+
+    /// The same of what is only scaled: without C, a bias or a function, all that differs between elements
+    /// of a row is their scales. False if there is more.
+    #[inline(always)]
+    fn plain_row(&self, row: usize, sums: &[u32], out: &mut [u64]) -> bool {
+        let Kernel {
+            spec,
+            values,
+            place,
+        } = *self.kernel;
+        let plain = !O::OBSERVED
+            && self.accumulator == Format::Fp32
+            && self.c.is_none()
+            && self.result_scale().is_none()
+            && spec.epilogue.function.is_none()
+            && !values.has_bias();
+        let scaling = self.scaling();
+        if !plain || scaling.is_some() && self.columns.is_none() {
+            return false;
+        }
+        let (ops, alpha) = (self.ops, self.alpha());
+        let each = out.iter_mut().zip(sums);
+        let add_zero = spec.epilogue.without_c == WithoutC::AddZero;
+        // Each loop is a plain one, without closures, so that it is compiled for the vectors.
+        let Some(scaling) = scaling else {
+            match (add_zero, alpha) {
+                (true, _) => {
+                    for (out, &sum) in each {
+                        *out = self.round(ops.fma(alpha, sum, 0));
+                    }
+                }
+                // Times one, only a NaN's code would change.
+                (false, ONE) => {
+                    for (out, &sum) in each {
+                        *out = self.round(sum);
+                    }
+                }
+                (false, _) => {
+                    for (out, &sum) in each {
+                        *out = self.round(ops.mul(alpha, sum));
+                    }
+                }
+            }
+            return true;
+        };
+        if add_zero || alpha != ONE {
+            return false;
+        }
+        let a = values.scale_a(scaling.per, place.batch, place.row_of(row), 0);
+        let each = each.zip(self.columns.unwrap_or_default());
+        match scaling.multiply {
+            Multiply::AThenB | Multiply::AThenBFma => {
+                for ((out, &sum), &b) in each {
+                    *out = self.round(ops.mul(ops.mul(sum, a), b));
+                }
+            }
+            _ => {
+                for ((out, &sum), &b) in each {
+                    *out = self.round(scaling.multiply.apply(ops, sum, a, b));
+                }
+            }
+        }
+        true
+    }
+
+    /// The scales of B that finished sums of so many columns are multiplied with.
+    pub fn scales_of_columns(&self, count: usize) -> Option<Vec<u32>> {
+        let scaling = self.scaling()?;
+        let Kernel { values, place, .. } = self.kernel;
+        let columns = place.column..place.column + count;
+        let scale = |column| values.scale_b(scaling.per, place.batch, column, 0);
+        Some(columns.map(scale).collect())
     }
 
     /// The scales that the finished sum is multiplied with.

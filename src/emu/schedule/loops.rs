@@ -11,7 +11,7 @@ pub struct Promoted<'r, O> {
     /// How, and the scale of the row and those of the columns.
     pub scaled: Option<(Multiply, u32, &'r [u32])>,
     pub main: &'r mut [u32],
-    pub sums: &'r [u64],
+    pub sums: &'r [u32],
 }
 
 impl<O: Ops> Wide for Promoted<'_, O> {
@@ -28,7 +28,7 @@ impl<O: Ops> Wide for Promoted<'_, O> {
         let each = main.iter_mut().zip(sums);
         let Some((multiply, a, b)) = scaled else {
             for (main, &sum) in each {
-                *main = ops.add(*main, sum as u32);
+                *main = ops.add(*main, sum);
             }
             return;
         };
@@ -37,17 +37,17 @@ impl<O: Ops> Wide for Promoted<'_, O> {
         match multiply {
             Multiply::JointFma => {
                 for ((main, &sum), &b) in each {
-                    *main = ops.fma(sum as u32, ops.mul(a, b), *main);
+                    *main = ops.fma(sum, ops.mul(a, b), *main);
                 }
             }
             Multiply::AThenBFma => {
                 for ((main, &sum), &b) in each {
-                    *main = ops.fma(ops.mul(sum as u32, a), b, *main);
+                    *main = ops.fma(ops.mul(sum, a), b, *main);
                 }
             }
             Multiply::Joint | Multiply::Alpha | Multiply::AThenB | Multiply::BThenA => {
                 for ((main, &sum), &b) in each {
-                    *main = ops.add(*main, multiply.apply(ops, sum as u32, a, b));
+                    *main = ops.add(*main, multiply.apply(ops, sum, a, b));
                 }
             }
         }

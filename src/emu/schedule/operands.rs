@@ -76,21 +76,19 @@ fn rows(
                     let Some(k) = run[0].k else { continue };
                     codes.resize(run.len(), 0);
                     plane.read_row(row, k, &mut codes);
-                    for ((index, &code), out) in run.iter().zip(&codes).zip(mine.chunks_mut(width))
-                    {
-                        let code = term_of(code, term(index), terms);
-                        out.copy_from_slice(&code.to_le_bytes()[..width]);
-                    }
+                    let codes = run.iter().zip(&codes);
+                    let codes = codes.map(|(index, &code)| term_of(code, term(index), terms));
+                    write_codes(width, mine, codes);
                 }
                 return;
             }
             let mut codes = vec![0; last - first + 1];
             plane.read_row(row, first, &mut codes);
-            for (index, out) in indices.iter().zip(out.chunks_mut(width)) {
-                let Some(k) = index.k else { continue };
-                let code = term_of(codes[k - first], term(index), terms);
-                out.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
+            let codes = indices.iter().map(|index| match index.k {
+                Some(k) => term_of(codes[k - first], term(index), terms),
+                None => 0,
+            });
+            write_codes(width, out, codes);
         });
     payload
 }
@@ -130,13 +128,38 @@ fn columns(
                     &codes
                 }
             };
-            for (&code, out) in row.iter().zip(out.chunks_mut(width)) {
-                let code = term_of(code, term(index), terms);
-                out.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
+            let term = term(index);
+            write_codes(
+                width,
+                out,
+                row.iter().map(|&code| term_of(code, term, terms)),
+            );
         }
     });
     payload
+}
+
+/// Codes of so many bytes, one after the other.
+#[inline]
+fn write_codes(width: usize, out: &mut [u8], codes: impl Iterator<Item = u32>) {
+    // The loop over each width is worth compiling by itself.
+    match width {
+        1 => {
+            for (out, code) in out.iter_mut().zip(codes) {
+                *out = code as u8;
+            }
+        }
+        2 => {
+            for (out, code) in out.chunks_exact_mut(2).zip(codes) {
+                out.copy_from_slice(&(code as u16).to_le_bytes());
+            }
+        }
+        _ => {
+            for (out, code) in out.chunks_exact_mut(4).zip(codes) {
+                out.copy_from_slice(&code.to_le_bytes());
+            }
+        }
+    }
 }
 
 /// An operand, or a term of it. What the high term leaves is exact in f32.

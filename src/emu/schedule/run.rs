@@ -8,7 +8,7 @@ use super::k_index::{KIndex, KIndices};
 use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
-use super::{Addend, Kernel, Merge, Place, ScheduleSpec, WithoutProducts};
+use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::emu::fast::Wide;
 use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay};
 use crate::tensor::{Planes, Tensor};
@@ -18,8 +18,9 @@ use crate::tensor::{Planes, Tensor};
 const ROWS: usize = 1024;
 const COLUMNS: usize = 8192;
 
-/// Columns where sums come together inside of a part: both accumulators of a block then stay in a cache.
-const SUMMED_COLUMNS: usize = 256;
+/// Columns where sums come together inside of a part: both accumulators of a block then stay in a cache
+/// of the last level, and operands are packed and copied for many columns.
+const SUMMED_COLUMNS: usize = 1024;
 
 /// Sums of a block that are kept at once, of all parts together.
 const KEPT: usize = 32 << 20;
@@ -56,6 +57,9 @@ pub(in crate::emu) struct Run<'a, 'r> {
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
+    /// Whether a kernel could not add up chains at once, as something among them is no number: it would be
+    /// tried in vain again.
+    pub(super) special: bool,
 }
 
 impl<'a, 'r> Run<'a, 'r> {
@@ -65,6 +69,7 @@ impl<'a, 'r> Run<'a, 'r> {
             kernel,
             progress,
             exact: 0,
+            special: false,
         }
     }
 
@@ -156,6 +161,12 @@ impl<'a, 'r> Run<'a, 'r> {
             accumulator: self.replay.arithmetic.accumulator,
             result: self.replay.format(),
             c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
+            columns: None,
+        };
+        let columns = finish.scales_of_columns(problem.n);
+        let finish = Finish {
+            columns: columns.as_deref(),
+            ..finish
         };
         let n = problem.n;
         let c = problem.c.filter(|_| spec.addend == Addend::Start);
@@ -199,11 +210,25 @@ impl<'a, 'r> Run<'a, 'r> {
     ) -> Vec<u32> {
         match node {
             Node::Chain(chain) => {
-                let codes = self.chain(ops, finish.kernel.spec, problem, chain);
-                codes.into_iter().map(|code| code as u32).collect()
+                let one = (Start::First, false);
+                let alone = std::slice::from_ref(node);
+                self.at_once(ops, finish.kernel, problem, one, alone)
+                    .unwrap_or_else(|| self.chain_sums(ops, finish.kernel, problem, chain))
             }
             Node::Sum(sum) => self.sum(ops, finish, problem, sum),
         }
+    }
+
+    /// A chain's codes, of 32 bits.
+    pub(super) fn chain_sums(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        chain: &Chain,
+    ) -> Vec<u32> {
+        let codes = self.chain(ops, kernel.spec, problem, chain);
+        codes.into_par_iter().map(|code| code as u32).collect()
     }
 
     /// `each` for every element.
@@ -247,7 +272,7 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// One accumulator of the tensor core, from C or +0 on.
-    pub(super) fn chain(
+    fn chain(
         &mut self,
         ops: impl Ops,
         spec: &ScheduleSpec,

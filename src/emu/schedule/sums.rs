@@ -9,8 +9,8 @@ use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
 use super::traversal::{Chain, Node, Role, Sum};
-use super::{Kernel, Merge, Partials, Per, ScheduleSpec, Start};
-use crate::emu::fast::Promotion;
+use super::{Kernel, Merge, Multiply, Partials, Per, Start};
+use crate::emu::fast::{Merging, Platform, Promotion};
 use crate::emu::{Engine, Problem};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
@@ -59,9 +59,10 @@ impl Run<'_, '_> {
             sums
         };
         let add = |total: &u32, sum: u32| ops.add(*total, sum);
-        if *role == (Role::Promotion { scaled: false })
-            && order.is_serial()
-            && let Some(sums) = self.promoted(kernel.spec, problem, *start, parts)
+        let scaled = *role == (Role::Promotion { scaled: true });
+        if order.is_serial()
+            && *partials != Partials::Result
+            && let Some(sums) = self.at_once(ops, kernel, problem, (*start, scaled), parts)
         {
             return sums;
         }
@@ -101,28 +102,28 @@ impl Run<'_, '_> {
         total
     }
 
-    /// Chains of one length, the last one perhaps shorter, promoted by a kernel while it has them at hand.
-    fn promoted(
+    /// One chain, or chains that are added up one after the other, by a kernel while it has them at hand.
+    pub(super) fn at_once(
         &mut self,
-        spec: &ScheduleSpec,
+        ops: impl Ops,
+        kernel: &Kernel,
         problem: &Problem,
-        start: Start,
+        (start, scaled): (Start, bool),
         parts: &[Node],
     ) -> Option<Vec<u32>> {
-        let Engine::Fast(_) = self.replay.engine else {
+        let Engine::Fast(platform) = self.replay.engine else {
             return None;
         };
+        if parts.len() > 1 && self.special || !self.bare(*problem).may_promote() {
+            return None;
+        }
         let chain = |node: &Node| match node {
             Node::Chain(chain) => Some(chain.indices.clone()),
             Node::Sum(_) => None,
         };
         let chains: Option<Vec<KIndices>> = parts.iter().map(chain).collect();
         let chains = chains?;
-        let every = chains.first()?.len();
-        let span = self.replay.arithmetic.step.span();
-        let (last, others) = chains.split_last()?;
-        let alike = others.iter().all(|chain| chain.len() == every) && last.len() <= every;
-        if !alike || last.is_empty() || !others.is_empty() && !every.is_multiple_of(span) {
+        if chains.iter().any(KIndices::is_empty) {
             return None;
         }
         let gathered;
@@ -132,17 +133,35 @@ impl Run<'_, '_> {
                 if (problem.m + problem.n) * indices.len() > GATHERED {
                     return None;
                 }
-                let terms = spec.split_terms.as_ref();
+                let terms = kernel.spec.split_terms.as_ref();
                 gathered = GatheredOperands::gather(problem, &indices, terms);
                 gathered.problem(problem.c)
             }
         };
+        let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
+        let scales = scaling.map(|scaling| {
+            let of = |chain: &KIndices| {
+                let k = chain.first_k().unwrap_or(0);
+                Scales::of(kernel, scaling.per, problem, k)
+            };
+            (scaling.multiply, chains.iter().map(of).collect())
+        });
+        let ends = chains.iter().scan(0, |end, chain| {
+            *end += chain.len();
+            Some(*end)
+        });
         let promotion = Promotion {
-            every,
+            ends: &ends.collect::<Vec<_>>(),
             from_first: start == Start::First,
-            nan: spec.nan.0 as u32,
+            merge: &Merger {
+                ops,
+                platform,
+                scales,
+            },
         };
-        let (sums, exact) = self.bare(product).promoted(promotion, self.progress)?;
+        let found = self.bare(product).promoted(promotion, self.progress);
+        self.special |= found.is_none();
+        let (sums, exact) = found?;
         self.exact += exact;
         Some(sums)
     }
@@ -158,7 +177,7 @@ impl Run<'_, '_> {
         main: &mut [u32],
     ) {
         let n = problem.n;
-        let sums = self.chain(ops, kernel.spec, problem, chain);
+        let sums = self.chain_sums(ops, kernel, problem, chain);
         let k = chain.indices.first_k().unwrap_or(0);
         let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
         let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
@@ -191,6 +210,29 @@ fn joined(chains: &[KIndices]) -> KIndices {
             let all = |chain: &KIndices| (0..chain.len()).map(|i| chain.get(i)).collect::<Vec<_>>();
             KIndices::List(chains.iter().flat_map(all).collect())
         }
+    }
+}
+
+/// Adds the accumulators of chains to main ones.
+struct Merger<O> {
+    ops: O,
+    platform: Platform,
+    /// How, and the scales of each chain.
+    scales: Option<(Multiply, Vec<Scales>)>,
+}
+
+impl<O: Ops> Merging for Merger<O> {
+    fn merge(&self, chain: usize, [row, column]: [usize; 2], main: &mut [u32], sums: &[u32]) {
+        let scaled = self.scales.as_ref().map(|(multiply, scales)| {
+            let Scales { rows, columns } = &scales[chain];
+            (*multiply, rows[row], &columns[column..][..main.len()])
+        });
+        self.platform.wide(Promoted {
+            ops: self.ops,
+            scaled,
+            main,
+            sums,
+        });
     }
 }
 

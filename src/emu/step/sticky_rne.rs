@@ -10,7 +10,7 @@ use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::emu::fast::{Plan, StickyPlan, StickyStep};
+use crate::emu::fast::{LanePlan, LaneRule, LaneStep, Plan, StickyPlan, StickyStep};
 use crate::emu::formats::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
@@ -208,8 +208,20 @@ impl StepKind for StickyRne {
     }
 
     fn plan(&self, formats: Formats) -> Option<Plan> {
-        // Lanes of several products are the exact engine's.
-        let single = self.pair.is_none() && self.scaling.is_none();
+        if let Some(rule) = self.rule() {
+            let step = LaneStep {
+                rule,
+                lanes: self.lanes,
+                group: self.group,
+                fraction_bits: self.fraction_bits,
+                width: self.accumulator_bits(),
+                hidden_bit: self.addend == Addend::HiddenBit,
+                masks: self.sparse_mask,
+                ieee_top: self.ieee_top,
+                nan: self.nan.0,
+            };
+            return LanePlan::new(formats, step).map(Plan::Lanes);
+        }
         let step = StickyStep {
             group: self.group,
             fraction_bits: self.fraction_bits,
@@ -219,12 +231,23 @@ impl StepKind for StickyRne {
             masks: self.sparse_mask,
             nan: self.nan.0,
         };
-        let plan = single.then(|| StickyPlan::new(formats, step))?;
-        plan.map(Plan::Sticky)
+        StickyPlan::new(formats, step).map(Plan::Sticky)
     }
 }
 
 impl StickyRne {
+    /// How products share a lane; none where each has its own.
+    fn rule(&self) -> Option<LaneRule> {
+        match (self.pair, self.scaling) {
+            (Some(PairRule::Tfr), _) => Some(LaneRule::Tfr),
+            (Some(PairRule::TfrAligned), _) => Some(LaneRule::TfrAligned),
+            (Some(PairRule::Drl), _) => Some(LaneRule::Drl),
+            (None, Some(Scaling::Nvfp4)) => Some(LaneRule::Nvfp4),
+            (None, Some(_)) => Some(LaneRule::Mxfp4),
+            (None, None) => None,
+        }
+    }
+
     /// Tells of the lanes of `count` products, and of C's.
     fn show(
         &self,

@@ -10,12 +10,13 @@ mod kernel;
 mod pack;
 mod plan;
 pub mod selftest;
-mod sticky;
+pub(super) mod sticky;
 
 use std::ops::Range;
 
 pub use floor::{FloorPlan, FloorStep};
 pub use plan::{DotAdd, GroupPlan};
+pub(super) use sticky::Ending;
 pub use sticky::{StickyPlan, StickyStep};
 
 use self::kernel::Tile;
@@ -94,6 +95,12 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
             Format::Fp16 => half_code(state).unwrap_or(nan),
             _ => round_code(Format::Fp32, code, to, Rounding::TowardZero, nan),
         })
+    }
+
+    /// Specials count as zeros on the way, and sums of integers are no NaNs.
+    #[inline(always)]
+    fn as_f32(state: i32) -> Option<u32> {
+        Some(state as u32)
     }
 
     fn knows_zeros(&self) -> bool {
@@ -177,7 +184,7 @@ fn tile_of<'a>(
 
 /// So that a register of it is in one cache line.
 #[repr(align(64))]
-struct Aligned<T>(T);
+pub(super) struct Aligned<T>(pub T);
 
 /// A tile, for the vectors of a platform.
 struct RunTile<'t, 'a, P> {

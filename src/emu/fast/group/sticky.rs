@@ -19,10 +19,7 @@ use crate::num::{Format, Rounding};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StickyPlan {
     products: GroupPlan,
-    /// Bits of the unit's accumulator.
-    width: u32,
-    /// Whether a C of zero sets the sticky bit.
-    hidden_bit: bool,
+    ending: Ending,
     /// Whether a zero masks an infinity or NaN beside it.
     masks: bool,
 }
@@ -56,14 +53,16 @@ impl StickyPlan {
             nan: step.nan,
         };
         let products = GroupPlan::new(products, formats, None)?;
+        // So that 2^(E - F - 2) is a normal number.
+        let floor = products.fraction_bits + 3;
         (!products.checked && formats.accumulator == Format::Fp32).then_some(StickyPlan {
-            products: GroupPlan {
-                // So that 2^(E - F - 2) is a normal number.
-                floor: products.fraction_bits + 3,
-                ..products
+            ending: Ending {
+                fraction_bits: products.fraction_bits,
+                width: step.width,
+                hidden_bit: step.hidden_bit,
+                floor,
             },
-            width: step.width,
-            hidden_bit: step.hidden_bit,
+            products: GroupPlan { floor, ..products },
             masks: step.masks,
         })
     }
@@ -136,24 +135,16 @@ unsafe fn step<V: Vector>(
     bad: &mut V::I,
 ) {
     let columns = ACROSS * V::LANES;
-    let fraction_bits = tile.plan.fraction_bits;
+    let ending = &plan.ending;
     // SAFETY: the caller's promise.
     unsafe {
         for v in 0..ACROSS {
             let at = v * V::LANES;
             let c = V::load_f(state.add(at));
-            let magnitude = V::and(V::bits(c), V::splat(i32::MAX));
-            let field = V::and(magnitude, V::splat(0x7f80_0000));
-            let e = V::max(V::load_exponents(exponents.add(at)), field);
-            // 2^(F - E)
-            let twice_bias_plus_f = V::splat((254 + fraction_bits).wrapping_shl(23));
-            let scale = V::from_bits(V::sub(twice_bias_plus_f, e));
+            let e = V::max(V::load_exponents(exponents.add(at)), least::<V>(ending, c));
+            let scale = scale::<V>(ending, e);
             let mut sum = V::splat(0);
             let mut lost = V::splat(0);
-            term::<V>(V::mul(c, scale), &mut sum, &mut lost);
-            if plan.hidden_bit {
-                lost = V::or(lost, V::and(V::equal(magnitude, V::splat(0)), V::splat(1)));
-            }
             let mut a = tile.a.as_ptr().add(first * ROWS + row);
             let mut b = tile.b.as_ptr().add(first * columns + at);
             for _ in 0..tile.plan.group {
@@ -162,41 +153,106 @@ unsafe fn step<V: Vector>(
                 a = a.add(ROWS);
                 b = b.add(columns);
             }
-            // Beyond the unit's accumulator: doubled until its sign would be the highest bit.
-            let mut doubled = sum;
-            let mut four = sum;
-            for i in plan.width..32 {
-                doubled = V::add(doubled, doubled);
-                if i == plan.width + 1 {
-                    four = doubled;
-                }
-            }
-            *bad = V::or(*bad, V::xor(doubled, sum));
-            // The sticky bit, away from zero, where bits are cut off: a shorter sum is exact, and would keep
-            // it. What only has another sign was a zero.
-            let lost = V::and(lost, V::splat(i32::MAX));
-            let size = V::max(sum, V::sub(V::splat(0), sum));
-            let short = V::greater(V::splat(1 << 24), size);
-            let none = V::or(V::equal(lost, V::splat(0)), short);
-            let sign = V::or(V::shift_right(sum, V::splat(31)), V::splat(1));
-            let rounded = V::to_float(V::add(four, V::clear(sign, none)));
-            // 2^(E - F - 2)
-            let back = V::from_bits(V::sub(e, V::splat((fraction_bits + 2) << 23)));
-            let mut new = V::bits(V::mul(rounded, back));
-            if plan.hidden_bit {
-                // A C of zero is a number far below the normal ones: alone it is flushed, with its sign.
-                let alone = V::equal(e, V::splat(tile.plan.floor << 23));
-                let alone = V::and(alone, V::equal(magnitude, V::splat(0)));
-                new = V::or(new, V::and(V::bits(c), alone));
-            }
-            V::store_f(state.add(at), V::from_bits(new));
+            V::store_f(state.add(at), end::<V>(ending, c, e, sum, lost, bad));
         }
+    }
+}
+
+/// How the sum of truncated terms and C becomes the accumulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    pub fraction_bits: i32,
+    /// Bits of the unit's accumulator.
+    pub width: u32,
+    /// Whether a C of zero sets the sticky bit.
+    pub hidden_bit: bool,
+    /// The lowest common exponent, biased by 127.
+    pub floor: i32,
+}
+
+/// Negative where an accumulator is subnormal, or beyond what the arithmetic takes.
+#[inline(always)]
+pub unsafe fn unfit<V: Vector>(ending: &Ending, c: V::I) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let magnitude = V::and(c, V::splat(i32::MAX));
+        let small = V::greater(V::splat(ending.floor << 23), magnitude);
+        let large = V::greater(magnitude, V::splat((253 << 23) - 1));
+        V::clear(V::or(small, large), V::equal(magnitude, V::splat(0)))
+    }
+}
+
+/// The exponent field with which C competes, at least the lowest.
+#[inline(always)]
+pub unsafe fn least<V: Vector>(ending: &Ending, c: V::F) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let field = V::and(V::bits(c), V::splat(0x7f80_0000));
+        V::max(field, V::splat(ending.floor << 23))
+    }
+}
+
+/// 2^(F - E)
+#[inline(always)]
+unsafe fn scale<V: Vector>(ending: &Ending, e: V::I) -> V::F {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let twice_bias_plus_f = V::splat((254 + ending.fraction_bits).wrapping_shl(23));
+        V::from_bits(V::sub(twice_bias_plus_f, e))
+    }
+}
+
+/// The accumulator after a step: C joins the sum of the other terms.
+#[inline(always)]
+pub unsafe fn end<V: Vector>(
+    ending: &Ending,
+    c: V::F,
+    e: V::I,
+    mut sum: V::I,
+    mut lost: V::I,
+    bad: &mut V::I,
+) -> V::F {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let magnitude = V::and(V::bits(c), V::splat(i32::MAX));
+        term::<V>(V::mul(c, scale::<V>(ending, e)), &mut sum, &mut lost);
+        if ending.hidden_bit {
+            lost = V::or(lost, V::and(V::equal(magnitude, V::splat(0)), V::splat(1)));
+        }
+        // Beyond the unit's accumulator: doubled until its sign would be the highest bit.
+        let mut doubled = sum;
+        let mut four = sum;
+        for i in ending.width..32 {
+            doubled = V::add(doubled, doubled);
+            if i == ending.width + 1 {
+                four = doubled;
+            }
+        }
+        *bad = V::or(*bad, V::xor(doubled, sum));
+        // The sticky bit, away from zero, where bits are cut off: a shorter sum is exact, and would keep
+        // it. What only has another sign was a zero.
+        let lost = V::and(lost, V::splat(i32::MAX));
+        let size = V::max(sum, V::sub(V::splat(0), sum));
+        let short = V::greater(V::splat(1 << 24), size);
+        let none = V::or(V::equal(lost, V::splat(0)), short);
+        let sign = V::or(V::shift_right(sum, V::splat(31)), V::splat(1));
+        let rounded = V::to_float(V::add(four, V::clear(sign, none)));
+        // 2^(E - F - 2)
+        let back = V::from_bits(V::sub(e, V::splat((ending.fraction_bits + 2) << 23)));
+        let mut new = V::bits(V::mul(rounded, back));
+        if ending.hidden_bit {
+            // A C of zero is a number far below the normal ones: alone it is flushed, with its sign.
+            let alone = V::equal(e, V::splat(ending.floor << 23));
+            let alone = V::and(alone, V::equal(magnitude, V::splat(0)));
+            new = V::or(new, V::and(V::bits(c), alone));
+        }
+        V::from_bits(new)
     }
 }
 
 /// Adds a term in units of the grid, truncated, and notes whether it lost anything.
 #[inline(always)]
-unsafe fn term<V: Vector>(x: V::F, sum: &mut V::I, lost: &mut V::I) {
+pub unsafe fn term<V: Vector>(x: V::F, sum: &mut V::I, lost: &mut V::I) {
     // SAFETY: the caller's promise.
     unsafe {
         let kept = V::truncate(x);
