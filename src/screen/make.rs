@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::error::ScreenError;
-use super::families::{FAMILIES, LIBRARY, LOAD, Level};
+use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::Tiles;
 use crate::check::{Check, EngineChoice, Fields, Prepared, Progress, Source};
@@ -73,8 +73,8 @@ pub fn make(
     let mut wanted = Vec::new();
     for instruction in &architecture.instructions {
         for rule in &instruction.rules {
-            // Without scales, and D an addend of the next step: what programs on nodes can issue.
-            if rule.scale.is_some() || rule.addend.is_some() {
+            // D an addend of the next step: what chains of instructions have.
+            if rule.addend.is_some() {
                 continue;
             }
             for &operands in &rule.operands {
@@ -144,24 +144,26 @@ fn units(
     } else {
         amount.steps * rule.step.span()
     };
-    // Of a pair of two formats, the families that tell most.
-    let families = if a == b { FAMILIES.len() } else { 4 };
+    let scale = rule.scale.map_or(String::new(), |scale| {
+        format!(".{}x{}", scale.format, scale.block)
+    });
+    let unit = format!("{instruction}.{a}.{b}{scale}.{}", rule.accumulator);
+    // Of a pair of two formats, the families that tell most, once.
+    let (families, seeds) = match a == b {
+        true => (FAMILIES.len(), amount.seeds),
+        false => (OF_PAIRS, 1),
+    };
     for family in &FAMILIES[..families] {
         // Longer ones have a NaN in every element.
         let k = if family.class == Class::Special { 4 } else { k };
-        for seed in 1..=amount.seeds {
+        for seed in 1..=seeds {
             let fields = fields(arch, [a, b], [family.class; 2], [rows, 8, k], seed);
             let c = family.addend.map(|class| spec(seed, class, [rows, 8]));
             let fields = Fields {
-                instruction: Some(instruction.into()),
-                acc: Some(rule.accumulator),
                 c,
-                ..fields
+                ..of_rule(instruction, rule, fields, [rows, 8, k], seed)
             };
-            let name = format!(
-                "{instruction}.{a}.{b}.{}.{}.{seed}",
-                rule.accumulator, family.name
-            );
+            let name = format!("{unit}.{}.{seed}", family.name);
             push(
                 name,
                 family.name,
@@ -174,13 +176,36 @@ fn units(
     }
     if a == b && rule.accumulator != Format::Fp64 && rule.accumulator != Format::Fp16 {
         let size = amount.load;
-        let fields = Fields {
-            instruction: Some(instruction.into()),
-            acc: Some(rule.accumulator),
-            ..fields(arch, [a, b], [Class::Normal; 2], size, 7)
-        };
-        let name = format!("{instruction}.{a}.{b}.{}.load", rule.accumulator);
-        push(name, LOAD[0], Route::Instruction, fields, size, into);
+        let fields = fields(arch, [a, b], [Class::Normal; 2], size, 7);
+        let fields = of_rule(instruction, rule, fields, size, 7);
+        push(format!("{unit}.load"), LOAD[0], Route::Instruction, fields, size, into);
+    }
+}
+
+/// The fields of a rule: its instruction, its accumulator and its scales.
+fn of_rule(
+    instruction: &str,
+    rule: &Rule,
+    fields: Fields,
+    [m, n, k]: [usize; 3],
+    seed: u64,
+) -> Fields {
+    let fields = Fields {
+        instruction: Some(instruction.into()),
+        acc: Some(rule.accumulator),
+        ..fields
+    };
+    let Some(scale) = rule.scale else {
+        return fields;
+    };
+    let blocks = k.div_ceil(scale.block);
+    Fields {
+        scale_dtype: Some(scale.format),
+        scale_block: Some(scale.block),
+        // Scales have one class.
+        scale_a: Some(spec(seed, Class::Normal, [m, blocks])),
+        scale_b: Some(spec(seed, Class::Normal, [blocks, n])),
+        ..fields
     }
 }
 

@@ -21,6 +21,7 @@ mod quad;
 mod special;
 mod sticky_rne;
 mod trace;
+mod wires;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,9 @@ pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
+use trace::Sound;
 pub use trace::{Datapath, Source, TermTrace, TraceObserver};
+pub use wires::fma_bits;
 
 use super::fast::Plan;
 pub use super::formats::Formats;
@@ -197,7 +200,7 @@ impl Step {
         b: &[Unpacked],
         scales: Scales,
         carried: &mut Carried,
-        observer: &mut impl Datapath,
+        observer: &mut impl TraceObserver,
     ) {
         let products = Products {
             formats,
@@ -205,7 +208,7 @@ impl Step {
             b,
             scales,
         };
-        StepKind::run(self, products, carried, observer);
+        StepKind::run(self, products, carried, &mut Sound(observer));
     }
 
     /// The chain's result, a code of the accumulator's format.
