@@ -79,7 +79,10 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Vec<u32> {
     match place {
         Place::Operand => (a.ignored_bits()..a.width() + a.ignored_bits()).collect(),
         Place::Scale => match arithmetic.scale {
-            Some(scale) => (0..scale.format.width()).collect(),
+            // UE4M3 ignores its top bit.
+            Some(scale) => {
+                (0..scale.format.exponent_bits() + scale.format.fraction_bits()).collect()
+            }
             None => Vec::new(),
         },
         Place::Product => match step {
@@ -95,7 +98,9 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Vec<u32> {
             Step::Fused(step) => (0..step.fraction_bits + 2).collect(),
             Step::FusedHalves(step) => (0..step.half.fraction_bits + 2).collect(),
             Step::FusedFloor(step) => (0..step.fraction_bits + 2).collect(),
-            Step::BlockDot(step) => (0..step.fraction_bits + above(arithmetic, step.part)).collect(),
+            Step::BlockDot(step) => {
+                (0..step.fraction_bits + above(arithmetic, step.part)).collect()
+            }
             Step::FmaChain(_) | Step::ExactSum(_) => (0..=fma).collect(),
             _ => Vec::new(),
         },
@@ -130,7 +135,9 @@ fn largest(format: Format) -> u64 {
 /// Bits of a sum of `part` products above the exponent of its scales, by which it is aligned.
 fn above(arithmetic: &Arithmetic, part: usize) -> u32 {
     let Arithmetic { a, b, .. } = *arithmetic;
-    let scales = arithmetic.scale.map_or(0, |scale| 2 * u32::from(scale.format.fraction_bits() > 0));
+    let scales = arithmetic
+        .scale
+        .map_or(0, |scale| 2 * u32::from(scale.format.fraction_bits() > 0));
     let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
     products + part.next_power_of_two().ilog2() + scales
 }

@@ -67,7 +67,9 @@ impl StepKind for PairwiseFlush {
             sums.resize(self.group, zero);
             while sums.len() > 1 {
                 let pairs = sums.chunks(2);
-                sums = pairs.map(|p| self.sum(format, p[0], p[1], &mut ())).collect();
+                sums = pairs
+                    .map(|p| self.sum(format, p[0], p[1], &mut ()))
+                    .collect();
                 observer.stage("added in pairs", Vec::new);
                 sums.iter().for_each(|&sum| observer.result(format, sum));
             }

@@ -1,8 +1,10 @@
 //! Screening: suites, faults that are found, fleets that are judged, and what is refused.
 
 mod fleet;
+mod kernels;
 mod nodes;
 mod refused;
+mod scaled;
 
 use tcverify::screen::{
     Level, Library, Place, Placement, Simulated, Suite, make, measure, simulate,
@@ -171,18 +173,16 @@ fn faults_stay_in_screening() {
 fn stuck_bits_are_found() {
     let all = suite("v100", Level::Quick);
     let coverage = measure(&all, 100_000, 1, 1, 1, &()).unwrap();
-    // Chains of multiply-adds have fewer places.
-    let fused = coverage.iter().filter(|unit| unit.unit.starts_with("mma"));
-    assert_eq!((coverage.len(), fused.clone().count()), (4, 2));
-    for unit in fused {
+    assert_eq!(coverage.len(), 4);
+    for unit in &coverage {
         assert_eq!(unit.found.len(), 5);
         for found in &unit.found {
             let rate = found.detected as f64 / found.injected as f64;
             // docs/screening.md has the rates of an H100. What is rounded to FP16 hides low bits.
-            let least = if unit.unit.ends_with("fp32") {
-                0.97
-            } else {
-                0.65
+            let least = match (unit.unit.starts_with("mma"), unit.unit.ends_with("fp32")) {
+                (true, true) => 0.97,
+                // As does the rounding of a multiply-add's product.
+                _ => 0.75,
             };
             assert!(rate > least, "{} {found:?}", unit.unit);
             assert!(found.injected >= 30);
