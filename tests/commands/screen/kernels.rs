@@ -46,7 +46,7 @@ fn a_kernel_is_of_the_products_it_fits() {
         digest(&kernels, "library.bf16")
     );
     assert_ne!(
-        digest(&split(2), "library.bf16"),
+        digest(&split(4), "library.bf16"),
         digest(&kernels, "library.bf16")
     );
     // What is said of each.

@@ -121,10 +121,11 @@ fn a_sound_unit_gives_every_digest() {
             let names: Vec<_> = sound.failures.iter().map(|f| &f.product).collect();
             assert!(names.is_empty(), "{arch}, lane {lane}: {names:?}");
         }
-        // Some chains of special numbers end in an infinity or a NaN whatever their bit 13 was before.
+        // Some chains of special numbers end in an infinity or a NaN whatever their bit 13 was before, and where products
+        // cancel, it is inverted to and fro.
         let broken = wrong(1, 5);
         assert!(
-            broken.wrong() as usize * 10 > suite.products.len() * 9,
+            broken.wrong() as usize * 5 > suite.products.len() * 4,
             "{arch}: {}",
             broken.wrong()
         );
