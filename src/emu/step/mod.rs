@@ -1,7 +1,7 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
 //! integers, written to be read beside the literature rather than to be fast.
 //!
-//! A new kind is a file with a type that implements [`StepKind`], its name in `kinds!` below (in
+//! A new kind is a file with a type that implements `StepKind`, its name in `kinds!` below (in
 //! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
 
 mod block_dot;
@@ -35,14 +35,16 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
-pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
+pub use kind::{Carried, ScaleUse, Scales};
+pub(crate) use kind::{Products, StepKind};
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
+pub(crate) use trace::Datapath;
 use trace::Sound;
-pub use trace::{Datapath, Source, TermTrace, TraceObserver};
-pub use wires::fma_bits;
+pub use trace::{Source, TermTrace, TraceObserver};
+pub(crate) use wires::fma_bits;
 
 use super::fast::Plan;
 pub use super::formats::Formats;
