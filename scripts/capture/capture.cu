@@ -16,7 +16,8 @@ capture gemm --operands generate:SEED:CLASS --size MxNxK --dtype F [...] [-o d.n
 capture units
     Lists the instructions.
 Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite|ffma (mma), --shape m16n8k8 (the largest),
---device N (0), --force (replace what is there). Beside d.npy appears d.npy.json; --digest with -o d.npy
+--device N (0), --force (replace what is there). gemm has block-scaled instructions, too: --instruction mma-mxf4|
+mma-mxf4nvf4|mma-mxf8f6f4 --scale-dtype ue8m0|ue4m3 --scale-block K. Beside d.npy appears d.npy.json; --digest with -o d.npy
 writes d.npy.json alone.
 )";
 
@@ -50,7 +51,14 @@ static Job begin(const Options& options) {
     FormatName accumulator = accumulator_of(options.get("--acc", ""), a);
     Job job;
     int capability = use_gpu(int(whole_number(options.get("--device", "0"), "GPU")), job.properties);
-    job.unit = choose(options.get("--instruction", "mma"), options.get("--shape", ""), a, b, accumulator, capability);
+    FormatName scale = FORMATS;
+    int block = 0;
+    if (options.has("--scale-dtype") || options.has("--scale-block")) {
+        scale = FormatName(find(FORMAT_NAMES, options.need("--scale-dtype"), "format"));
+        block = int(whole_number(options.need("--scale-block"), "block"));
+    }
+    job.unit = choose(options.get("--instruction", "mma"), options.get("--shape", ""), a, b, accumulator, capability,
+                      scale, block);
     rehearse(job.unit);
 
     Json& json = job.json;
@@ -66,6 +74,10 @@ static Job begin(const Options& options) {
     json.text("a", FORMAT_NAMES[a]);
     json.text("b", FORMAT_NAMES[b]);
     json.text("accumulator", FORMAT_NAMES[accumulator]);
+    if (block != 0) {
+        json.text("scale", FORMAT_NAMES[scale]);
+        json.number("scale_block", block);
+    }
     json.number("k_per_instruction", job.unit.k);
     json.text("order", "one chain over K: k ascending, C first, one accumulator");
     return job;
@@ -109,6 +121,7 @@ static void answer(const Options& options) {
     if (!options.has("-o")) throw std::runtime_error("-o is missing");
     Job job = begin(options);
     const Unit& unit = job.unit;
+    if (unit.block) throw std::runtime_error("answer takes no scales; gemm does");
     auto path = [&](const char* name) { return options.plain[1] + "/" + name; };
     Array a = read_npy(path("a.npy"), format_of(unit.a).bytes);
     if (a.shape.size() != 3 || a.shape[1] != 1) throw std::runtime_error(path("a.npy") + ": is not n x 1 x K");
@@ -180,26 +193,39 @@ static void gemm(const Options& options) {
     generate(unit.a, seed, kind, ROLE_A, m, k, a);
     generate(unit.b, seed, kind, ROLE_B, k, n, b);
     if (addend) generate(unit.accumulator, seed, kind, ROLE_C, m, n, c);
+    const u64 block = unit.block ? unit.block : 1, blocks = unit.block ? (k + block - 1) / block : 0;
+    DeviceBytes scale_a(m * blocks), scale_b(blocks * n);
+    if (unit.block) {
+        generate(unit.scale, seed, kind, ROLE_SCALE_A, m, blocks, scale_a);
+        generate(unit.scale, seed, kind, ROLE_SCALE_B, blocks, n, scale_b);
+    }
     std::string prefix = "generate:" + spec[1] + ":" + spec[2] + ":";
     job.json.text("a_spec", prefix + size[0] + "x" + size[2]);
     job.json.text("b_spec", prefix + size[2] + "x" + size[1]);
     if (addend) job.json.text("c_spec", prefix + size[0] + "x" + size[1]);
+    if (unit.block) {
+        job.json.text("scale_a_spec", prefix + size[0] + "x" + std::to_string(blocks));
+        job.json.text("scale_b_spec", prefix + std::to_string(blocks) + "x" + size[1]);
+    }
     job.json.number("k", k);
-    run(unit, {a.at(), b.at(), addend ? c.at() : nullptr, d.at(), 1, m, n, k, a_bytes, b_bytes, d_bytes});
+    run(unit, {a.at(), b.at(), addend ? c.at() : nullptr, d.at(), 1, m, n, k, a_bytes, b_bytes, d_bytes, scale_a.at(),
+               scale_b.at(), int(block)});
     finish(job, options, {descr_of(unit.accumulator), {m, n}, d.bytes()});
 }
 
 static void list() {
     for (const Unit& unit : units())
         std::cout << unit.instruction << " " << FORMAT_NAMES[unit.a] << "*" << FORMAT_NAMES[unit.b] << " -> "
-                  << FORMAT_NAMES[unit.accumulator] << "  sm_" << unit.needs.capability
+                  << FORMAT_NAMES[unit.accumulator]
+                  << (unit.block ? ", one " + FORMAT_NAMES[unit.scale] + " for " + std::to_string(unit.block) + " k" : "")
+                  << "  sm_" << unit.needs.capability
                   << (unit.needs.exact ? "a only  " : " on  ") << unit.ptx << "\n";
 }
 
 int main(int count, char** words) try {
     Options options(count, words,
                     {"--instruction", "--shape", "--dtype", "--dtype-b", "--acc", "--device", "--operands", "--size",
-                     "-o"},
+                     "--scale-dtype", "--scale-block", "-o"},
                     {"--digest", "--with-c", "--force", "--help", "-h"});
     std::string command = options.plain.empty() ? "" : options.plain[0];
     if (options.has("--help") || options.has("-h")) std::cout << USAGE;

@@ -19,6 +19,18 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
             ON_##GUARD(REGISTERS(PTX));                                                            \
         }                                                                                     \
     };
+// kind::mxf4 and kind::mxf4nvf4 pack E2M1 as it is, two to a byte.
+#define SCALED_TYPE(NAME, A, B, SCALE, BLOCK_, LAYOUT_, GUARD, PTX)                           \
+    struct NAME {                                                                             \
+        typedef LAYOUT_ Layout;                                                               \
+        typedef u32 Register;                                                                 \
+        typedef ScaledStep<NAME> Step;                                                        \
+        static const int BLOCK = BLOCK_, PACKED = Layout::PER == 8;                           \
+        static const int A_SHIFT = PACKED ? 0 : shift_of(A), B_SHIFT = PACKED ? 0 : shift_of(B); \
+        __device__ static bool issue(const u32* a, const u32* b, u32 scale_a, u32 scale_b, u32* d) { \
+            ON_##GUARD(MMA_4_2_4_SCALED(PTX));                                                \
+        }                                                                                     \
+    };
 #define WGMMA_TYPE(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, PTX, REST)                     \
     struct NAME {                                                                             \
         typedef LAYOUT_ Layout;                                                               \
@@ -34,5 +46,6 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
     };
 
 MMA_UNITS(MMA_TYPE)
+SCALED_UNITS(SCALED_TYPE)
 CORE_UNITS(CORE_TYPE)
 WGMMA_UNITS(WGMMA_TYPE)

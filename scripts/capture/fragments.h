@@ -30,6 +30,13 @@ struct Rows {
     }
 };
 
+/// Which row's, or column's, scales a lane holds for block-scaled mma, one byte a block of k from the lowest on; with
+/// thread and byte selectors 0 two lanes of four have A's, one has B's, and the others the same (PTX ISA, "Block Scaling").
+struct ScaleLanes {
+    BOTH static int a_row(int lane) { return lane / 4 + 8 * (lane % 2); }
+    BOTH static int b_column(int lane) { return lane / 4; }
+};
+
 /// Volta's m8n8k4: four quad pairs multiply 8x8 tiles of their own. Here quad pair p has rows 8p to
 /// 8p+7 of one 32x8 tile, and all have the same B.
 template <int ACC_BITS>

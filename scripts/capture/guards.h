@@ -46,3 +46,9 @@
 #else
 #define ON_SM120A LEFT_OUT
 #endif
+// UE8M0 scales for every 16 k came with PTX ISA 9.1, CUDA 13.1.
+#if __CUDACC_VER_MAJOR__ > 13 || __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ >= 1
+#define ON_SM120A_PTX91 ON_SM120A
+#else
+#define ON_SM120A_PTX91 LEFT_OUT
+#endif

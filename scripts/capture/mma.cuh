@@ -35,18 +35,25 @@
                    "+r"(d[7])                                                                             \
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]))
 
+// The same with scales of A and of B, in one register each, their selectors 0.
+#define MMA_4_2_4_SCALED(PTX)                                                                              \
+    asm volatile(PTX " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}, {%10}, {%12,%12}, {%11}, {%12,%12};" \
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                          \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(scale_a),         \
+                   "r"(scale_b), "h"((unsigned short)0))
+
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-/// One step of a chain: A and B of one instruction, gathered from memory.
+/// A and B of one instruction, gathered from memory.
 template <class U>
-struct MmaStep {
-    __device__ static bool run(const Operands& operands, int lane, u64 row, u64 column, u64 k,
-                               typename U::Register* d) {
-        typedef typename U::Layout L;
-        typedef typename U::Register Register;
+struct Fragments {
+    typedef typename U::Layout L;
+    typedef typename U::Register Register;
+    Register a[L::A_ELEMENTS / L::PER] = {}, b[L::B_ELEMENTS / L::PER] = {};
+
+    __device__ Fragments(const Operands& operands, int lane, u64 row, u64 column, u64 k) {
         const int bits = 8 * sizeof(Register) / L::PER;
         // An INT4 -1 may come as ff.
         const Register mask = ~(Register)0 >> (8 * sizeof(Register) - bits);
-        Register a[L::A_ELEMENTS / L::PER] = {}, b[L::B_ELEMENTS / L::PER] = {};
         for (int e = 0; e < L::A_ELEMENTS; e++) {
             Place at = L::a(lane, e);
             Register code = (Register)operands.a_code(row + at.row, k + at.column) << U::A_SHIFT;
@@ -57,7 +64,31 @@ struct MmaStep {
             Register code = (Register)operands.b_code(k + at.row, column + at.column) << U::B_SHIFT;
             b[e / L::PER] |= (code & mask) << e % L::PER * bits;
         }
-        return U::issue(a, b, d);
+    }
+};
+
+/// One step of a chain.
+template <class U>
+struct MmaStep {
+    __device__ static bool run(const Operands& operands, int lane, u64 row, u64 column, u64 k,
+                               typename U::Register* d) {
+        Fragments<U> of(operands, lane, row, column, k);
+        return U::issue(of.a, of.b, d);
+    }
+};
+
+/// One step of a chain of block-scaled instructions.
+template <class U>
+struct ScaledStep {
+    __device__ static bool run(const Operands& operands, int lane, u64 row, u64 column, u64 k, u32* d) {
+        Fragments<U> of(operands, lane, row, column, k);
+        u32 scale_a = 0, scale_b = 0;
+        for (int i = 0; i < U::Layout::K / U::BLOCK; i++) {
+            u64 at = k / U::BLOCK + i;
+            scale_a |= operands.scale_a_code(row + ScaleLanes::a_row(lane), at) << 8 * i;
+            scale_b |= operands.scale_b_code(at, column + ScaleLanes::b_column(lane)) << 8 * i;
+        }
+        return U::issue(of.a, of.b, scale_a, scale_b, d);
     }
 };
 #endif

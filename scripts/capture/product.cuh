@@ -8,6 +8,9 @@ struct Operands {
     u8* d;
     u64 batch, m, n, k;
     int a_bytes, b_bytes, d_bytes;
+    /// One byte for every `block` k of a row of A, and of a column of B; null where there are no scales.
+    const u8 *scale_a = nullptr, *scale_b = nullptr;
+    int block = 1;
 
     BOTH static u64 load(const u8* base, u64 index, int bytes) {
         const u8* at = base + index * bytes;
@@ -27,12 +30,18 @@ struct Operands {
     BOTH u64 c_code(u64 row, u64 column) const {
         return c && row < m && column < n ? load(c, row * n + column, d_bytes) : 0;
     }
+    BOTH u64 blocks() const { return (k + block - 1) / block; }
+    BOTH u32 scale_a_code(u64 row, u64 at) const { return row < m && at < blocks() ? scale_a[row * blocks() + at] : 0; }
+    BOTH u32 scale_b_code(u64 at, u64 column) const {
+        return at < blocks() && column < n ? scale_b[at * n + column] : 0;
+    }
     BOTH Operands product(u64 index) const {
         Operands one = *this;
         one.a += index * m * k * a_bytes;
         one.b += index * k * n * b_bytes;
         if (c) one.c += index * m * n * d_bytes;
         one.d += index * m * n * d_bytes;
+        if (scale_a) one.scale_a += index * m * blocks(), one.scale_b += index * blocks() * n;
         return one;
     }
 };

@@ -34,14 +34,26 @@ inline void rehearse(const Unit& unit) {
     const u64 m = unit.rows + 5, n = 2 * unit.columns + 3, k = 2 * unit.k + 1;
     std::vector<int> a = small_integers(unit.a, m * k, ROLE_A), b = small_integers(unit.b, k * n, ROLE_B);
     std::vector<int> c = small_integers(unit.accumulator, m * n, ROLE_C), d = c;
+    // Scales of 1 and 2.
+    const u64 block = unit.block ? unit.block : k, blocks = (k + block - 1) / block;
+    std::vector<int> scale_a(m * blocks, 1), scale_b(blocks * n, 1);
+    if (unit.block) {
+        for (u64 i = 0; i < m * blocks; i++) scale_a[i] += word_of(20, ROLE_SCALE_A, i) % 2;
+        for (u64 i = 0; i < blocks * n; i++) scale_b[i] += word_of(20, ROLE_SCALE_B, i) % 2;
+    }
     for (u64 i = 0; i < m; i++)
         for (u64 j = 0; j < n; j++)
-            for (u64 at = 0; at < k; at++) d[i * n + j] += a[i * k + at] * b[at * n + j];
+            for (u64 at = 0; at < k; at++)
+                d[i * n + j] += a[i * k + at] * b[at * n + j] * scale_a[i * blocks + at / block] *
+                                scale_b[at / block * n + j];
     DeviceBytes a_there(codes_of(unit.a, a)), b_there(codes_of(unit.b, b)), c_there(codes_of(unit.accumulator, c));
     std::vector<u8> expected = codes_of(unit.accumulator, d);
     DeviceBytes d_there(expected.size());
+    const FormatName scale = unit.block ? unit.scale : UE8M0;
+    DeviceBytes scale_a_there(codes_of(scale, scale_a)), scale_b_there(codes_of(scale, scale_b));
     run(unit, {a_there.at(), b_there.at(), c_there.at(), d_there.at(), 1, m, n, k, format_of(unit.a).bytes,
-               format_of(unit.b).bytes, format_of(unit.accumulator).bytes});
+               format_of(unit.b).bytes, format_of(unit.accumulator).bytes, scale_a_there.at(), scale_b_there.at(),
+               int(block)});
     if (d_there.bytes() != expected)
         throw std::runtime_error(unit.ptx + ": a product of small integers came out wrong; this is a mistake of "
                                             "this program, and nothing was captured");

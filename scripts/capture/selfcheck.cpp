@@ -80,6 +80,12 @@ static void wgmma_layout(const std::string& what) {
     covers(what + " B", 8, 32, 8 * 32, 1, 1, [](int row, int byte) { return Place{L::shared(row, byte), 0}; });
 }
 
+/// Every row's and every column's scales are with some lane, A's of rows 8 apart with neighbours.
+static void scale_lanes() {
+    covers("scales of A", 32, 1, 16, 1, 2, [](int lane, int) { return Place{ScaleLanes::a_row(lane), 0}; });
+    covers("scales of B", 32, 1, 8, 1, 4, [](int lane, int) { return Place{ScaleLanes::b_column(lane), 0}; });
+}
+
 /// Some lanes and registers as the figures of the PTX ISA give them.
 static void figures() {
     auto is = [](const char* what, Place at, int row, int column) {
@@ -118,6 +124,7 @@ static void layouts() {
     mma_layout<Rows<8, 32, 4, 32>>("m8n8k32");
     mma_layout<Rows<16, 64, 4, 32>>("m16n8k64");
     mma_layout<Rows<8, 4, 64, 64, 64>>("m8n8k4 f64");
+    scale_lanes();
     wgmma_layout<WarpGroup<16, 32>>("wgmma f32");
     wgmma_layout<WarpGroup<32, 16>>("wgmma f16");
     figures();

@@ -5,7 +5,7 @@
 #include "names.h"
 
 struct Unit {
-    std::string instruction;  // mma, mma-satfinite, wgmma, wgmma-satfinite, ffma
+    std::string instruction;  // mma, mma-satfinite, mma-mxf4, wgmma, wgmma-satfinite, ffma
     std::string shape;        // m16n8k16
     FormatName a, b, accumulator;
     int rows, columns, k;
@@ -14,6 +14,9 @@ struct Unit {
     void (*launch)(const Operands&, int* left_out);
     /// By each of so many blocks; null but for scripts/screen.
     void (*everywhere)(const Operands&, u32* sms, unsigned blocks, int* left_out);
+    /// Of block-scaled instructions: format of the scales, and the k that share one.
+    FormatName scale = FORMATS;
+    int block = 0;
 
     bool on(int capability) const {
         // sm_121a has sm_120a's.
@@ -47,6 +50,8 @@ inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int co
                     void (*everywhere)(const Operands&, u32*, unsigned, int*)) {
     std::string name = ptx.compare(0, 5, "wgmma") == 0 ? "wgmma" : "mma";
     if (ptx.find(".satfinite") != std::string::npos) name += "-satfinite";
+    size_t scaled = ptx.find("kind::mx");
+    if (scaled != std::string::npos) name += "-" + ptx.substr(scaled + 6, ptx.find('.', scaled) - scaled - 6);
     // The shape is the word that begins with m and a digit.
     size_t at = ptx.find(".m");
     while (at != std::string::npos && !(ptx[at + 2] >= '0' && ptx[at + 2] <= '9')) at = ptx.find(".m", at + 1);
@@ -64,24 +69,35 @@ inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int co
     Unit{"ffma", "m16n8k1", A, B, ACC, Cores::ROWS, Cores::COLUMNS, Cores::K, NEEDS_##GUARD, TEXT, launch<NAME>, \
          EVERYWHERE(NAME)},
 
+inline Unit scaled_by(FormatName scale, int block, Unit unit) {
+    unit.scale = scale, unit.block = block;
+    return unit;
+}
+#define SCALED_ROW(NAME, A, B, SCALE, BLOCK, LAYOUT_, GUARD, PTX)                                      \
+    scaled_by(SCALE, BLOCK, unit_of(A, B, FP32, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, \
+                                    NEEDS_##GUARD, PTX, launch<NAME>, EVERYWHERE(NAME))),
+
 inline const std::vector<Unit>& units() {
-    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)};
+    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) SCALED_UNITS(SCALED_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)};
     return all;
 }
 
-/// The unit that was asked for: of several shapes, the last (largest) that the GPU has.
+/// The unit that was asked for: of several shapes, the last (largest) that the GPU has. `scale` is FORMATS, and `block`
+/// 0, where there are no scales.
 inline const Unit& choose(const std::string& instruction, const std::string& shape, FormatName a, FormatName b,
-                          FormatName accumulator, int capability) {
+                          FormatName accumulator, int capability, FormatName scale = FORMATS, int block = 0) {
     const Unit* best = nullptr;
     bool known = false;
     for (const Unit& unit : units()) {
         bool fits = unit.instruction == instruction && unit.a == a && unit.b == b &&
-                    unit.accumulator == accumulator && (shape.empty() || unit.shape == shape);
+                    unit.accumulator == accumulator && (shape.empty() || unit.shape == shape) &&
+                    unit.scale == scale && unit.block == block;
         known |= fits;
         if (fits && unit.on(capability)) best = &unit;
     }
     std::string what = instruction + (shape.empty() ? "" : " " + shape) + ", " + FORMAT_NAMES[a] + "*" +
                        FORMAT_NAMES[b] + " -> " + FORMAT_NAMES[accumulator];
+    if (scale != FORMATS) what += ", one " + FORMAT_NAMES[scale] + " for " + std::to_string(block) + " k";
     if (!known) throw std::runtime_error(what + ": this program has no such instruction; 'capture units' lists them");
     if (!best) throw std::runtime_error(what + ": this GPU (sm_" + std::to_string(capability) + ") has none");
     return *best;

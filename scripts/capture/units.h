@@ -1,5 +1,6 @@
-// Every instruction that can be captured, one line each. MMA_UNITS and WGMMA_UNITS expand
+// Every instruction that can be captured, one line each. MMA_UNITS, SCALED_UNITS and WGMMA_UNITS expand
 //   MMA(name, A, B, accumulator, layout, register, registers, guard, text)
+//   SCALED(name, A, B, scale, k that share one, layout, guard, text)
 //   WGMMA(name, A, B, accumulator, layout, registers, guard, text, what follows the predicate)
 // Where several lines fit a request, the last that the GPU has is taken, unless --shape names one.
 #pragma once
@@ -85,6 +86,24 @@
     BOTH_WAYS(X, INT8, INT8) BOTH_WAYS(X, INT8, UINT8) BOTH_WAYS(X, UINT8, INT8) BOTH_WAYS(X, UINT8, UINT8) \
     BOTH_WAYS(X, INT4, INT4) BOTH_WAYS(X, INT4, UINT4) BOTH_WAYS(X, UINT4, INT4) BOTH_WAYS(X, UINT4, UINT4)
 
+// Block-scaled, on sm_120a. Names are the catalogue's.
+#define PTX_UE8M0 "ue8m0"
+#define PTX_UE4M3 "ue4m3"
+#define MX8(X, A, B)                                                                                       \
+    X(mx_##A##_##B, A, B, UE8M0, 32, LAYOUT(Rows<16, 32, 8, 32>), SM120A,                                  \
+      "mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32" ROW_COL TYPES("f32", A, B)      \
+      ".f32.ue8m0")
+#define MX8_OF(X, A) MX8(X, A, E4M3) MX8(X, A, E5M2) MX8(X, A, E3M2) MX8(X, A, E2M3) MX8(X, A, E2M1)
+#define MX4(X, NAME, KIND, VECTOR, SCALE, BLOCK, GUARD)                                                    \
+    X(NAME, E2M1, E2M1, SCALE, BLOCK, LAYOUT(Rows<16, 64, 4, 32>), GUARD,                                  \
+      "mma.sync.aligned.kind::" KIND ".block_scale.scale_vec::" VECTOR ".m16n8k64" ROW_COL                 \
+      TYPES("f32", E2M1, E2M1) ".f32." PTX_##SCALE)
+#define SCALED_UNITS(X)                                                                                    \
+    MX8_OF(X, E4M3) MX8_OF(X, E5M2) MX8_OF(X, E3M2) MX8_OF(X, E2M3) MX8_OF(X, E2M1)                        \
+    MX4(X, mxf4_32, "mxf4", "2X", UE8M0, 32, SM120A) MX4(X, nvf4_16, "mxf4nvf4", "4X", UE4M3, 16, SM120A)  \
+    MX4(X, nvf4_mx_32, "mxf4nvf4", "2X", UE8M0, 32, SM120A)                                                \
+    MX4(X, nvf4_mx_16, "mxf4nvf4", "4X", UE8M0, 16, SM120A_PTX91)
+
 // CUDA cores, X(name, A, B, accumulator, guard, text): each lane has its elements of a tile of 16x8.
 #define CORE_UNITS(X)                                         \
     X(ffma_fp32, FP32, FP32, FP32, SM70, "fma.rn.f32")        \
@@ -128,3 +147,4 @@ struct Needs {
 #define NEEDS_SM89_PTX87 {89, false}
 #define NEEDS_SM90A {90, true}
 #define NEEDS_SM120A {120, true}
+#define NEEDS_SM120A_PTX91 {120, true}

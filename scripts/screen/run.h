@@ -42,11 +42,15 @@ struct Product {
     std::string name, instruction, sha256;
     bool library = false, every_sm = false;
     FormatName a = FP16, b = FP16, accumulator = FP32, d = FP32;
+    /// FORMATS and 0 without scales.
+    FormatName scale = FORMATS;
+    u64 block = 0;
     u64 m = 0, n = 0, k = 0, tile_rows = 0, tile_columns = 0;
-    Spec of_a, of_b, of_c;
+    Spec of_a, of_b, of_c, of_scale_a, of_scale_b;
     std::vector<std::string> leaves;
 
     u64 d_bytes() const { return m * n * format_of(d).bytes; }
+    u64 blocks() const { return block ? (k + block - 1) / block : 0; }
 
     /// The payload of a tile of D.
     std::vector<u8> tile(const u8* all, u64 index) const {
@@ -92,6 +96,10 @@ inline Suite read_suite(const std::string& text) {
         p.accumulator = format_named(check["acc"], p.d);
         p.m = one["m"].number("m"), p.n = one["n"].number("n"), p.k = one["k"].number("k");
         p.of_a = Spec::of(check["a"], "a"), p.of_b = Spec::of(check["b"], "b"), p.of_c = Spec::of(check["c"], "c");
+        if (check["scale_dtype"].kind == Value::TEXT) {
+            p.scale = format_named(check["scale_dtype"], FORMATS), p.block = check["scale_block"].number("scale_block");
+            p.of_scale_a = Spec::of(check["scale_a"], "scale_a"), p.of_scale_b = Spec::of(check["scale_b"], "scale_b");
+        }
         p.sha256 = one["sha256"].word("sha256");
         if (one["tile"].list.size() != 2) throw std::runtime_error("the suite: " + p.name + " has no tile");
         p.tile_rows = one["tile"].list[0].number("tile"), p.tile_columns = one["tile"].list[1].number("tile");
@@ -103,6 +111,11 @@ inline Suite read_suite(const std::string& text) {
         if (!p.of_a.there || !p.of_b.there || p.of_a.rows != p.m || p.of_a.columns != p.k || p.of_b.rows != p.k ||
             p.of_b.columns != p.n)
             throw std::runtime_error("the suite: " + p.name + " has operands that do not fit");
+        if (p.scale != FORMATS &&
+            (format_of(p.scale).specials != SCALE || p.block == 0 || p.block > most || !p.of_scale_a.there ||
+             !p.of_scale_b.there || p.of_scale_a.rows != p.m || p.of_scale_a.columns != p.blocks() ||
+             p.of_scale_b.rows != p.blocks() || p.of_scale_b.columns != p.n))
+            throw std::runtime_error("the suite: " + p.name + " has scales that do not fit");
         suite.products.push_back(p);
     }
     if (suite.products.empty()) throw std::runtime_error("the suite has no products");
@@ -297,6 +310,10 @@ class Screening {
         operand(folder + "/a.npy", product.a, product.of_a, ROLE_A);
         operand(folder + "/b.npy", product.b, product.of_b, ROLE_B);
         if (product.of_c.there) operand(folder + "/c.npy", product.accumulator, product.of_c, ROLE_C);
+        if (product.scale != FORMATS) {
+            operand(folder + "/sa.npy", product.scale, product.of_scale_a, ROLE_SCALE_A);
+            operand(folder + "/sb.npy", product.scale, product.of_scale_b, ROLE_SCALE_B);
+        }
         Array array;
         array.descr = product.d == FP16   ? "<f2"
                       : product.d == FP64 ? "<f8"
@@ -308,7 +325,10 @@ class Screening {
         Writer w;
         w.open('{').key("arch").text(suite_.arch).key("instruction").text(product.instruction);
         w.key("dtype").text(FORMAT_NAMES[product.a]).key("dtype_b").text(FORMAT_NAMES[product.b]);
-        w.key("acc").text(FORMAT_NAMES[product.accumulator]).close('}');
+        w.key("acc").text(FORMAT_NAMES[product.accumulator]);
+        if (product.scale != FORMATS)
+            w.key("scale_dtype").text(FORMAT_NAMES[product.scale]).key("scale_block").number(product.block);
+        w.close('}');
         write_file(folder + "/case.json", w.out + "\n", {});
         return name + folder.substr(all.size());
     }

@@ -32,10 +32,16 @@ static Answers compute(const Product& product, const Unit& unit, int multiproces
     generate(unit.a, product.of_a, ROLE_A, a);
     generate(unit.b, product.of_b, ROLE_B, b);
     if (product.of_c.there) generate(unit.accumulator, product.of_c, ROLE_C, c);
+    const bool scaled = unit.block != 0;
+    DeviceBytes scale_a(product.m * product.blocks()), scale_b(product.blocks() * product.n);
+    if (scaled) {
+        generate(unit.scale, product.of_scale_a, ROLE_SCALE_A, scale_a);
+        generate(unit.scale, product.of_scale_b, ROLE_SCALE_B, scale_b);
+    }
     const unsigned slots = product.every_sm ? unsigned(2 * multiprocessors) : 1;
     DeviceBytes d(slots * product.d_bytes()), sms(slots * 4);
     Operands operands = {a.at(), b.at(), product.of_c.there ? c.at() : nullptr, d.at(), 1, product.m, product.n,
-                         product.k, a_bytes, b_bytes, d_bytes};
+                         product.k, a_bytes, b_bytes, d_bytes, scale_a.at(), scale_b.at(), scaled ? unit.block : 1};
     Answers answers;
     if (!product.every_sm) {
         run(unit, operands);
@@ -69,7 +75,7 @@ static bool compiled(const Unit& unit) {
     DeviceBytes a(64 * 64 * 8), b(64 * 64 * 8), d(64 * 64 * 8);
     try {
         run(unit, {a.at(), b.at(), nullptr, d.at(), 1, 1, 1, 1, format_of(unit.a).bytes, format_of(unit.b).bytes,
-                   format_of(unit.accumulator).bytes});
+                   format_of(unit.accumulator).bytes, a.at(), b.at(), unit.block ? unit.block : 1});
     } catch (const std::runtime_error& error) {
         if (std::string(error.what()).find("compiled without") != std::string::npos) return false;
         throw;
@@ -125,7 +131,8 @@ int main(int count, char** words) try {
         size_t at = p.instruction.find("-m");
         bool shape = at != std::string::npos && std::isdigit((unsigned char)p.instruction[at + 2]);
         return choose(p.instruction.substr(0, shape ? at : std::string::npos),
-                      shape ? p.instruction.substr(at + 1) : "", p.a, p.b, p.accumulator, capability);
+                      shape ? p.instruction.substr(at + 1) : "", p.a, p.b, p.accumulator, capability, p.scale,
+                      int(p.block));
     };
     machine.reason = [&](const Product& product) -> std::string {
         if (product.library) return "a library computes it: tcverify_screen.py";

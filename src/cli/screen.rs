@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 
+use super::args::Unsaid;
 use super::progress::Bar;
 use super::screen_coverage::Measure;
 use super::values::word;
@@ -12,8 +13,8 @@ use super::{Ending, show};
 use crate::check::Fields;
 use crate::io::{Outputs, escaped_path};
 use crate::screen::{
-    Injection, Level, Library, Results, Simulated, Suite, judge, junit, make, page, prometheus,
-    simulate, text,
+    Injection, Level, Library, Results, Route, Simulated, Suite, judge, junit, make, order, page,
+    prometheus, simulate, text,
 };
 use crate::words::Word;
 
@@ -63,13 +64,21 @@ struct Make {
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
 
-    /// Slices that the library divides K into
-    #[arg(long, value_name = "N", requires = "schedule")]
+    /// What the library says of the kernel of a product: a name from a profiler, a configuration, a log line, as 'check
+    /// --kernel' takes it. Once for every kernel; each is of the products that it fits
+    #[arg(long, value_name = "TEXT", conflicts_with = "schedule")]
+    kernel: Vec<String>,
+
+    /// Slices that the library divides K into, where the words do not say it
+    #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// k of a tile of the library's main loop
-    #[arg(long, value_name = "K", requires = "schedule")]
+    /// k of a tile of the library's main loop, where the words do not say it
+    #[arg(long, value_name = "K")]
     tile_k: Option<usize>,
+
+    #[command(flatten)]
+    open: Unsaid,
 
     /// Where to write it
     #[arg(long, short, value_name = "SUITE.json")]
@@ -92,7 +101,7 @@ struct Run {
     device: String,
 
     /// What is wrong with it: PLACE:bit=N[,stuck=0|1|flip][,k=N][,lane=N][,sm=N][,one-in=N][,above=CELSIUS] with PLACE
-    /// operand, product, aligner, adder or rounding; schedule:NAME[,split-k=N]; model:ARCH
+    /// operand, scale, product, aligner, adder or rounding; schedule:NAME[,split-k=N]; model:ARCH
     #[arg(long, value_name = "FAULT")]
     inject: Option<Injection>,
 
@@ -172,13 +181,16 @@ impl Make {
     fn run(self) -> Result<Ending> {
         let mut outputs = Outputs::new();
         let output = outputs.open("the suite", &self.output)?;
+        let mut fields = Fields {
+            schedule: self.schedule,
+            split_k: self.split_k,
+            tile_k: self.tile_k,
+            ..Fields::default()
+        };
+        self.open.fill(&mut fields);
         let library = Library {
-            fields: Fields {
-                schedule: self.schedule,
-                split_k: self.split_k,
-                tile_k: self.tile_k,
-                ..Fields::default()
-            },
+            fields,
+            kernels: self.kernel,
         };
         let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
         let text = suite.text()?;
@@ -200,6 +212,16 @@ impl Make {
             for (name, exercises) in &suite.families {
                 let count = suite.products.iter().filter(|p| p.family == *name).count();
                 writeln!(out, "  {name:<10} {count:>4}  {exercises}")?;
+            }
+            let libraries = suite.products.iter().filter(|p| p.route == Route::Library);
+            for (i, product) in libraries.enumerate() {
+                let space = if i == 0 { "\n" } else { "" };
+                writeln!(
+                    out,
+                    "{space}  {:<14} right by {}",
+                    product.name,
+                    order(product)
+                )?;
             }
             Ok(())
         })?;

@@ -1,6 +1,6 @@
 //! One element of D: its row of A, its column of B, its C.
 
-use crate::emu::step::{Carried, Datapath, Formats};
+use crate::emu::step::{Carried, Formats, TraceObserver};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
 use crate::num::{Class, Dyadic, Format, Unpacked, Value, fma, quiet_nan};
 
@@ -108,7 +108,7 @@ impl Element {
         k: std::ops::Range<usize>,
         before: u64,
         change: Option<Change>,
-        watch: &mut impl Datapath,
+        watch: &mut impl TraceObserver,
     ) -> u64 {
         let formats = self.formats();
         let step = &self.arithmetic.step;

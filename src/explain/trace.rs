@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Element;
 use super::{Dyadic, Number, Value};
-use crate::emu::step::{Datapath, Source, TermTrace, TraceObserver};
+use crate::emu::step::{Source, TermTrace, TraceObserver};
 use crate::num::Format;
 
 /// A step.
@@ -322,8 +322,6 @@ impl TraceObserver for Watcher {
         self.last().results.push((format, code));
     }
 }
-
-impl Datapath for Watcher {}
 
 impl Heard {
     /// A stage without any product, as of an odd group's second half.

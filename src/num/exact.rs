@@ -75,7 +75,30 @@ impl ExactSum {
         }
     }
 
-    fn add_finite(&mut self, negative: bool, magnitude: u128, lsb: i32) {
+    /// The weight of its lowest bit: what is added has none below.
+    pub fn lsb(&self) -> i32 {
+        self.lsb
+    }
+
+    /// The finite sum in units of `2^lsb`, rounded toward minus infinity; what 128 bits do not hold is cut off above.
+    pub fn floor(&self, lsb: i32) -> i128 {
+        let down = (lsb - self.lsb).max(0) as usize;
+        let sign = match self.limbs.last() {
+            Some(top) if top >> 63 == 1 => u64::MAX,
+            _ => 0,
+        };
+        let limb = |i: usize| u128::from(self.limbs.get(i).copied().unwrap_or(sign));
+        let (first, shift) = (down / 64, down % 64);
+        let low = limb(first) | limb(first + 1) << 64;
+        let number = match shift {
+            0 => low,
+            _ => low >> shift | limb(first + 2) << (128 - shift),
+        };
+        (number as i128) << (self.lsb - lsb).max(0)
+    }
+
+    /// Adds `(-1)^negative * magnitude * 2^lsb`; its bits lie within those of the formats.
+    pub fn add_finite(&mut self, negative: bool, magnitude: u128, lsb: i32) {
         if magnitude == 0 {
             return; // a zero's exponent may lie anywhere
         }

@@ -2,13 +2,47 @@
 
 use super::{Class, Format, Target, Unpacked};
 
+/// The wires between the parts of the unit: what a part returns is what the next one takes. Numbers of the aligner
+/// and of the sum are those below a leading bit at [`LEADING`].
+pub trait FmaWires {
+    /// From the multiplier: the product of the significands.
+    fn product(&mut self, magnitude: u128) -> u128 {
+        magnitude
+    }
+
+    /// From the aligner: the smaller term, shifted to the larger one, whose leading bit is [`LEADING`].
+    fn aligned(&mut self, magnitude: u128) -> u128 {
+        magnitude
+    }
+
+    /// From the adder; negative if it has another sign than the larger term.
+    fn sum(&mut self, sum: i128) -> i128 {
+        sum
+    }
+}
+
+/// Sound ones.
+impl FmaWires for () {}
+
 /// `a * b + c` rounded once to `target`. `factors` are the formats of `a` and `b`, `addend` that of
 /// `c`; any invalid operation or NaN operand gives the code `nan`.
 pub fn fma(
+    product: ([Format; 2], Unpacked, Unpacked),
+    addend: (Format, Unpacked),
+    target: Target,
+    nan: u64,
+) -> u64 {
+    fma_through(product, addend, target, nan, &mut ())
+}
+
+/// As [`fma`], through wires that may change numbers below `2^122` on their way. Infinities, NaNs and the sum of two
+/// zeros do not pass through them.
+pub fn fma_through(
     (factors, a, b): ([Format; 2], Unpacked, Unpacked),
     (addend, c): (Format, Unpacked),
     target: Target,
     nan: u64,
+    wires: &mut impl FmaWires,
 ) -> u64 {
     let negative = a.negative != b.negative;
     let infinite = a.is_infinite() || b.is_infinite();
@@ -29,7 +63,7 @@ pub fn fma(
     let fraction_bits = factors[0].fraction_bits() + factors[1].fraction_bits();
     let p = Scaled::new(
         negative,
-        u128::from(a.significand) * u128::from(b.significand),
+        wires.product(u128::from(a.significand) * u128::from(b.significand)),
         a.exponent + b.exponent - fraction_bits as i32,
     );
     let c = Scaled::new(
@@ -40,9 +74,10 @@ pub fn fma(
     match (p.magnitude == 0, c.magnitude == 0) {
         // Zeros of equal sign keep it; +0 otherwise (every rounding used here but RD).
         (true, true) => target.format.zero(p.negative && c.negative),
-        (true, false) => target.round(c.negative, c.magnitude, c.lsb, false),
-        (false, true) => target.round(p.negative, p.magnitude, p.lsb, false),
-        (false, false) => add(p, c, target),
+        (true, false) => add(c, p.beside(c), target, wires),
+        (false, true) => add(p, c.beside(p), target, wires),
+        (false, false) if (p.lsb, p.magnitude) >= (c.lsb, c.magnitude) => add(p, c, target, wires),
+        (false, false) => add(c, p, target, wires),
     }
 }
 
@@ -55,9 +90,18 @@ struct Scaled {
     lsb: i32,
 }
 
-const LEADING: u32 = 120;
+/// Where the leading bit of the larger term of a sum is.
+pub const LEADING: u32 = 120;
 
 impl Scaled {
+    /// A zero, on the grid of another term.
+    fn beside(self, other: Scaled) -> Scaled {
+        Scaled {
+            lsb: other.lsb,
+            ..self
+        }
+    }
+
     fn new(negative: bool, magnitude: u128, lsb: i32) -> Scaled {
         if magnitude == 0 {
             return Scaled {
@@ -75,12 +119,7 @@ impl Scaled {
     }
 }
 
-fn add(x: Scaled, y: Scaled, target: Target) -> u64 {
-    let (large, small) = if (x.lsb, x.magnitude) >= (y.lsb, y.magnitude) {
-        (x, y)
-    } else {
-        (y, x)
-    };
+fn add(large: Scaled, small: Scaled, target: Target, wires: &mut impl FmaWires) -> u64 {
     let shift = (large.lsb - small.lsb) as u32;
     let (aligned, lost) = match shift {
         0..=127 => (
@@ -89,14 +128,18 @@ fn add(x: Scaled, y: Scaled, target: Target) -> u64 {
         ),
         _ => (0, true),
     };
-    if large.negative == small.negative {
-        return target.round(large.negative, large.magnitude + aligned, large.lsb, lost);
-    }
+    let aligned = wires.aligned(aligned) as i128;
+    let magnitude = large.magnitude as i128;
     // A lost part makes the subtrahend larger than `aligned` by less than one unit, so the
     // difference is one unit less plus a sticky remainder.
-    let difference = large.magnitude - aligned - u128::from(lost);
-    if difference == 0 && !lost {
+    let sum = match large.negative == small.negative {
+        true => magnitude + aligned,
+        false => magnitude - aligned - i128::from(lost),
+    };
+    let sum = wires.sum(sum);
+    if sum == 0 {
         return target.format.zero(false);
     }
-    target.round(large.negative, difference, large.lsb, lost)
+    let negative = large.negative != (sum < 0);
+    target.round(negative, sum.unsigned_abs(), large.lsb, lost)
 }

@@ -22,7 +22,7 @@ pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
 pub use dyadic::Dyadic;
 pub use exact::ExactSum;
 pub use f32code::F32;
-pub use fma::fma;
+pub use fma::{FmaWires, LEADING, fma, fma_through};
 pub use format::{Format, Kind, Specials};
 pub use number::Number;
 pub use order::{Fields, position, ulp_distance};

@@ -41,8 +41,12 @@ pub struct Found {
 pub fn unit(product: &Product) -> String {
     let fields = &product.check;
     let name = |format: Option<Format>| format.map_or(String::new(), |format| format.to_string());
+    let scale = fields.scale_dtype.zip(fields.scale_block);
+    let scale = scale.map_or(String::new(), |(format, block)| {
+        format!(", {format} for {block}")
+    });
     format!(
-        "{} {}*{} -> {}",
+        "{} {}*{}{scale} -> {}",
         fields.instruction.as_deref().unwrap_or("library"),
         name(fields.dtype),
         name(fields.dtype_b),

@@ -25,8 +25,11 @@ pub struct Family {
     pub exercises: &'static str,
 }
 
-/// Every family, the most telling first: pairs of two formats have the first four.
-pub const FAMILIES: [Family; 8] = [
+/// Families that pairs of two formats have: the first of all.
+pub const OF_PAIRS: usize = 5;
+
+/// Every family, the most telling first.
+pub const FAMILIES: [Family; 9] = [
     Family {
         name: "toggle",
         class: Class::Toggle,
@@ -50,6 +53,12 @@ pub const FAMILIES: [Family; 8] = [
         class: Class::Wide,
         addend: Some(Class::Wide),
         exercises: "every exponent of the formats: exponent adders, overflow and underflow",
+    },
+    Family {
+        name: "residue",
+        class: Class::Cancel,
+        addend: None,
+        exercises: "products that cancel in pairs, with nothing beside: the second brings out what rounding took of the first",
     },
     Family {
         name: "alternate",

@@ -1,9 +1,9 @@
-//! Faults, as data and as a listener that spoils numbers on their way through a step.
+//! Faults, as data and as a datapath that spoils numbers on their way through a step.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::emu::step::{Datapath, Source, TraceObserver};
+use crate::emu::step::{Datapath, TraceObserver};
 use crate::num::Format;
 use crate::random::{GOLDEN, mix};
 use crate::words::{Word, words};
@@ -13,6 +13,8 @@ words! {
     pub enum Place {
         /// A bit of an operand of A, on its way to one multiplier
         Operand = "operand",
+        /// A bit of a scale of A, on its way to the products of its block
+        Scale = "scale",
         /// A bit of the significand that one multiplier returns
         Product = "product",
         /// A bit of a term behind the aligner
@@ -44,7 +46,7 @@ pub struct Fault {
     /// units of the grid (`aligner`, `adder`).
     pub bit: u32,
     pub stuck: Stuck,
-    /// Which product of a group; of `operand`, `product` and `aligner`.
+    /// Which product of a step, which scale, or which aligner: of `operand`, `scale`, `product` and `aligner`.
     pub k: usize,
     /// Lane whose elements of D pass through the unit.
     pub lane: usize,
@@ -71,7 +73,7 @@ impl std::hash::Hash for Stuck {
 impl Place {
     /// Whether it is in one of the parallel paths of a unit, which `k` names.
     pub fn has_k(self) -> bool {
-        matches!(self, Place::Operand | Place::Product | Place::Aligner)
+        !matches!(self, Place::Adder | Place::Rounding)
     }
 }
 
@@ -98,13 +100,16 @@ impl Fault {
         };
         text += match self.place {
             Place::Operand => " of an operand of A",
+            Place::Scale => " of a scale of A",
             Place::Product => " of a product",
             Place::Aligner => " behind the aligner",
             Place::Adder => " of the sum",
             Place::Rounding => " of the rounded result",
         };
-        if self.place.has_k() {
-            text += &format!(" (product {} of a step)", self.k);
+        match self.place {
+            Place::Scale => text += &format!(" (scale {} of a step)", self.k),
+            place if place.has_k() => text += &format!(" (product {} of a step)", self.k),
+            _ => {}
         }
         text
     }
@@ -118,12 +123,9 @@ impl Fault {
         }
     }
 
-    /// An operand's code, spoiled if it is this fault's.
-    pub fn operand(&self, k: usize, code: u64) -> u64 {
-        match self.place == Place::Operand && k == self.k {
-            true => self.spoil(code.into()) as u64,
-            false => code,
-        }
+    /// The code of the operand, or of the scale, that it spoils.
+    pub fn code(&self, code: u64) -> u64 {
+        self.spoil(code.into()) as u64
     }
 }
 
@@ -163,7 +165,7 @@ impl FromStr for Fault {
                 _ => Err(format!("{part:?}: a number up to {most} is expected")),
             };
             match key {
-                "bit" => fault.bit = number(95)? as u32,
+                "bit" => fault.bit = number(119)? as u32,
                 "stuck" => {
                     fault.stuck = Stuck::of_word(value)
                         .ok_or_else(|| format!("{part:?}: 0, 1 or flip is expected"))?;
@@ -175,7 +177,7 @@ impl FromStr for Fault {
                 "above" => fault.above = number(200)? as u32,
                 _ => {
                     return Err(format!(
-                        "{part:?}: bit, stuck, k (of operand, product and aligner), lane, sm, one-in and above \
+                        "{part:?}: bit, stuck, k (of operand, scale, product and aligner), lane, sm, one-in and above \
                          are what a fault has"
                     ));
                 }
@@ -184,8 +186,8 @@ impl FromStr for Fault {
         if fault.bit == u32::MAX {
             return Err(format!("{text:?}: bit=N is missing"));
         }
-        if fault.place == Place::Operand && fault.bit > 63 {
-            return Err(format!("{text:?}: operands have up to 64 bits"));
+        if matches!(place, Place::Operand | Place::Scale | Place::Rounding) && fault.bit > 63 {
+            return Err(format!("{text:?}: numbers there have up to 64 bits"));
         }
         Ok(fault)
     }
@@ -200,6 +202,8 @@ pub struct Injector<'a> {
     /// It acts in this step alone.
     only: Option<usize>,
     steps: usize,
+    /// Which unit of a row has the first product of this step.
+    first: usize,
 }
 
 impl<'a> Injector<'a> {
@@ -211,6 +215,7 @@ impl<'a> Injector<'a> {
             acts: fault.one_in == 1,
             only: None,
             steps: 0,
+            first: 0,
         }
     }
 
@@ -226,8 +231,9 @@ impl<'a> Injector<'a> {
         self.fault
     }
 
-    /// Begins a step. Returns whether the fault acts in it.
-    pub fn step(&mut self) -> bool {
+    /// Begins a step whose first product is that of unit `first`. Returns whether the fault acts in it.
+    pub fn step(&mut self, first: usize) -> bool {
+        self.first = first;
         if let Some(only) = self.only {
             self.acts = self.steps == only;
             self.steps += 1;
@@ -241,20 +247,25 @@ impl<'a> Injector<'a> {
     fn is(&self, place: Place) -> bool {
         self.acts && self.fault.place == place
     }
+
+    /// Whether product `k` of the step is the broken unit's.
+    fn is_at(&self, place: Place, k: usize) -> bool {
+        self.is(place) && self.first + k == self.fault.k
+    }
 }
 
 impl TraceObserver for Injector<'_> {}
 
 impl Datapath for Injector<'_> {
     fn multiplied(&mut self, k: usize, magnitude: u128) -> u128 {
-        match self.is(Place::Product) && k == self.fault.k {
+        match self.is_at(Place::Product, k) {
             true => self.fault.spoil(magnitude),
             false => magnitude,
         }
     }
 
-    fn shifted(&mut self, source: Source, kept: i128) -> i128 {
-        if !self.is(Place::Aligner) || source != Source::Product(self.fault.k) {
+    fn shifted(&mut self, aligner: Option<usize>, kept: i128) -> i128 {
+        if !aligner.is_some_and(|k| self.is_at(Place::Aligner, k)) {
             return kept;
         }
         let magnitude = self.fault.spoil(kept.unsigned_abs()) as i128;
@@ -294,6 +305,7 @@ mod tests {
             ("product:stuck=1", "bit=N is missing"),
             ("product:bit=1,lane=32", "up to 31"),
             ("adder:bit=1,k=2", "are what a fault has"),
+            ("scale:bit=64", "up to 64 bits"),
             ("adder:bit=1,stuck=2", "flip"),
             ("adder:bit", "KEY=VALUE"),
         ] {

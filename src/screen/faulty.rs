@@ -1,31 +1,61 @@
 //! Elements of D as the exact engine computes them with a fault in it.
 
-use super::fault::{Injector, Place};
+use std::ops::Range;
+
+use super::fault::{Fault, Injector, Place};
+use super::stuck::turns;
 use crate::check::Prepared;
 use crate::emu::Replay;
-use crate::emu::step::{Carried, Products, StepKind};
+use crate::emu::step::{Carried, Products, StepKind, scaled};
 use crate::num::Unpacked;
-use crate::tensor::Plane;
 
 /// A product of one chain over K, element by element.
 pub struct Chain<'a> {
     replay: Replay<'a>,
-    /// Operands of a row and of a column, taken apart, to be used again.
-    a: (usize, Vec<Unpacked>),
-    b: Vec<(usize, Vec<Unpacked>)>,
+    /// Operands of a row and of some columns, taken apart, to be used again.
+    a: Line,
+    b: Vec<Line>,
+}
+
+/// Which operand.
+#[derive(Clone, Copy)]
+enum Side {
+    A,
+    B,
+}
+
+/// A row of A, or a column of B.
+#[derive(Clone)]
+struct Line {
+    index: usize,
+    codes: Vec<u64>,
+    numbers: Vec<Unpacked>,
+    /// One a number, where the step is given scales.
+    scales: Vec<u8>,
+}
+
+impl Line {
+    fn none() -> Line {
+        Line {
+            index: usize::MAX,
+            codes: Vec::new(),
+            numbers: Vec::new(),
+            scales: Vec::new(),
+        }
+    }
 }
 
 /// Columns whose operands are kept.
 const KEPT: usize = 4096;
 
 impl<'a> Chain<'a> {
-    /// `None` if something other than a chain of unscaled steps stands between operands and D.
+    /// `None` if something other than a chain stands between operands and D.
     pub fn of(prepared: &'a Prepared) -> Option<Chain<'a>> {
         let replay = prepared.replay();
-        let plain = replay.kernel.is_none() && replay.problem.scales.is_none();
-        (plain && replay.problem.batches() == 1).then_some(Chain {
+        let plain = replay.kernel.is_none() && replay.problem.batches() == 1;
+        plain.then(|| Chain {
             replay,
-            a: (usize::MAX, Vec::new()),
+            a: Line::none(),
             b: Vec::new(),
         })
     }
@@ -33,71 +63,154 @@ impl<'a> Chain<'a> {
     /// The code of an element of D.
     pub fn element(&mut self, [row, column]: [usize; 2], mut injector: Injector) -> u64 {
         let fault = injector.fault();
-        let problem = self.replay.problem;
         let arithmetic = self.replay.arithmetic;
         let (formats, step) = (arithmetic.formats(), &arithmetic.step);
         let k = self.whole();
-        // The unit multiplies the zeros, too, that fill up the last instruction.
-        let code = |plane: &Plane, inside: bool, [row, column]: [usize; 2]| match inside {
-            true => plane.code(row, column),
-            false => 0,
-        };
-        let plane_a = problem.a.plane(0);
-        let code_a = |at: usize| code(&plane_a, at < problem.k, [row, at]);
-        if self.a.0 != row {
-            let codes = (0..k).map(|at| arithmetic.a.unpack(code_a(at)));
-            self.a = (row, codes.collect());
+        if self.a.index != row {
+            self.a = self.line(Side::A, row, k);
         }
         let kept = (KEPT / k).max(1);
         if self.b.is_empty() {
-            self.b.resize(kept, (usize::MAX, Vec::new()));
+            self.b.resize(kept, Line::none());
         }
-        let slot = &mut self.b[column % kept];
-        if slot.0 != column {
-            let plane = problem.b.plane(0);
-            let codes = (0..k).map(|at| {
-                let code = code(&plane, at < problem.k, [at, column]);
-                arithmetic.b.unpack(code)
-            });
-            *slot = (column, codes.collect());
+        if self.b[column % kept].index != column {
+            self.b[column % kept] = self.line(Side::B, column, k);
         }
-        let (a, b) = (&self.a.1, &slot.1);
-        let c = problem.c.map_or(0, |c| c.plane(0).code(row, column));
+        let (a, b) = (&self.a, &self.b[column % kept]);
+        let c = self.replay.problem.c;
+        let c = c.map_or(0, |c| c.plane(0).code(row, column));
         let mut carried = step.start(formats, c);
         let span = step.span();
-        // Where a step takes one product, the units of a row of them take turns.
-        let lanes = if span == 1 { 4 } else { span };
-        let mut spoiled = Vec::new();
         for start in (0..k).step_by(span) {
             let here = start..k.min(start + span);
-            let acts = injector.step();
-            let mut a = &a[here.clone()];
-            let at = match span {
-                1 => start
-                    .checked_sub(fault.k)
-                    .filter(|k| k % lanes == 0)
-                    .map(|_| 0),
-                _ => Some(fault.k),
+            let first = match span {
+                1 => start % turns(arithmetic),
+                _ => 0,
             };
-            if acts
-                && fault.place == Place::Operand
-                && let Some(at) = at.filter(|&at| at < a.len())
-            {
-                let code = code_a(start + at);
-                spoiled.clear();
-                spoiled.extend_from_slice(a);
-                spoiled[at] = arithmetic.a.unpack(fault.operand(fault.k, code));
-                a = &spoiled;
-            }
-            let products = Products {
-                formats,
-                a,
-                b: &b[here],
-                scales: None,
+            let acts = injector.step(first);
+            let spoiled = match acts {
+                true => self.spoiled(fault, here.clone(), first),
+                false => None,
+            };
+            let given = !a.scales.is_empty();
+            let products = match &spoiled {
+                Some(line) => Products {
+                    formats,
+                    a: &line.numbers,
+                    b: &b.numbers[here.clone()],
+                    scales: given.then(|| [&line.scales[..], &b.scales[here]]),
+                },
+                None => Products {
+                    formats,
+                    a: &a.numbers[here.clone()],
+                    b: &b.numbers[here.clone()],
+                    scales: given.then(|| [&a.scales[here.clone()], &b.scales[here]]),
+                },
             };
             StepKind::run(step, products, &mut carried, &mut injector);
         }
         self.replay.convert(self.finish(&carried))
+    }
+
+    /// The operands of A of a step whose first product is that of unit `first`, if the fault spoils one, or a scale.
+    fn spoiled(&self, fault: &Fault, here: Range<usize>, first: usize) -> Option<Line> {
+        let arithmetic = self.replay.arithmetic;
+        let (a, row) = (&self.a, self.a.index);
+        let part = || Line {
+            index: row,
+            codes: Vec::new(),
+            numbers: a.numbers[here.clone()].to_vec(),
+            scales: match a.scales.is_empty() {
+                true => Vec::new(),
+                false => a.scales[here.clone()].to_vec(),
+            },
+        };
+        match fault.place {
+            Place::Operand => {
+                let at = here.start + fault.k.checked_sub(first)?;
+                if !here.contains(&at) {
+                    return None;
+                }
+                let mut line = part();
+                let number = arithmetic.a.unpack(fault.code(a.codes[at]));
+                line.numbers[at - here.start] = self.moved(number, self.scale(Side::A, row, at));
+                Some(line)
+            }
+            Place::Scale => {
+                let block = arithmetic.scale?.block;
+                let broken = here.start / block + fault.k;
+                let mut line = part();
+                for at in here.clone().filter(|at| at / block == broken) {
+                    let scale = fault.code(self.scale(Side::A, row, at));
+                    let number = arithmetic.a.unpack(a.codes[at]);
+                    line.numbers[at - here.start] = self.moved(number, scale);
+                    if let Some(code) = line.scales.get_mut(at - here.start) {
+                        *code = scale as u8;
+                    }
+                }
+                Some(line)
+            }
+            _ => None,
+        }
+    }
+
+    /// A row of A, or a column of B, with the zeros that fill up the last instruction: the unit multiplies those, too.
+    fn line(&self, side: Side, index: usize, k: usize) -> Line {
+        let Replay {
+            problem,
+            arithmetic,
+            ..
+        } = self.replay;
+        let (format, codes): (_, Vec<u64>) = match side {
+            Side::A => {
+                let plane = problem.a.plane(0);
+                let codes = (0..problem.k).map(|at| plane.code(index, at));
+                (arithmetic.a, codes.collect())
+            }
+            Side::B => {
+                let plane = problem.b.plane(0);
+                let codes = (0..problem.k).map(|at| plane.code(at, index));
+                (arithmetic.b, codes.collect())
+            }
+        };
+        let mut codes = codes;
+        codes.resize(k, 0);
+        let scale = |at: usize| self.scale(side, index, at);
+        let numbers = codes.iter().enumerate();
+        let numbers = numbers.map(|(at, &code)| self.moved(format.unpack(code), scale(at)));
+        let given = arithmetic.scale.is_some() && !arithmetic.step.scales_operands();
+        Line {
+            index,
+            numbers: numbers.collect(),
+            scales: match given {
+                true => (0..k).map(|at| scale(at) as u8).collect(),
+                false => Vec::new(),
+            },
+            codes,
+        }
+    }
+
+    /// The code of the scale of an element; 0 beyond K, and where there are none.
+    fn scale(&self, side: Side, index: usize, at: usize) -> u64 {
+        let problem = &self.replay.problem;
+        match problem.scales {
+            Some(scales) if at < problem.k => match side {
+                Side::A => scales.a.plane(0).code(index, at / scales.block),
+                Side::B => scales.b.plane(0).code(at / scales.block, index),
+            },
+            _ => 0,
+        }
+    }
+
+    /// An operand, moved by its scale where the unit moves operands.
+    fn moved(&self, number: Unpacked, scale: u64) -> Unpacked {
+        let arithmetic = self.replay.arithmetic;
+        match arithmetic.scale {
+            Some(of) if arithmetic.step.scales_operands() => {
+                scaled(number, of.format.unpack(scale))
+            }
+            _ => number,
+        }
     }
 
     /// Steps of an element.

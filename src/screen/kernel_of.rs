@@ -26,7 +26,12 @@ impl Other {
     pub fn of(&self, product: &Check) -> Other {
         let mut check = product.clone();
         match self.schedule {
-            true => check.schedule = self.check.schedule.clone(),
+            true => {
+                check.schedule = self.check.schedule.clone();
+                // A kernel's words say who computes; an order alone does not.
+                let instruction = &mut check.model.instruction;
+                *instruction = instruction.take().or(self.check.model.instruction.clone());
+            }
             false => {
                 check.model.from = self.check.model.from.clone();
                 check.model.instruction = self.check.model.instruction.clone();
@@ -63,6 +68,17 @@ pub fn other(
     let arithmetic = &prepared.model().arithmetic;
     let result = prepared.replay().format();
     let mut tries = Vec::new();
+    let mut check = check.clone();
+    if check.schedule != ScheduleRequest::default() {
+        // Other orders are of the same instruction, and one chain over K is one of them.
+        check.model.instruction = Some(prepared.choice().instruction.name.clone());
+        check.schedule = ScheduleRequest::default();
+        tries.push(Other {
+            name: format!("{} in one chain over K", prepared.choice().instruction.name),
+            check: check.clone(),
+            schedule: true,
+        });
+    }
     let order = match arithmetic.accumulator {
         Format::Fp32 => guesses(&Asked {
             arithmetic,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::error::ScreenError;
-use super::families::{FAMILIES, LIBRARY, LOAD, Level};
+use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
+use super::library;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::Tiles;
 use crate::check::{Check, EngineChoice, Fields, Prepared, Progress, Source};
@@ -14,23 +15,17 @@ use crate::emu::{Catalogue, Rule};
 use crate::generate::{Class, Spec};
 use crate::num::Format;
 
-/// How the libraries of the fleet compute: fields of a schedule, as `check` takes them.
+/// How the libraries of the fleet compute.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
+    /// A schedule, and what kernels leave open, as `check` takes them.
     pub fields: Fields,
+    /// What the library says of its kernels, in place of a schedule: each of the products that it fits.
+    pub kernels: Vec<String>,
 }
 
 /// Multiply-adds up to which the exact engine computes a product a second time.
 const TWICE: u64 = 1 << 22;
-
-/// Formats that PyTorch multiplies through a library, what it returns, and who computes.
-const LIBRARY_FORMATS: [(Format, Format); 5] = [
-    (Format::Fp16, Format::Fp16),
-    (Format::Bf16, Format::Bf16),
-    (Format::Tf32, Format::Fp32),
-    (Format::E4m3, Format::Bf16),
-    (Format::Int8, Format::Int32),
-];
 
 /// What a level asks for.
 struct Amount {
@@ -73,8 +68,8 @@ pub fn make(
     let mut wanted = Vec::new();
     for instruction in &architecture.instructions {
         for rule in &instruction.rules {
-            // Without scales, and D an addend of the next step: what programs on nodes can issue.
-            if rule.scale.is_some() || rule.addend.is_some() {
+            // D an addend of the next step: what chains of instructions have.
+            if rule.addend.is_some() {
                 continue;
             }
             for &operands in &rule.operands {
@@ -89,16 +84,15 @@ pub fn make(
             }
         }
     }
-    libraries(&architecture.name, library, &amount, &mut wanted);
     let mut prepared = Vec::new();
     for (product, check) in wanted {
-        match check.prepare() {
-            Ok(ready) => prepared.push((product, ready)),
-            // An architecture without this format has no such product of a library.
-            Err(_) if product.route == Route::Library && library.fields == Fields::default() => {}
-            Err(error) => return Err(error.into()),
-        }
+        prepared.push((product, check.prepare()?));
     }
+    prepared.extend(library::products(
+        &architecture.name,
+        library,
+        amount.library,
+    )?);
     progress.begin(prepared.iter().map(|(_, p)| p.problem().work()).sum());
     let mut products = Vec::new();
     for (product, prepared) in prepared {
@@ -122,7 +116,7 @@ pub fn make(
 }
 
 /// A product to be computed, its digests still empty.
-type Wanted = (Product, Check);
+pub(super) type Wanted = (Product, Check);
 
 /// The products of one instruction and its formats.
 fn units(
@@ -144,72 +138,63 @@ fn units(
     } else {
         amount.steps * rule.step.span()
     };
-    // Of a pair of two formats, the families that tell most.
-    let families = if a == b { FAMILIES.len() } else { 4 };
+    let scale = rule.scale.map_or(String::new(), |scale| {
+        format!(".{}x{}", scale.format, scale.block)
+    });
+    let unit = format!("{instruction}.{a}.{b}{scale}.{}", rule.accumulator);
+    // Of a pair of two formats, the families that tell most, once.
+    let (families, seeds) = match a == b {
+        true => (FAMILIES.len(), amount.seeds),
+        false => (OF_PAIRS, 1),
+    };
     for family in &FAMILIES[..families] {
         // Longer ones have a NaN in every element.
         let k = if family.class == Class::Special { 4 } else { k };
-        for seed in 1..=amount.seeds {
+        for seed in 1..=seeds {
             let fields = fields(arch, [a, b], [family.class; 2], [rows, 8, k], seed);
             let c = family.addend.map(|class| spec(seed, class, [rows, 8]));
             let fields = Fields {
-                instruction: Some(instruction.into()),
-                acc: Some(rule.accumulator),
                 c,
-                ..fields
+                ..of_rule(instruction, rule, fields, [rows, 8, k], seed)
             };
-            let name = format!(
-                "{instruction}.{a}.{b}.{}.{}.{seed}",
-                rule.accumulator, family.name
-            );
-            push(
-                name,
-                family.name,
-                Route::Instruction,
-                fields,
-                [rows, 8, k],
-                into,
-            );
+            let name = format!("{unit}.{}.{seed}", family.name);
+            let size = [rows, 8, k];
+            into.push(wanted(name, family.name, Route::Instruction, fields, size));
         }
     }
     if a == b && rule.accumulator != Format::Fp64 && rule.accumulator != Format::Fp16 {
         let size = amount.load;
-        let fields = Fields {
-            instruction: Some(instruction.into()),
-            acc: Some(rule.accumulator),
-            ..fields(arch, [a, b], [Class::Normal; 2], size, 7)
-        };
-        let name = format!("{instruction}.{a}.{b}.{}.load", rule.accumulator);
-        push(name, LOAD[0], Route::Instruction, fields, size, into);
+        let fields = fields(arch, [a, b], [Class::Normal; 2], size, 7);
+        let fields = of_rule(instruction, rule, fields, size, 7);
+        let name = format!("{unit}.load");
+        into.push(wanted(name, LOAD[0], Route::Instruction, fields, size));
     }
 }
 
-fn libraries(arch: &str, library: &Library, amount: &Amount, into: &mut Vec<Wanted>) {
-    for (format, d) in LIBRARY_FORMATS {
-        let size = amount.library;
-        let fields = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
-        let fields = Fields {
-            arch: fields.arch,
-            dtype: fields.dtype,
-            dtype_b: fields.dtype_b,
-            a: fields.a,
-            b: fields.b,
-            d_dtype: (d != Format::Int32 && d != Format::Fp32).then_some(d),
-            // Orders of sums are of floats.
-            ..if format.is_integer() {
-                Fields::default()
-            } else {
-                library.fields.clone()
-            }
-        };
-        push(
-            format!("library.{format}"),
-            LIBRARY[0],
-            Route::Library,
-            fields,
-            size,
-            into,
-        );
+/// The fields of a rule: its instruction, its accumulator and its scales.
+fn of_rule(
+    instruction: &str,
+    rule: &Rule,
+    fields: Fields,
+    [m, n, k]: [usize; 3],
+    seed: u64,
+) -> Fields {
+    let fields = Fields {
+        instruction: Some(instruction.into()),
+        acc: Some(rule.accumulator),
+        ..fields
+    };
+    let Some(scale) = rule.scale else {
+        return fields;
+    };
+    let blocks = k.div_ceil(scale.block);
+    Fields {
+        scale_dtype: Some(scale.format),
+        scale_block: Some(scale.block),
+        // Scales have one class.
+        scale_a: Some(spec(seed, Class::Normal, [m, blocks])),
+        scale_b: Some(spec(seed, Class::Normal, [blocks, n])),
+        ..fields
     }
 }
 
@@ -221,7 +206,7 @@ fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
     })
 }
 
-fn fields(
+pub(super) fn fields(
     arch: &str,
     [a, b]: [Format; 2],
     [of_a, of_b]: [Class; 2],
@@ -238,14 +223,14 @@ fn fields(
     }
 }
 
-fn push(
+/// A product of these fields.
+pub(super) fn wanted(
     name: String,
     family: &str,
     route: Route,
     check: Fields,
     [m, n, k]: [usize; 3],
-    into: &mut Vec<Wanted>,
-) {
+) -> Wanted {
     let request = Check::try_from(check.clone()).expect("fields that agree");
     let placement = match family {
         "load" | "library" => Placement::Spread,
@@ -271,7 +256,7 @@ fn push(
         tile,
         leaves: Vec::new(),
     };
-    into.push((product, request));
+    (product, request)
 }
 
 /// Computes D, small ones by both engines: a machine that contradicts itself must not say what is right.

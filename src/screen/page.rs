@@ -55,16 +55,16 @@ pub fn page(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     }
     out.write_all(b"</ul>\n<section aria-labelledby=\"fleet\">\n<h2 id=\"fleet\">Fleet</h2>\n<div class=\"grid\">\n")?;
     for (i, gpu) in fleet.gpus.iter().enumerate() {
-        let (class, name) = (class(gpu.condition), html(&called(gpu)));
+        let (class, name, short) = (class(gpu.condition), html(&called(gpu)), short(gpu));
         let condition = words(gpu.condition);
         match gpu.condition.right() {
             true => writeln!(
                 out,
-                "<span class=\"gpu {class}\" title=\"{name}: {condition}\">{name}</span>"
+                "<span class=\"gpu {class}\" title=\"{name}: {condition}\">{short}</span>"
             )?,
             false => writeln!(
                 out,
-                "<a class=\"gpu {class}\" href=\"#gpu{i}\" title=\"{name}: {condition}\">{name}</a>"
+                "<a class=\"gpu {class}\" href=\"#gpu{i}\" title=\"{name}: {condition}\">{short}</a>"
             )?,
         }
     }
@@ -153,13 +153,21 @@ fn details(i: usize, gpu: &Gpu, out: &mut dyn Write) -> io::Result<()> {
             most.max(wrong.sms_seen).min(1024),
             wrong.sms.iter().map(|&(sm, n)| (sm as usize, n)),
         );
-        cells("Wrong results by SM", "sm", &sms, out)?;
+        if !wrong.sms.is_empty() {
+            cells("Wrong results by SM", "sm", &sms, out)?;
+        }
         let lanes = counted(32, wrong.lanes.iter().copied());
         cells("Wrong elements by lane", "lane", &lanes, out)?;
         bars(wrong, out)?;
         out.write_all(b"</div>\n")?;
     }
     out.write_all(b"</section>\n")
+}
+
+/// A GPU in few letters: its host without the domain, which gives way where there is no room, and its number.
+fn short(gpu: &Gpu) -> String {
+    let host = gpu.device.host.split('.').next().unwrap_or_default();
+    format!("<span>{}</span>/{}", html(host), gpu.device.index)
 }
 
 /// Counts by number.
@@ -208,7 +216,7 @@ fn bars(wrong: &super::fleet::Wrong, out: &mut dyn Write) -> io::Result<()> {
         .unwrap_or(1);
     write!(
         out,
-        "<figure><figcaption>Bits of D that differ (dark: 1 for 0, light: 0 for 1)</figcaption>\
+        "<figure><figcaption>Bits of D that differ (strong: 1 for 0, faint: 0 for 1)</figcaption>\
          <svg viewBox=\"0 0 {} 88\" role=\"img\" aria-label=\"bits of D that differ\">",
         width * 12
     )?;

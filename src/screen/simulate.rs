@@ -25,7 +25,7 @@ use crate::emu::schedule::Overrides;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
-    /// Its library splits K: a preset, and how many slices.
+    /// Its library splits K: a preset, and how many slices; "plain" has none.
     Schedule(String, usize),
     /// It is of another architecture than it says.
     Model(String),
@@ -180,7 +180,7 @@ impl Computed<'_> {
                         if product.route == Route::Library && !product.d.is_integer() =>
                     {
                         let overrides = Overrides {
-                            split_k: Some(*slices),
+                            split_k: (name != "plain").then_some(*slices),
                             ..Overrides::default()
                         };
                         let check = Check {

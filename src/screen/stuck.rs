@@ -7,7 +7,7 @@ use super::fault::{Fault, Injector, Place, Stuck};
 use super::faulty::Chain;
 use crate::check::Prepared;
 use crate::emu::Arithmetic;
-use crate::emu::step::Step;
+use crate::emu::step::{Step, fma_bits};
 use crate::num::Format;
 use crate::words::Word;
 
@@ -32,7 +32,7 @@ pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
     let mut all = Vec::new();
     for (_, word, _) in Place::ALL {
         let place = Place::of_word(word).expect("listed");
-        let paths = if place.has_k() { paths(arithmetic) } else { 1 };
+        let paths = paths(arithmetic, place);
         for k in 0..paths {
             for bit in bits(arithmetic, place) {
                 let kinds = match inverted {
@@ -48,11 +48,24 @@ pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
     all
 }
 
-/// Products that a unit multiplies beside each other.
-fn paths(arithmetic: &Arithmetic) -> usize {
-    match &arithmetic.step {
-        Step::FusedHalves(step) => step.half.group,
-        step => step.span(),
+/// Units of a row that take the products of a chain in turn, where a step takes one: as many as an instruction has
+/// products, up to four. A CUDA core is alone.
+pub fn turns(arithmetic: &Arithmetic) -> usize {
+    arithmetic.instruction_k.unwrap_or(1).clamp(1, 4)
+}
+
+/// How many parts of this kind a unit has beside each other.
+fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
+    let span = arithmetic.step.span();
+    match (&arithmetic.step, place) {
+        (_, Place::Adder | Place::Rounding) => 1,
+        (_, Place::Scale) => arithmetic
+            .scale
+            .map_or(0, |scale| (span / scale.block).max(1)),
+        (Step::BlockDot(step), Place::Aligner) => span / step.part,
+        (Step::FusedHalves(step), _) => step.half.group,
+        (Step::FmaChain(_), _) => turns(arithmetic),
+        _ => span,
     }
 }
 
@@ -61,37 +74,72 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Vec<u32> {
     let Arithmetic {
         a, b, accumulator, ..
     } = *arithmetic;
-    let grid = match &arithmetic.step {
-        Step::Fused(step) => Some(step.fraction_bits),
-        Step::FusedHalves(step) => Some(step.half.fraction_bits),
-        _ => None,
-    };
-    let integers = matches!(arithmetic.step, Step::IntegerSum(_));
-    // The largest magnitude: bits above that of a product are of no number.
-    let largest = |format: Format| match (format.is_integer(), format.sign_mask()) {
-        (false, _) => (2u64 << format.fraction_bits()) - 1,
-        (true, 0) => format.max_code(),
-        (true, smallest) => smallest,
-    };
+    let step = &arithmetic.step;
+    let fma = fma_bits(accumulator);
     match place {
         Place::Operand => (a.ignored_bits()..a.width() + a.ignored_bits()).collect(),
-        Place::Product if grid.is_some() || integers => {
-            let largest = u128::from(largest(a)) * u128::from(largest(b));
-            (0..128 - largest.leading_zeros()).collect()
-        }
-        // Products reach twice the grid's largest number.
-        Place::Aligner => grid.map_or(Vec::new(), |bits| (0..bits + 2).collect()),
-        Place::Adder if integers => (0..32).collect(),
-        Place::Adder => grid.map_or(Vec::new(), |bits| (0..bits + 2).collect()),
+        Place::Scale => match arithmetic.scale {
+            // UE4M3 ignores its top bit.
+            Some(scale) => {
+                (0..scale.format.exponent_bits() + scale.format.fraction_bits()).collect()
+            }
+            None => Vec::new(),
+        },
+        Place::Product => match step {
+            // The kinds that tell of no multiplier are of no GPU that is screened.
+            Step::StickyRne(_) | Step::ExactDot(_) | Step::HalfChain(_) => Vec::new(),
+            _ => {
+                let largest = u128::from(largest(a)) * u128::from(largest(b));
+                (0..128 - largest.leading_zeros()).collect()
+            }
+        },
+        Place::Aligner => match step {
+            // Products reach twice the grid's largest number.
+            Step::Fused(step) => (0..step.fraction_bits + 2).collect(),
+            Step::FusedHalves(step) => (0..step.half.fraction_bits + 2).collect(),
+            Step::FusedFloor(step) => (0..step.fraction_bits + 2).collect(),
+            Step::BlockDot(step) => {
+                (0..step.fraction_bits + above(arithmetic, step.part)).collect()
+            }
+            Step::FmaChain(_) | Step::ExactSum(_) => (0..=fma).collect(),
+            _ => Vec::new(),
+        },
+        Place::Adder => match step {
+            Step::IntegerSum(_) => (0..32).collect(),
+            Step::FusedFloor(step) => (0..step.sum_fraction_bits + 2).collect(),
+            Step::FmaChain(_) | Step::PairwiseFlush(_) => (0..fma + 2).collect(),
+            // A sum of so many terms is that much larger.
+            Step::ExactSum(step) => (0..=fma + step.group.ilog2() + 1).collect(),
+            _ => bits(arithmetic, Place::Aligner),
+        },
         Place::Rounding => {
-            let low = match &arithmetic.step {
+            let low = match step {
                 Step::Fused(step) => accumulator.fraction_bits() + 1 - step.precision,
+                Step::BlockDot(step) => accumulator.fraction_bits() + 1 - step.precision,
                 _ => 0,
             };
             (low..8 * accumulator.bytes() as u32).collect()
         }
-        Place::Product => Vec::new(),
     }
+}
+
+/// The largest magnitude of a significand, or of an integer: bits above that of a product are of no number.
+fn largest(format: Format) -> u64 {
+    match (format.is_integer(), format.sign_mask()) {
+        (false, _) => (2u64 << format.fraction_bits()) - 1,
+        (true, 0) => format.max_code(),
+        (true, smallest) => smallest,
+    }
+}
+
+/// Bits of a sum of `part` products above the exponent of its scales, by which it is aligned.
+fn above(arithmetic: &Arithmetic, part: usize) -> u32 {
+    let Arithmetic { a, b, .. } = *arithmetic;
+    let scales = arithmetic
+        .scale
+        .map_or(0, |scale| 2 * u32::from(scale.format.fraction_bits() > 0));
+    let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
+    products + part.next_power_of_two().ilog2() + scales
 }
 
 /// What fits wrong elements.

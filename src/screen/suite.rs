@@ -115,10 +115,13 @@ impl Product {
         if check.documents().next().is_some() || !check.sources().all(|(_, s)| generated(s)) {
             return Err("a suite names no files; its operands are generated".into());
         }
+        let block = check.model.scale_block.unwrap_or(1).max(1);
         for (field, source) in check.sources() {
             let wanted = match field {
                 "a" => vec![self.m, self.k],
                 "b" => vec![self.k, self.n],
+                "scale_a" => vec![self.m, self.k.div_ceil(block)],
+                "scale_b" => vec![self.k.div_ceil(block), self.n],
                 _ => vec![self.m, self.n],
             };
             if let Source::Generated(spec) = source

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::check::Fields;
 use crate::cli::values::{any_float, schedule_names, word};
 use crate::emu::schedule::{OrderChoice, PartialsChoice, ResidueChoice, SplitChoice};
 use crate::kernel::{Accumulation, Partition, Scheme};
@@ -140,6 +141,19 @@ pub struct Unsaid {
     /// Slices that reach the end of K, as a library without the defect of the lost tail cuts them
     #[arg(long)]
     pub whole_tail: bool,
+}
+
+impl Unsaid {
+    /// Says it in the fields of a check.
+    pub fn fill(&self, fields: &mut Fields) {
+        fields.reduction = self.reduction;
+        fields.partition = self.partition;
+        fields.custom = self.custom;
+        fields.accumulation = self.accumulation;
+        fields.multiprocessors = self.multiprocessors;
+        fields.rotation = self.rotation;
+        fields.whole_tail = self.whole_tail.then_some(true);
+    }
 }
 
 /// Of a reduction scheme's name or number.

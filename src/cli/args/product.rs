@@ -166,19 +166,11 @@ impl ProductArgs {
         let ProductArgs {
             operands, kernel, ..
         } = self;
-        let open = &kernel.open;
         let mut fields = Fields {
             kernel: kernel.kernel.clone(),
             kernel_log: kernel.kernel_log.clone(),
             kernel_table: kernel.kernel_table.clone(),
             workspace: kernel.workspace,
-            reduction: open.reduction,
-            partition: open.partition,
-            custom: open.custom,
-            accumulation: open.accumulation,
-            multiprocessors: open.multiprocessors,
-            rotation: open.rotation,
-            whole_tail: Some(open.whole_tail),
             a: source("a", Some(&operands.a))?,
             b: source("b", Some(&operands.b))?,
             c: source("c", operands.c.as_deref())?,
@@ -190,6 +182,7 @@ impl ProductArgs {
             engine: Some(operands.engine),
             ..arithmetic(&self.model, &self.schedule)?
         };
+        kernel.open.fill(&mut fields);
         fields.formats_of_files(&())?;
         Ok(fields)
     }

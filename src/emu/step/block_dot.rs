@@ -80,8 +80,11 @@ impl StepKind for BlockDot {
         let scale_fraction = 2 * format.fraction_bits() as i32;
         let parts = a.chunks(self.part).zip(b.chunks(self.part));
         let scales = scales[0].iter().zip(&scales[1]);
-        let terms = parts.zip(scales).map(|((a, b), (x, y))| {
-            let (sum, lsb, all_zero) = dot(formats, a, b);
+        let terms = parts.zip(scales).enumerate().map(|(i, ((a, b), (x, y)))| {
+            let first = i * self.part;
+            let (sum, lsb, all_zero) = dot(formats, a, b, |k, magnitude| {
+                observer.multiplied(first + k, magnitude)
+            });
             let scale = x.significand * y.significand;
             let exponent = x.exponent + y.exponent;
             Term {
@@ -105,7 +108,8 @@ impl StepKind for BlockDot {
                 c.exponent
             },
         };
-        let terms: Vec<_> = terms.chain([addend]).collect();
+        let mut terms: Vec<_> = terms.collect();
+        terms.push(addend);
 
         let mut largest = terms.iter().map(|t| t.exponent).max().expect("C is there");
         if terms.len() - 1 < self.group / self.part {
@@ -113,8 +117,13 @@ impl StepKind for BlockDot {
             largest = largest.max(self.zero_exponent);
         }
         let grid = largest - self.fraction_bits as i32;
-        let aligned = terms.iter().map(|&term| align(term, grid, self.alignment));
-        let sum: i128 = aligned.sum();
+        let products = terms.len() - 1;
+        let aligned = terms.iter().enumerate().map(|(i, &term)| {
+            let aligner = (i < products).then_some(i);
+            observer.shifted(aligner, align(term, grid, self.alignment))
+        });
+        let sum = aligned.sum();
+        let sum = observer.added(sum);
         observer.aligned(largest, grid);
         for (i, term) in terms.iter().enumerate() {
             let first = i * self.part;
@@ -226,14 +235,21 @@ impl StepKind for BlockDot {
     }
 }
 
-/// The exact sum of some products, in units of `2^lsb`, and whether every one of them is zero.
-fn dot(formats: Formats, a: &[Unpacked], b: &[Unpacked]) -> (i128, i32, bool) {
+/// The exact sum of some products, as they come from their multipliers, in units of `2^lsb`, and whether every one of
+/// them is zero.
+fn dot(
+    formats: Formats,
+    a: &[Unpacked],
+    b: &[Unpacked],
+    mut multiplied: impl FnMut(usize, u128) -> u128,
+) -> (i128, i32, bool) {
     let lowest = formats.a.min_exponent() + formats.b.min_exponent();
     let lsb = lowest - (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
     let mut sum = 0;
     let mut all_zero = true;
-    for (a, b) in a.iter().zip(b) {
+    for (k, (a, b)) in a.iter().zip(b).enumerate() {
         let magnitude = u128::from(a.significand) * u128::from(b.significand);
+        let magnitude = multiplied(k, magnitude);
         all_zero &= magnitude == 0;
         let product = (magnitude << (a.exponent + b.exponent - lowest)) as i128;
         sum += if a.negative != b.negative {

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
+use super::wires::Wires;
 use crate::emu::fast::{ChainPlan, Plan};
 use crate::emu::formats::Formats;
-use crate::num::{Rounding, Target, fma};
+use crate::num::{Rounding, Target, fma_through};
 
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
 /// formats of its factors, and each sum rounded once to the accumulator's format.
@@ -25,12 +26,14 @@ impl StepKind for FmaChain {
         1
     }
 
-    fn add(&self, products: Products, c: u64, _: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
-        a.iter().zip(b).fold(c, |c, (a, b)| {
+        a.iter().zip(b).enumerate().fold(c, |c, (k, (a, b))| {
+            let product = ([formats.a, formats.b], *a, *b);
             let c = (formats.accumulator, formats.accumulator.unpack(c));
-            fma(([formats.a, formats.b], *a, *b), c, target, self.nan.0)
+            let mut wires = Wires::whole(datapath, formats.accumulator, k);
+            fma_through(product, c, target, self.nan.0, &mut wires)
         })
     }
 

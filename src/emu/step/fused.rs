@@ -115,11 +115,11 @@ impl StepKind for Fused {
 
         let grid = largest - self.fraction_bits as i32;
         let align = |term| align(term, grid, self.alignment);
-        let mut sum = observer.shifted(Source::Addend, align(c));
+        let mut sum = observer.shifted(None, align(c));
         for (i, term) in terms().enumerate() {
             let magnitude = observer.multiplied(i, term.magnitude);
             let kept = align(Term { magnitude, ..term });
-            sum += observer.shifted(Source::Product(i), kept);
+            sum += observer.shifted(Some(i), kept);
         }
         let sum = observer.added(sum);
         observer.aligned(largest, grid);

@@ -134,8 +134,9 @@ impl StepKind for FusedFloor {
             kept: c,
             kept_lsb: grid,
         });
-        observer.sum(products + c, grid, false);
-        self.round(format, products + c, grid)
+        let total = observer.added(products + c);
+        observer.sum(total, grid, false);
+        self.round(format, total, grid)
     }
 
     fn summary(&self) -> String {
@@ -217,7 +218,7 @@ impl FusedFloor {
             let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
             let positions = (0..a.len()).skip(turn).step_by(self.sums);
             observer.stage("products", || positions.collect());
-            self.truncated_sum(formats, mine, observer)
+            self.truncated_sum(formats, turn, mine, observer)
         });
         let sums: Vec<_> = turns.collect();
         let exponent = sums.iter().map(|sum| sum.exponent).max()?;
@@ -234,6 +235,7 @@ impl FusedFloor {
     fn truncated_sum<'a>(
         &self,
         formats: Formats,
+        turn: usize,
         products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
         observer: &mut impl Datapath,
     ) -> Option<Sum> {
@@ -246,7 +248,9 @@ impl FusedFloor {
         observer.aligned(exponent, grid);
         let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
         let value = nonzero.map(|(i, (a, b))| {
+            let k = turn + i * self.sums;
             let magnitude = u128::from(a.significand) * u128::from(b.significand);
+            let magnitude = observer.multiplied(k, magnitude);
             let lsb = a.exponent + b.exponent - fraction_bits as i32;
             let shift = grid - lsb;
             let kept = match u32::try_from(shift) {
@@ -254,7 +258,7 @@ impl FusedFloor {
                 Err(_) => magnitude << -shift,
             };
             let negative = a.negative != b.negative;
-            let kept = signed(negative, kept);
+            let kept = observer.shifted(Some(k), signed(negative, kept));
             observer.term(|| TermTrace {
                 source: Source::Product(i),
                 negative,

@@ -1,7 +1,7 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
 //! integers, written to be read beside the literature rather than to be fast.
 //!
-//! A new kind is a file with a type that implements [`StepKind`], its name in `kinds!` below (in
+//! A new kind is a file with a type that implements `StepKind`, its name in `kinds!` below (in
 //! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
 
 mod block_dot;
@@ -21,6 +21,7 @@ mod quad;
 mod special;
 mod sticky_rne;
 mod trace;
+mod wires;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +35,16 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
-pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
+pub use kind::{Carried, ScaleUse, Scales};
+pub(crate) use kind::{Products, StepKind};
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
 pub use sticky_rne::{Addend, StickyRne};
-pub use trace::{Datapath, Source, TermTrace, TraceObserver};
+pub(crate) use trace::Datapath;
+use trace::Sound;
+pub use trace::{Source, TermTrace, TraceObserver};
+pub(crate) use wires::fma_bits;
 
 use super::fast::Plan;
 pub use super::formats::Formats;
@@ -197,7 +202,7 @@ impl Step {
         b: &[Unpacked],
         scales: Scales,
         carried: &mut Carried,
-        observer: &mut impl Datapath,
+        observer: &mut impl TraceObserver,
     ) {
         let products = Products {
             formats,
@@ -205,7 +210,7 @@ impl Step {
             b,
             scales,
         };
-        StepKind::run(self, products, carried, observer);
+        StepKind::run(self, products, carried, &mut Sound(observer));
     }
 
     /// The chain's result, a code of the accumulator's format.

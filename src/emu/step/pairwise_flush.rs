@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
+use super::wires::Wires;
 use crate::emu::fast::{PairsPlan, Plan};
 use crate::emu::formats::Formats;
-use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
+use crate::num::{Class, FmaWires, Format, Rounding, Target, Unpacked, fma_through};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
 /// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
@@ -48,7 +49,11 @@ impl StepKind for PairwiseFlush {
         let products: Vec<_> = a
             .iter()
             .zip(b)
-            .map(|(a, b)| self.product(formats, a, b))
+            .enumerate()
+            .map(|(k, (a, b))| {
+                let mut wires = Wires::multiplier(observer, format, k);
+                self.product(formats, a, b, &mut wires)
+            })
             .collect();
         observer.stage("C, flushed", Vec::new);
         observer.result(format, c);
@@ -62,11 +67,14 @@ impl StepKind for PairwiseFlush {
             sums.resize(self.group, zero);
             while sums.len() > 1 {
                 let pairs = sums.chunks(2);
-                sums = pairs.map(|p| self.sum(format, p[0], p[1])).collect();
+                sums = pairs
+                    .map(|p| self.sum(format, p[0], p[1], &mut ()))
+                    .collect();
                 observer.stage("added in pairs", Vec::new);
                 sums.iter().for_each(|&sum| observer.result(format, sum));
             }
-            let sum = self.sum(format, c, sums[0]);
+            let mut adder = Wires::adder(observer, format);
+            let sum = self.sum(format, c, sums[0], &mut adder);
             observer.stage("added to C", Vec::new);
             observer.result(format, sum);
             sum
@@ -75,7 +83,8 @@ impl StepKind for PairwiseFlush {
         if products.len().next_multiple_of(self.group) == self.span {
             return sum;
         }
-        let filled_up = self.sum(format, sum, zero);
+        let mut adder = Wires::adder(observer, format);
+        let filled_up = self.sum(format, sum, zero, &mut adder);
         if filled_up != sum {
             observer.stage("missing products added", Vec::new);
             observer.result(format, filled_up);
@@ -120,16 +129,22 @@ impl StepKind for PairwiseFlush {
 }
 
 impl PairwiseFlush {
-    fn product(&self, formats: Formats, a: &Unpacked, b: &Unpacked) -> u64 {
+    fn product(
+        &self,
+        formats: Formats,
+        a: &Unpacked,
+        b: &Unpacked,
+        wires: &mut impl FmaWires,
+    ) -> u64 {
         let a = flushed_operand(formats.a, a);
         let b = flushed_operand(formats.b, b);
         // Adding -0 changes no number, and no zero's sign.
         let format = formats.accumulator;
         let nothing = (format, format.unpack(format.zero(true)));
-        self.fma(([formats.a, formats.b], a, b), nothing, format)
+        self.fma(([formats.a, formats.b], a, b), nothing, format, wires)
     }
 
-    fn sum(&self, format: Format, x: u64, y: u64) -> u64 {
+    fn sum(&self, format: Format, x: u64, y: u64, wires: &mut impl FmaWires) -> u64 {
         let one = Unpacked {
             class: Class::Finite,
             negative: false,
@@ -137,7 +152,7 @@ impl PairwiseFlush {
             exponent: 0,
         };
         let x = ([format; 2], format.unpack(x), one);
-        self.fma(x, (format, format.unpack(y)), format)
+        self.fma(x, (format, format.unpack(y)), format, wires)
     }
 
     fn fma(
@@ -145,13 +160,10 @@ impl PairwiseFlush {
         product: ([Format; 2], Unpacked, Unpacked),
         addend: (Format, Unpacked),
         format: Format,
+        wires: &mut impl FmaWires,
     ) -> u64 {
-        let result = fma(
-            product,
-            addend,
-            Target::full(format, self.rounding),
-            self.nan.0,
-        );
+        let target = Target::full(format, self.rounding);
+        let result = fma_through(product, addend, target, self.nan.0, wires);
         let number = format.unpack(result);
         match subnormal(format, &number) {
             true => format.zero(number.negative),

@@ -24,15 +24,17 @@ pub trait TraceObserver {
 }
 
 /// The wires between the parts of a unit: what a part returns is what the next one takes. A simulated fault of
-/// `screen` is the only datapath that changes a number; whatever a verdict comes from keeps these bodies.
+/// `screen` is the only datapath that changes a number; a verdict, an explanation or a search has none to give, because
+/// [`Step`](super::Step) takes listeners alone.
 pub trait Datapath: TraceObserver {
-    /// The magnitude of a product of the stage, from its multiplier to the aligner.
+    /// The magnitude of a product, from multiplier `k` of the step to the aligner.
     fn multiplied(&mut self, _k: usize, magnitude: u128) -> u128 {
         magnitude
     }
 
-    /// A term of the sum, from the aligner to the adder, in units of the grid.
-    fn shifted(&mut self, _source: Source, kept: i128) -> i128 {
+    /// A term of the sum, from its aligner to the adder, in units of the grid. Aligners are counted as products or, where
+    /// several products are added before, as their sums; C's has no number.
+    fn shifted(&mut self, _aligner: Option<usize>, kept: i128) -> i128 {
         kept
     }
 
@@ -50,7 +52,32 @@ pub trait Datapath: TraceObserver {
 /// Nobody listens.
 impl TraceObserver for () {}
 
-impl Datapath for () {}
+/// The datapath of a sound unit, with a listener.
+pub(super) struct Sound<'a, O>(pub &'a mut O);
+
+impl<O: TraceObserver> TraceObserver for Sound<'_, O> {
+    fn stage(&mut self, name: &'static str, k: impl FnOnce() -> Vec<usize>) {
+        self.0.stage(name, k);
+    }
+
+    fn term(&mut self, term: impl FnOnce() -> TermTrace) {
+        self.0.term(term);
+    }
+
+    fn aligned(&mut self, exponent: i32, grid: i32) {
+        self.0.aligned(exponent, grid);
+    }
+
+    fn sum(&mut self, sum: i128, lsb: i32, sticky: bool) {
+        self.0.sum(sum, lsb, sticky);
+    }
+
+    fn result(&mut self, format: Format, code: u64) {
+        self.0.result(format, code);
+    }
+}
+
+impl<O: TraceObserver> Datapath for Sound<'_, O> {}
 
 /// Where a term comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

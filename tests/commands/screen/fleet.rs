@@ -211,7 +211,10 @@ fn what_has_no_pattern_is_marginal() {
     of_one[0]
         .1
         .failures
-        .extend(other.into_iter().flat_map(|(_, results)| results.failures));
+        .extend(other.into_iter().flat_map(|(_, results)| {
+            let placed = results.failures.into_iter();
+            placed.filter(|failure| !failure.sms.is_empty())
+        }));
     let fleet = judge(&suite, suite.id(), of_one).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");

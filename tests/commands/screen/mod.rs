@@ -1,8 +1,10 @@
 //! Screening: suites, faults that are found, fleets that are judged, and what is refused.
 
 mod fleet;
+mod kernels;
 mod nodes;
 mod refused;
+mod scaled;
 
 use tcverify::screen::{
     Level, Library, Place, Placement, Simulated, Suite, make, measure, simulate,
@@ -41,16 +43,14 @@ fn suites_are_small_and_whole() {
         let catalogue = tcverify::emu::Catalogue::builtin();
         let architecture = catalogue.find(arch).unwrap();
         for instruction in &architecture.instructions {
-            for rule in instruction
-                .rules
-                .iter()
-                .filter(|r| r.scale.is_none() && r.addend.is_none())
-            {
+            for rule in instruction.rules.iter().filter(|r| r.addend.is_none()) {
                 for [a, b] in &rule.operands {
                     let there = suite.products.iter().filter(|p| {
                         p.check.instruction.as_ref() == Some(&instruction.name)
                             && (p.check.dtype, p.check.dtype_b) == (Some(*a), Some(*b))
                             && p.check.acc == Some(rule.accumulator)
+                            && p.check.scale_dtype == rule.scale.map(|scale| scale.format)
+                            && p.check.scale_block == rule.scale.map(|scale| scale.block)
                     });
                     assert!(there.count() >= 3, "{arch} {} {a} {b}", instruction.name);
                 }
@@ -99,6 +99,7 @@ fn a_sound_unit_gives_every_digest() {
         "volta",
         "ada",
         "hopper",
+        "blackwell",
         "rtx-blackwell",
         "cdna1",
         "cdna2",
@@ -120,20 +121,23 @@ fn a_sound_unit_gives_every_digest() {
             let names: Vec<_> = sound.failures.iter().map(|f| &f.product).collect();
             assert!(names.is_empty(), "{arch}, lane {lane}: {names:?}");
         }
-        // Some chains of special numbers end in an infinity or a NaN whatever their bit 13 was before.
+        // Some chains of special numbers end in an infinity or a NaN whatever their bit 13 was before, and where products
+        // cancel, it is inverted to and fro.
         let broken = wrong(1, 5);
         assert!(
-            broken.wrong() as usize * 10 > suite.products.len() * 9,
+            broken.wrong() as usize * 5 > suite.products.len() * 4,
             "{arch}: {}",
             broken.wrong()
         );
     }
 }
 
-/// Faults reach numbers through the datapath alone, and none but screening's changes any.
+/// Faults reach numbers through the datapath alone, and none but screening's changes any: steps take listeners, and
+/// what runs a step with a datapath of its own is screening.
 #[test]
 fn faults_stay_in_screening() {
     let mut datapaths = Vec::new();
+    let mut runners = Vec::new();
     let mut folders = vec![std::path::PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/src"
@@ -149,17 +153,25 @@ fn faults_stay_in_screening() {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let all = text
                 .lines()
-                .filter(|line| line.starts_with("impl") && line.contains("Datapath for"));
+                .filter(|line| line.starts_with("impl"))
+                .filter(|line| line.contains("Datapath for") || line.contains("FmaWires for"));
             datapaths.extend(all.map(|line| format!("{name}: {line}")));
+            if text.contains("StepKind::run(") {
+                runners.push(name);
+            }
         }
     }
     datapaths.sort();
+    runners.sort();
+    // The second hands a listener's run on, in the datapath of a sound unit.
+    assert_eq!(runners, ["faulty.rs", "mod.rs"]);
     assert_eq!(
         datapaths,
         [
             "fault.rs: impl Datapath for Injector<'_> {",
-            "trace.rs: impl Datapath for () {}",
-            "trace.rs: impl Datapath for Watcher {}",
+            "fma.rs: impl FmaWires for () {}",
+            "trace.rs: impl<O: TraceObserver> Datapath for Sound<'_, O> {}",
+            "wires.rs: impl<D: Datapath> FmaWires for Wires<'_, D> {",
         ]
     );
 }
@@ -169,18 +181,16 @@ fn faults_stay_in_screening() {
 fn stuck_bits_are_found() {
     let all = suite("v100", Level::Quick);
     let coverage = measure(&all, 100_000, 1, 1, 1, &()).unwrap();
-    // Chains of multiply-adds have fewer places.
-    let fused = coverage.iter().filter(|unit| unit.unit.starts_with("mma"));
-    assert_eq!((coverage.len(), fused.clone().count()), (4, 2));
-    for unit in fused {
+    assert_eq!(coverage.len(), 4);
+    for unit in &coverage {
         assert_eq!(unit.found.len(), 5);
         for found in &unit.found {
             let rate = found.detected as f64 / found.injected as f64;
             // docs/screening.md has the rates of an H100. What is rounded to FP16 hides low bits.
-            let least = if unit.unit.ends_with("fp32") {
-                0.97
-            } else {
-                0.65
+            let least = match (unit.unit.starts_with("mma"), unit.unit.ends_with("fp32")) {
+                (true, true) => 0.97,
+                // As does the rounding of a multiply-add's product.
+                _ => 0.75,
             };
             assert!(rate > least, "{} {found:?}", unit.unit);
             assert!(found.injected >= 30);

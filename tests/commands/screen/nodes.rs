@@ -120,11 +120,12 @@ fn the_cuda_program_leaves_nothing_out() {
         return;
     }
     let folder = Folder::new();
-    let list = "#define LINE(A, B, ACC, TEXT) @ #A #B #ACC TEXT
+    let list = "#define LINE(A, B, ACC, TEXT) @ #A #B #ACC \"\" TEXT
 #define MMA(NAME, A, B, ACC, LAYOUT_, REGISTER, REGISTERS, GUARD, TEXT) LINE(A, B, ACC, TEXT)
 #define CORE(NAME, A, B, ACC, GUARD, TEXT) LINE(A, B, ACC, TEXT)
 #define WGMMA(NAME, A, B, ACC, LAYOUT_, REGISTERS, GUARD, TEXT, REST) LINE(A, B, ACC, TEXT)
-MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA)\n";
+#define SCALED(NAME, A, B, SCALE, BLOCK, LAYOUT_, GUARD, TEXT) @ #A #B \"FP32\" #SCALE \" for \" #BLOCK TEXT
+MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA) SCALED_UNITS(SCALED)\n";
     folder.write(
         "list.cpp",
         format!("#include \"{SCREEN}/../capture/units.h\"\n{list}"),
@@ -139,8 +140,15 @@ MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA)\n";
         .skip(1)
         .map(|line| {
             let words: Vec<_> = line.split('"').skip(1).step_by(2).collect();
-            let ptx = words[3..].concat();
-            let kind = match &ptx {
+            let text = words[3..].concat();
+            let (scale, ptx) = match text.find("mma.sync") {
+                Some(at) => text.split_at(at),
+                None => ("", &text[..]),
+            };
+            let scaled = ptx.split("kind::mx").nth(1);
+            let scaled = scaled.and_then(|rest| rest.split('.').next());
+            let scaled = scaled.map_or(String::new(), |kind| format!("-mx{kind}"));
+            let kind = match ptx {
                 ptx if ptx.starts_with("wgmma") => "wgmma",
                 ptx if ptx.starts_with("mma") => "mma",
                 _ => "ffma",
@@ -156,12 +164,14 @@ MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA)\n";
                 ""
             };
             format!(
-                "{kind}{clamps}{shape} {}*{} {}",
+                "{kind}{scaled}{clamps}{shape} {}*{} {scale} {}",
                 words[0], words[1], words[2]
             )
         })
         .collect();
-    assert!(issued.len() > 90, "{issued:?}");
+    assert!(issued.len() > 120, "{issued:?}");
+    let scaled = issued.iter().filter(|unit| unit.contains(" for "));
+    assert_eq!(scaled.count(), 29, "{issued:?}");
     let missing = |arch: &str| -> Vec<String> {
         let suite = make(arch, Level::Quick, &Library::default(), &()).unwrap();
         let products = suite
@@ -179,7 +189,11 @@ MMA_UNITS(MMA) CORE_UNITS(CORE) WGMMA_UNITS(WGMMA)\n";
                 other => other,
             };
             let (a, b) = (format(check.dtype), format(check.dtype_b));
-            format!("{instruction} {a}*{b} {}", format(check.acc))
+            let scale = match check.scale_block {
+                Some(block) => format!("{} for {block}", format(check.scale_dtype)),
+                None => String::new(),
+            };
+            format!("{instruction} {a}*{b} {scale} {}", format(check.acc))
         });
         let mut missing: Vec<_> = units.filter(|unit| !issued.contains(unit)).collect();
         missing.dedup();

@@ -1,0 +1,137 @@
+//! Products of a library, each in the order of the kernel that computes it.
+
+use super::error::ScreenError;
+use super::families::LIBRARY;
+use super::make::{Library, Wanted, fields, wanted};
+use super::suite::{Product, Route};
+use crate::check::{Check, Fields, Prepared};
+use crate::generate::Class;
+use crate::io::printable;
+use crate::kernel;
+use crate::num::Format;
+
+/// Formats that PyTorch multiplies through a library, what it returns, and who computes.
+const FORMATS: [(Format, Format); 5] = [
+    (Format::Fp16, Format::Fp16),
+    (Format::Bf16, Format::Bf16),
+    (Format::Tf32, Format::Fp32),
+    (Format::E4m3, Format::Bf16),
+    (Format::Int8, Format::Int32),
+];
+
+/// The products that an architecture's libraries have. Of the kernels' words, each is of the products that it fits;
+/// the others are one chain over K.
+///
+/// # Errors
+/// If the schedule does not fit, words fit no product, or two different ones the same.
+pub fn products(
+    arch: &str,
+    library: &Library,
+    size: [usize; 3],
+) -> Result<Vec<(Product, Prepared)>, ScreenError> {
+    let mut all = Vec::new();
+    // Of every text, why it fits no product; none if it fits one.
+    let mut unfit: Vec<Option<String>> = vec![Some(String::new()); library.kernels.len()];
+    for (format, d) in FORMATS {
+        let base = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
+        let of = |more: Fields| -> Wanted {
+            let fields = Fields {
+                arch: base.arch.clone(),
+                dtype: base.dtype,
+                dtype_b: base.dtype_b,
+                a: base.a.clone(),
+                b: base.b.clone(),
+                d_dtype: (d != Format::Int32 && d != Format::Fp32).then_some(d),
+                ..more
+            };
+            let name = format!("library.{format}");
+            wanted(name, LIBRARY[0], Route::Library, fields, size)
+        };
+        // An architecture without this format has no such product of a library.
+        let (plain, check) = of(Fields::default());
+        let Ok(chain) = check.prepare() else {
+            continue;
+        };
+        let mut found: Option<(&str, (Product, Prepared))> = None;
+        for (text, unfit) in library.kernels.iter().zip(&mut unfit) {
+            // What the words leave open is answered; what they say is theirs.
+            let answers = [Fields::default(), library.fields.clone()];
+            let tried = answers.map(|answers| {
+                let (product, check) = of(Fields {
+                    kernel: Some(text.clone()),
+                    ..answers
+                });
+                check.prepare().map(|prepared| (product, prepared))
+            });
+            let [alone, answered] = tried;
+            match (alone.or(answered), &found) {
+                (Err(error), _) => {
+                    // The reason of the product that the words are about, if they say which.
+                    let named = kernel::read(text)
+                        .ok()
+                        .and_then(|text| text.settings.operands);
+                    let its = named.is_some_and(|named| named.value == [format; 2]);
+                    if let Some(reason) = unfit.as_mut().filter(|reason| its || reason.is_empty()) {
+                        *reason = error.to_string();
+                    }
+                }
+                (Ok((product, prepared)), Some((other, (_, known)))) => {
+                    *unfit = None;
+                    if differ(known, &prepared) {
+                        return Err(format!(
+                            "two kernels fit {}, and their orders differ: {}; {}",
+                            product.name,
+                            printable(other),
+                            printable(text)
+                        )
+                        .into());
+                    }
+                }
+                (Ok(ready), None) => {
+                    *unfit = None;
+                    found = Some((text, ready));
+                }
+            }
+        }
+        // Orders of sums are of floats.
+        let scheduled = library.kernels.is_empty() && !format.is_integer();
+        all.push(match found {
+            Some((_, found)) => found,
+            None if scheduled && library.fields != Fields::default() => {
+                let (product, check) = of(library.fields.clone());
+                (product, check.prepare()?)
+            }
+            None => (plain, chain),
+        });
+    }
+    for (text, reason) in library.kernels.iter().zip(unfit) {
+        if let Some(reason) = reason {
+            return Err(format!(
+                "the kernel {} fits no product of a library of the suite: {reason}",
+                printable(text)
+            )
+            .into());
+        }
+    }
+    Ok(all)
+}
+
+/// Whether two kernels compute one product in different ways.
+fn differ(one: &Prepared, other: &Prepared) -> bool {
+    let spec = |prepared: &Prepared| prepared.kernel().map(|kernel| kernel.spec.clone());
+    spec(one) != spec(other) || one.model().arithmetic != other.model().arithmetic
+}
+
+/// By which order D of a product of a library is right, in words.
+pub fn order(product: &Product) -> String {
+    let check: Result<Check, _> = Check::try_from(product.check.clone());
+    let fields = &product.check;
+    match (&fields.kernel, &fields.schedule, check) {
+        (Some(text), _, _) => format!("kernel {}", printable(text)),
+        (None, Some(name), Ok(check)) if !check.schedule.overrides.is_empty() => {
+            format!("{} ({})", printable(name), check.schedule.overrides)
+        }
+        (None, Some(name), _) => printable(name),
+        (None, None, _) => "one chain over K".into(),
+    }
+}
