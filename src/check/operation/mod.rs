@@ -1,6 +1,7 @@
 //! An operation between products as a value ([`Operation`]), what it needs read and chosen
 //! ([`PreparedOperation`]), and the verdict on it.
 
+mod deviation;
 mod explain;
 mod prepare;
 mod run;
