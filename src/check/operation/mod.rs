@@ -6,6 +6,7 @@ mod explain;
 mod prepare;
 mod run;
 mod suggest;
+mod sweep;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ pub use explain::OperationExplanation;
 pub use prepare::{OperationTensors, PreparedOperation};
 pub use run::OperationJudged;
 pub use suggest::Fit;
+pub use sweep::{SWEEP, Sweep};
 
 use super::error::CheckError;
 use super::source::Source;

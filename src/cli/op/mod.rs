@@ -1,4 +1,6 @@
-//! `tcverify op`: what stands between products.
+//! `tcverify op`: what stands between products. `sweep`: functions on all patterns.
+
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -20,6 +22,7 @@ use crate::io::{Outputs, escaped, escaped_path, hex};
 use crate::num::{F32, Format};
 use crate::ops::{self, Layout};
 use crate::report::Verdict;
+use sweep::SweepArgs;
 
 /// Judge an operation between products: a norm, an activation, softmax, attention ...
 ///
@@ -47,6 +50,9 @@ Examples:
     tcverify op gelu --dtype bf16 x.npy --replay y.npy
     tcverify op quantize_fp8 --output scale --dtype bf16 x.npy scales.npy
 
+  A function on all 2^32 patterns: what a GPU gave, as digests (docs/layers.md)
+    tcverify op ex2_approx --variant ptx-ftz --sweep-against gpu.json
+
 Exit codes: 0 identical (or done), 1 different, 2 anything else.")]
 pub struct Op {
     /// Which: rms_norm, softmax, silu, attention ... ('tcverify ops')
@@ -54,7 +60,7 @@ pub struct Op {
     operation: String,
 
     /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, and the last one
-    #[arg(value_name = "[NAME=]FILE", required = true)]
+    #[arg(value_name = "[NAME=]FILE", required_unless_present_any = ["sweep", "sweep_against", "sweep_blocks"])]
     arrays: Vec<std::ffi::OsString>,
 
     /// How it is computed; by default the operation's first variant
@@ -147,6 +153,9 @@ pub struct Op {
     replay: Option<PathBuf>,
 
     #[command(flatten)]
+    sweep: SweepArgs,
+
+    #[command(flatten)]
     memory: MemoryArgs,
 
     #[command(flatten)]
@@ -169,6 +178,10 @@ impl Op {
     pub fn run(self) -> Result<Ending> {
         let asked = self.asked()?;
         let others = [
+            (
+                self.sweep.asked().unwrap_or_default(),
+                self.sweep.asked().is_some(),
+            ),
             ("--identify", self.identify),
             ("--at", self.at.is_some()),
             ("--replay", self.replay.is_some()),
@@ -179,6 +192,9 @@ impl Op {
             bail!(
                 "{other} writes no report, so there is nothing for {form}; ask for one of the two"
             );
+        }
+        if self.sweep.asked().is_some() {
+            return self.sweep.run(&asked, self.report.quiet);
         }
         if self.identify {
             return self.identify(&asked);
