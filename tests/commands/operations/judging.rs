@@ -220,7 +220,7 @@ fn a_report_has_every_form() {
     // The command that it suggests finds the result identical.
     let command = text
         .lines()
-        .find(|line| line.contains("tcverify op ") && line.contains("2.6"))
+        .find(|line| line.contains("tcverify op ") && line.contains("2.9"))
         .unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
     let same = folder.tcverify(words).expect(0).stdout;
