@@ -87,10 +87,8 @@ impl SweepArgs {
         let name = || escaped_path(path).to_string();
         let text = std::fs::read_to_string(path).with_context(name)?;
         let mut given = Sweep::from_json(&text).map_err(anyhow::Error::msg);
-        if let Ok(given) = &mut given {
-            if let Some(chosen) = &self.sweep_blocks {
-                given.blocks.retain(|block, _| chosen.0.contains(block));
-            }
+        if let (Ok(given), Some(chosen)) = (&mut given, &self.sweep_blocks) {
+            given.blocks.retain(|block, _| chosen.0.contains(block));
         }
         let given = given.with_context(|| format!("{} is no usable sweep", name()))?;
         ensure!(

@@ -37,7 +37,7 @@ fn wrong_arithmetic_differs() {
         .expect(1)
         .json();
     let cases = report["cases"].as_array().unwrap();
-    assert!(cases.len() >= 23);
+    assert!(cases.len() >= 24);
     // As many elements as the independent program finds changed.
     let counts: Value = serde_json::from_slice(&folder.read("counts.json")).unwrap();
     for case in cases {
@@ -74,7 +74,6 @@ fn another_constant_is_another_result() {
             "/rule/sum/threads",
             json!({"single": {"most": 1024, "few": null}}),
         ),
-        ("f_flashinfer", "/rule/mean", json!("divide")),
         ("f_flashinfer", "/rule/fused_eps", json!(true)),
         ("op_add", "/rule/output", json!("rounded_once")),
         ("f_ln", "/rule/merged_mean", json!("second")),
@@ -252,7 +251,7 @@ fn a_report_has_every_form() {
         .stdout;
     assert_eq!(brief.lines().count(), 1, "{brief}");
     let said =
-        "DIFFERENT  300 of 1,600 elements of the result differ (18.75 %); rms_norm hf-eager (";
+        "DIFFERENT  619 of 1,600 elements of the result differ (38.6875 %); rms_norm hf-eager (";
     assert!(brief.starts_with(said), "{brief}");
     let same = folder
         .tcverify(&format!("{words} --brief"))
