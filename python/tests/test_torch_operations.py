@@ -60,7 +60,8 @@ def record(directory: Path, norm: Any, **arguments: Any) -> Any:
 
 
 def cases(captured: Any) -> list[dict[str, Any]]:
-    return json.loads(captured.manifest.read_text())["cases"]
+    found: list[dict[str, Any]] = json.loads(captured.manifest.read_text())["cases"]
+    return found
 
 
 def test_operations_are_steps_of_the_manifest(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_recorded_steps_are_judged_and_a_wrong_norm_differs(tmp_path: Path) -> N
     for name, wrong in [("right", False), ("wrong", True)]:
         captured = record(tmp_path / name, LlamaRMSNorm(256, wrong=wrong), operations=True)
         batch = captured.batch()
-        verdicts[name] = {case.name.split()[-1]: case.verdict.value for case in batch.cases}
+        verdicts[name] = {case.name.split()[-1]: case.verdict for case in batch.cases}
         assert set(verdicts[name].values()) <= {"identical", "different"}
     # A sum that is rounded once is the same on every machine.
     assert verdicts["right"]["add"] == verdicts["wrong"]["add"] == "identical"
