@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
-use crate::check::{Fields, Operation, Source, Span};
+use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
@@ -149,6 +149,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
         written::<Variant>("operation", crate::ops::SCHEMA),
         written::<OperationReport>("operation-report", crate::report::OPERATION_REPORT),
+        written::<Sweep>("sweep", SWEEP),
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
         written::<Proof>("proof", PROOF),

@@ -1,4 +1,4 @@
-// A flat JSON object, in the order in which it is filled: the provenance beside every output.
+// A JSON object, in the order in which it is filled: the provenance beside every output.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -8,6 +8,7 @@ class Json {
     void text(const std::string& key, const std::string& value) { raw(key, quoted(value)); }
     void number(const std::string& key, unsigned long long value) { raw(key, std::to_string(value)); }
     void boolean(const std::string& key, bool value) { raw(key, value ? "true" : "false"); }
+    void object(const std::string& key, const Json& inner) { raw(key, "{" + inner.body_ + "\n  }"); }
     std::string whole() const { return "{" + body_ + "\n}\n"; }
 
   private:

@@ -52,6 +52,7 @@ pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use operation::{
     Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,
+    SWEEP, Sweep,
 };
 pub use prepare::Prepared;
 pub use progress::Progress;

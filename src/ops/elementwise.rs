@@ -140,12 +140,14 @@ impl Elementwise<'_> {
             let to = self.x.format;
             macro_rules! each {
                 (|$x:ident| $value:expr) => {
-                    for (out, $x) in out.iter_mut().zip(x) {
+                    for (i, (out, $x)) in out.iter_mut().zip(x).enumerate() {
+                        a.column(i);
                         *out = a.round($value, to) as u32;
                     }
                 };
                 (|$x:ident, $y:ident| $value:expr) => {
-                    for ((out, $x), $y) in out.iter_mut().zip(x).zip(y) {
+                    for (i, ((out, $x), $y)) in out.iter_mut().zip(x).zip(y).enumerate() {
+                        a.column(i);
                         *out = a.round($value, to) as u32;
                     }
                 };

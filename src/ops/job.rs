@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::float32::{Arith, Event, Exactly, Log, Natively, Tracing, with_fma};
+use super::float32::{Arith, Bump, Bumping, Event, Exactly, Log, Natively, Tracing, with_fma};
 use super::rule::{Layout, Rule};
 use super::{attention, elementwise, norm, quantize, rope, softmax};
 use crate::emu::{Arithmetic, Band, Engine};
@@ -69,6 +69,11 @@ pub(super) trait RowKernel: Sync {
     fn end(&self, row: usize) -> usize {
         row + 1
     }
+
+    /// Products of a row that the tensor core adds.
+    fn products(&self) -> u64 {
+        0
+    }
 }
 
 /// The same for whoever does not know which kernel it is.
@@ -76,6 +81,8 @@ trait Work: Sync {
     fn natively(&self, rows: Range<usize>, out: &mut [u32]);
     fn exactly(&self, rows: Range<usize>, out: &mut [u32]);
     fn tracing(&self, log: &Log, row: usize, out: &mut [u32]);
+    fn bumping(&self, bump: &Bump, row: usize, out: &mut [u32]);
+    fn products(&self) -> u64;
     fn end(&self, row: usize) -> usize;
 }
 
@@ -94,6 +101,15 @@ impl<K: RowKernel> Work for K {
             log,
         };
         self.compute(tracing, row..row + 1, out);
+    }
+
+    fn bumping(&self, bump: &Bump, row: usize, out: &mut [u32]) {
+        let inner = Natively::new();
+        with_fma(|| self.compute(Bumping { inner, bump }, row..row + 1, out));
+    }
+
+    fn products(&self) -> u64 {
+        RowKernel::products(self)
     }
 
     fn end(&self, row: usize) -> usize {
@@ -294,6 +310,20 @@ impl<'a> Job<'a> {
         let mut out = vec![0; self.columns()];
         self.fill(row..row + 1, &mut out);
         out
+    }
+
+    /// Computes one row as if one of its operations had given the next number; the codes, and how many operations there
+    /// are.
+    pub fn bumped(&self, row: usize, at: u64, up: bool) -> (Vec<u32>, u64) {
+        let bump = Bump::new(at, up);
+        let mut out = vec![0; self.columns()];
+        self.work.bumping(&bump, row, &mut out);
+        (out, bump.seen())
+    }
+
+    /// Products of a row that the tensor core adds up, of attention.
+    pub fn products(&self) -> u64 {
+        self.work.products()
     }
 
     /// Computes one row by the specification and tells every operation: the events, how many had no room, and the

@@ -97,12 +97,16 @@ impl Rms<'_> {
             let mut x = self.x.row(a, row);
             if let Some(residual) = &self.residual {
                 a.stage(format_args!("x + residual, rounded to {to}"));
-                for (x, r) in x.iter_mut().zip(residual.row(a, row)) {
+                for (i, (x, r)) in x.iter_mut().zip(residual.row(a, row)).enumerate() {
+                    if self.sum {
+                        a.column(i);
+                    }
                     *x = a.through(a.add(*x, r), to);
                 }
             }
             if self.sum {
-                for (out, x) in out.iter_mut().zip(x) {
+                for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
+                    a.column(i);
                     *out = a.round(x, to) as u32;
                 }
                 continue;
@@ -116,7 +120,8 @@ impl Rms<'_> {
             a.stage(format_args!("mean, plus eps, its reciprocal root"));
             let scale = self.scale(a, sum);
             a.stage(format_args!("x times that, times weight"));
-            for ((out, x), w) in out.iter_mut().zip(x).zip(&weight) {
+            for (i, ((out, x), w)) in out.iter_mut().zip(x).zip(&weight).enumerate() {
+                a.column(i);
                 let scaled = a.mul(x, scale);
                 let scaled = match self.rule.output {
                     NormOutput::RoundedTwice => a.through(scaled, to),
@@ -261,6 +266,7 @@ impl RowKernel for Layer<'_> {
                 "deviations times that, times weight, plus bias"
             ));
             for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
+                a.column(i);
                 let deviation = a.add(x, negated(mean));
                 let normal = || a.mul(scale, deviation);
                 // The last product and the bias are one operation to the compiler.

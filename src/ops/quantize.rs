@@ -187,7 +187,8 @@ impl RowKernel for Kernel<'_> {
                     _ => ONE,
                 };
                 let first = i * self.group.min(columns);
-                for (out, &x) in out[first..].iter_mut().zip(group) {
+                for (j, (out, &x)) in out[first..].iter_mut().zip(group).enumerate() {
+                    a.column(first + j);
                     let scaled = match self.rule.apply {
                         Apply::Divide => a.div(x, scale),
                         Apply::ByReciprocal => a.mul(x, reciprocal),

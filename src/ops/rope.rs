@@ -150,14 +150,19 @@ impl RowKernel for Kernel<'_> {
                             let turned = a.through(a.mul(other, sin[at]), to);
                             a.add(straight, turned)
                         };
-                        [sum(u, negated(v), low), sum(v, u, high)]
+                        a.column(low);
+                        let first = sum(u, negated(v), low);
+                        a.column(high);
+                        [first, sum(v, u, high)]
                     }
                     RopeArithmetic::Fused { difference, sum } => {
                         let (c, s) = (cos[i], sin[i]);
+                        a.column(low);
                         let first = match difference {
                             Fused::First => a.fma(u, c, negated(a.mul(v, s))),
                             Fused::Second => a.fma(negated(v), s, a.mul(u, c)),
                         };
+                        a.column(high);
                         let second = match sum {
                             Fused::First => a.fma(v, c, a.mul(u, s)),
                             Fused::Second => a.fma(u, s, a.mul(v, c)),
@@ -165,7 +170,9 @@ impl RowKernel for Kernel<'_> {
                         [first, second]
                     }
                 };
+                a.column(low);
                 out[low] = a.round(first, to) as u32;
+                a.column(high);
                 out[high] = a.round(second, to) as u32;
             }
         }

@@ -191,8 +191,10 @@ vocabulary! {
     /// Elements of a row by thread.
     enum Threads {
         /// PyTorch's reduction: a power of two of threads by a quarter of the row's length and the number of rows, groups of
-        /// four, four accumulators each; rows of `shortest` elements or more and fewer than `limit`.
-        Reduce { threads: usize, width: usize, shortest: usize, limit: usize },
+        /// four, four accumulators each; rows of `shortest` elements or more. Where each of a row's threads would have
+        /// `shared` elements for every row that the block has, or `most`, the whole block adds that row; if each of those
+        /// has `most`, blocks share the row, which is not modelled.
+        Reduce { threads: usize, width: usize, shortest: usize, shared: usize, most: usize },
         /// So many threads; vectors of so many elements in turn. Rows are whole vectors.
         Fixed { threads: usize, vector: usize },
         /// One element each, as many threads as elements, up to `most` of them; with `few`, up to that many if there are
@@ -256,12 +258,15 @@ vocabulary! {
         pub divide: Divide,
         /// Rows up to so long: a warp each.
         pub longest_of_warp: usize,
-        /// Bytes of a vector, of longer rows.
+        /// Longer rows of which a thread has up to so many elements are kept in registers, and taken in turn, element by
+        /// element.
+        pub registers: usize,
+        /// Bytes of a vector, of rows that are longer still.
         pub vector_bytes: usize,
         pub most_threads: usize,
-        /// Exponentials are added to a thread's sum by their two factors, of longer rows.
+        /// Exponentials are added to a thread's sum by their two factors, of rows longer than a warp's.
         pub fused_sum: bool,
-        /// Longer rows of fewer bytes are kept in shared memory and taken as vectors to their end; of others, the last
+        /// Rows of fewer bytes are kept in shared memory and taken as vectors to their end; of others, the last
         /// elements, which do not fill a vector for every thread, are taken in turn.
         pub shared_bytes: usize,
     }

@@ -20,15 +20,21 @@ pub fn plan<'a>(
 ) -> Result<Planned<'a, Kernel<'a>>, OpError> {
     only(inputs, &["x"])?;
     let x = needed(inputs, "x")?;
-    let about = match x.columns <= rule.longest_of_warp {
-        true => format!("rows of {}, a warp each", x.columns),
-        false => format!(
-            "rows of {}, a block of {} threads each",
+    let way = Way::of(rule, x.columns);
+    let about = match way {
+        Way::Warp => format!("rows of {}, a warp each", x.columns),
+        Way::Registers | Way::Vectors => format!(
+            "rows of {}, a block of {} threads each{}",
             x.columns,
-            threads(rule, x.columns)
+            threads(rule, x.columns),
+            if way == Way::Registers {
+                ", in registers"
+            } else {
+                ""
+            }
         ),
     };
-    if x.columns > rule.longest_of_warp {
+    if way == Way::Vectors {
         let vector = rule.vector_bytes / x.format.bytes();
         if !x.columns.is_multiple_of(vector) {
             let reason = format!(
@@ -49,6 +55,27 @@ pub fn plan<'a>(
     })
 }
 
+/// Who has a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A warp.
+    Warp,
+    /// A block, element by element.
+    Registers,
+    /// A block, vector by vector.
+    Vectors,
+}
+
+impl Way {
+    fn of(rule: &Softmax, columns: usize) -> Way {
+        match columns {
+            _ if columns <= rule.longest_of_warp => Way::Warp,
+            _ if columns.div_ceil(threads(rule, columns)) <= rule.registers => Way::Registers,
+            _ => Way::Vectors,
+        }
+    }
+}
+
 fn threads(rule: &Softmax, columns: usize) -> usize {
     columns.min(rule.most_threads).next_multiple_of(32)
 }
@@ -59,9 +86,19 @@ impl RowKernel for Kernel<'_> {
         for (row, out) in rows.zip(out.chunks_mut(columns)) {
             let x = self.x.row(a, row);
             let largest = x.iter().fold(MINUS_INFINITY, |largest, &x| max(largest, x));
-            match columns <= self.rule.longest_of_warp {
-                true => self.by_warp(a, x, largest, out),
-                false => self.by_block(a, x, largest, out),
+            a.noted(|| "the largest of the row".to_owned(), largest);
+            match Way::of(self.rule, columns) {
+                Way::Warp => self.by_warp(a, x, largest, out),
+                Way::Registers => self.by_block(a, x, largest, (1, columns), out),
+                Way::Vectors => {
+                    let bytes = self.x.format.bytes();
+                    let vector = self.rule.vector_bytes / bytes;
+                    let whole = match columns * bytes < self.rule.shared_bytes {
+                        true => columns,
+                        false => columns - columns % (vector * threads(self.rule, columns)),
+                    };
+                    self.by_block(a, x, largest, (vector, whole), out);
+                }
             }
         }
     }
@@ -87,16 +124,19 @@ impl Kernel<'_> {
         self.divided(a, powers, sum, out);
     }
 
-    fn by_block<A: Arith>(&self, a: A, x: Vec<u32>, largest: u32, out: &mut [u32]) {
+    /// Vectors in turn, and single elements after so many.
+    fn by_block<A: Arith>(
+        &self,
+        a: A,
+        x: Vec<u32>,
+        largest: u32,
+        (vector, whole): (usize, usize),
+        out: &mut [u32],
+    ) {
         let threads = threads(self.rule, x.len());
-        let vector = self.rule.vector_bytes / self.x.format.bytes();
         let how = self.rule.exponential;
         a.stage(format_args!("e^(x - max), added by {threads} threads"));
         let mut sums = vec![0; threads];
-        let whole = match x.len() * self.x.format.bytes() < self.rule.shared_bytes {
-            true => x.len(),
-            false => x.len() - x.len() % (vector * threads),
-        };
         for (i, &x) in x.iter().enumerate() {
             let thread = match i < whole {
                 true => i / vector % threads,
@@ -118,15 +158,18 @@ impl Kernel<'_> {
             .collect();
         warps.resize(32, 0);
         let sum = lanes(a, &Lanes::Down, &warps);
-        let powers = x
-            .into_iter()
-            .map(|x| exponential(a, how, a.sub(x, largest), false));
+        a.stage(format_args!("e^(x - max) again"));
+        let powers = x.into_iter().enumerate().map(|(i, x)| {
+            a.column(i);
+            exponential(a, how, a.sub(x, largest), false)
+        });
         self.divided(a, powers.collect(), sum, out);
     }
 
     fn divided<A: Arith>(&self, a: A, powers: Vec<u32>, sum: u32, out: &mut [u32]) {
         a.stage(format_args!("divided by the sum"));
-        for (out, power) in out.iter_mut().zip(powers) {
+        for (i, (out, power)) in out.iter_mut().zip(powers).enumerate() {
+            a.column(i);
             let value = divide(a, self.rule.divide, power, sum, false);
             *out = a.round(value, self.x.format) as u32;
         }

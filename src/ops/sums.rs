@@ -54,13 +54,13 @@ impl Block {
                 threads,
                 width,
                 shortest,
-                limit,
+                shared,
+                most,
             } => {
-                if !(*shortest..*limit).contains(&columns) {
+                if columns < *shortest {
                     return refuse(format!(
-                        "rows of {columns} elements: this reduction is known for {shortest} to {} (shorter rows are \
-                         not vectorised, longer ones are split over warps: neither is modelled)",
-                        limit - 1
+                        "rows of {columns} elements: this reduction is known from {shortest} on (shorter rows are not \
+                         vectorised, which is not modelled)"
                     ));
                 }
                 if rows > 1 && !columns.is_multiple_of(4) {
@@ -73,8 +73,19 @@ impl Block {
                 let dim = power_of_two((columns / 4).min(*threads));
                 let narrow = dim.min(*width);
                 let height = power_of_two(rows.min(*threads)).min(threads / narrow);
+                let width = dim.min(threads / height);
+                // Rows below each other become one; both are halved through shared memory, those first.
+                let joined = columns.div_ceil(width) >= (shared * height).min(*most);
+                let threads = if joined { width * height } else { width };
+                if joined && columns.div_ceil(threads) >= *most {
+                    return refuse(format!(
+                        "rows of {columns} elements: this reduction is known up to {} (longer rows are split over \
+                         blocks, as many as the GPU has room for, which is not modelled)",
+                        threads * (most - 1)
+                    ));
+                }
                 Block {
-                    threads: dim.min(threads / height),
+                    threads,
                     vector: 4,
                     accumulators: 4,
                 }
@@ -240,7 +251,8 @@ mod tests {
             threads: 512,
             width: 32,
             shortest: 128,
-            limit: 8192,
+            shared: 16,
+            most: 256,
         };
         let threads = |rule: &Threads, rows, columns| {
             Block::of(rule, rows, columns, 2).map(|block| block.threads)
@@ -257,6 +269,14 @@ mod tests {
             (3, 400, 64),
             (8, 1024, 64),
             (1, 131, 32),
+            // Enough for a thread of every warp: 8,160 leave a thread 255.
+            (16, 8160, 32),
+            (16, 8164, 512),
+            (2, 7936, 256),
+            (2, 7940, 512),
+            (1, 8192, 512),
+            (4096, 8192, 512),
+            (16, 130_560, 512),
         ] {
             assert_eq!(
                 threads(&reduce, rows, columns),
@@ -264,7 +284,7 @@ mod tests {
                 "{rows} x {columns}"
             );
         }
-        assert!(threads(&reduce, 16, 127).is_err() && threads(&reduce, 16, 8192).is_err());
+        assert!(threads(&reduce, 16, 127).is_err() && threads(&reduce, 16, 130_564).is_err());
         // Rows after the first would not begin aligned.
         assert!(threads(&reduce, 2, 131).is_err());
         let few = Some(Few {

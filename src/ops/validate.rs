@@ -37,9 +37,9 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
             {
                 return Err("vector_bytes is a power of two from 4 to 64".into());
             }
-            match softmax.longest_of_warp {
-                0..=4096 => Ok(()),
-                _ => Err("longest_of_warp is at most 4096".into()),
+            match (softmax.longest_of_warp, softmax.registers) {
+                (0..=4096, 0..=256) => Ok(()),
+                _ => Err("longest_of_warp is at most 4096, registers at most 256".into()),
             }
         }
         Rule::Attention(rule) => attention(rule),
@@ -64,9 +64,16 @@ fn vector(n: usize) -> Result<(), String> {
 fn sum(sum: &Sum) -> Result<(), String> {
     let few = match &sum.threads {
         Threads::Reduce {
-            threads: n, width, ..
+            threads: n,
+            width,
+            shared,
+            most,
+            ..
         } => {
             threads("threads", *n)?;
+            if !(1..=1 << 16).contains(shared) || !(2..=1 << 16).contains(most) {
+                return Err("shared is 1 to 65536, most 2 to 65536".into());
+            }
             let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
             return match fits {
                 true => Ok(()),

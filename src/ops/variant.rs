@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 53] = files![
+const FILES: [&str; 54] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -73,7 +73,7 @@ const FILES: [&str; 53] = files![
     "silu-and-mul--te",
     "gelu--pytorch-tanh",
     "rms-norm--hf-eager",
-    "rms-norm--hf-eager-2.6",
+    "rms-norm--hf-eager-2.9",
     "rms-norm--pytorch-fused",
     "rms-norm--vllm-2024",
     "rms-norm--vllm",
@@ -84,6 +84,7 @@ const FILES: [&str; 53] = files![
     "layer-norm--pytorch",
     "layer-norm--pytorch-other-fma",
     "softmax--pytorch",
+    "softmax--pytorch-2.6",
     "softmax--pytorch-tail",
     "rope--hf",
     "rope--vllm",

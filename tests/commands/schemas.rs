@@ -200,6 +200,9 @@ mod generated {
         }
         let reports = ["same", "other"].map(|name| json(&layer, &format!("{name}.json")));
         written.insert("operation-report", reports.into());
+        let sweep = "op sqrt --sweep sweep.json --sweep-blocks 63";
+        layer.tcverify(sweep).expect(0);
+        written.insert("sweep", vec![json(&layer, "sweep.json")]);
         let mut seen = 0;
         for (name, schema) in tcverify::schemas::all() {
             let validator = jsonschema::validator_for(schema.as_value()).unwrap();
@@ -213,7 +216,8 @@ mod generated {
                     let mut other = document.clone();
                     other[field] = serde_json::json!({ "no": ["such", 1] });
                     // A request in a report is any object: its fields are those of a manifest's case.
-                    let fields = ["request"];
+                    // So is what a GPU says of itself.
+                    let fields = ["request", "computed_by"];
                     assert!(
                         fields.contains(&field.as_str()) || !validator.is_valid(&other),
                         "{name}: {field}"

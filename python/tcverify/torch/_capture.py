@@ -9,7 +9,7 @@ import os
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 import tcverify
 from tcverify import _arrays
 from tcverify._report import save
-from tcverify.torch import _products, _simulate
+from tcverify.torch import _operations, _products, _simulate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,6 +50,8 @@ class Captured:
     directory: Path
     #: Products in the manifest.
     products: int = 0
+    #: Operations between products in the manifest.
+    operations: int = 0
     #: Bytes of tensors that were stored.
     bytes: int = 0
     #: Products that were passed over, by the reason: ``select``, ``every``, ``max_bytes``.
@@ -70,7 +72,8 @@ class Captured:
 class _Modules:
     """Which module is being called, by its path in the outermost one."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Callable[[torch.nn.Module, Any, Any], None]) -> None:
+        self._ended = ended
         self._names: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictionary()
         self._path: list[str] = []
         self._hooks: list[Any] = []
@@ -95,6 +98,9 @@ class _Modules:
         self._path.append(self._names[module])
 
     def _end(self, module: torch.nn.Module, args: Any, result: Any) -> None:
+        # Without a result it has failed.
+        if result is not None:
+            self._ended(module, args, result)
         if self._path:
             self._path.pop()
 
@@ -168,6 +174,9 @@ class capture(TorchDispatchMode):
     :param every: of each module's operation only every so-manieth call, the first always.
     :param max_bytes: tensors of at most so many bytes in all; products beyond are counted, not stored.
     :param shard_bytes: about how many bytes a file of tensors has, and how many wait in memory.
+    :param operations: also what stands between products, as far as a rule is known (docs/python.md): sums, SiLU, GELU (tanh),
+        softmax, layer_norm, rms_norm, Hugging Face's RMSNorm modules, PyTorch's FlashAttention.
+    :param rms_norms: with ``operations``: names of more module classes that compute RMSNorm as Llama's does.
     :param kernels: run products on CUDA under the profiler and note the names of their kernels (slow).
 
     Other arguments are fields of a request (docs/request.md) that hold for all products, before those of a
@@ -186,6 +195,8 @@ class capture(TorchDispatchMode):
         max_bytes: int | None = None,
         shard_bytes: int = 256 << 20,
         kernels: bool = False,
+        operations: bool = False,
+        rms_norms: Sequence[str] = (),
         **fields: Unpack[tcverify.CheckFields],
     ) -> None:
         super().__init__()
@@ -198,7 +209,9 @@ class capture(TorchDispatchMode):
         self._max_bytes = max_bytes
         self._kernels = kernels
         self._fields = _products.common(fields)
-        self._modules = _Modules()
+        self._operations = operations
+        self._rms_norms = (*_operations.RMS_NORMS, *rms_norms)
+        self._modules = _Modules(self._module_ended)
         self._calls: Counter[tuple[str, str]] = Counter()
         self._store = _Store(self.captured.directory, shard_bytes)
         self._cases: list[dict[str, Any]] = []
@@ -229,6 +242,13 @@ class capture(TorchDispatchMode):
         except _products.Refused as refused:
             found, why = None, str(refused)
         if found is None:
+            if not why and self._operations:
+                try:
+                    step = _operations.wanted(func, args, kwargs)
+                except _products.Refused as refused:
+                    step, why = None, str(refused)
+                if step is not None:
+                    return self._between(step, lambda: func(*args, **kwargs))
             if not why:
                 parts = _products.decomposed(self, func, args, kwargs)
                 if parts is not NotImplemented:
@@ -237,9 +257,7 @@ class capture(TorchDispatchMode):
             if why:
                 self.captured.not_recorded[_products.opname(func), self._modules.current, why] += 1
             return func(*args, **kwargs)
-        reason = self._passed_over(found.op)
-        if reason is not None:
-            self.captured.skipped[reason] += 1
+        if self._passed(found.op):
             return func(*args, **kwargs)
         # Before it runs: it may write over an operand.
         try:
@@ -252,6 +270,52 @@ class capture(TorchDispatchMode):
         with _disable_current_modes():
             self._record(found, case, result.detach().reshape(self._shape(found)), kernels)
         return result
+
+    def _between(self, step: _operations.Between, run: Callable[[], Any]) -> Any:
+        """A step between products: its arrays before it runs, its result after."""
+        if self._passed(step.op):
+            return run()
+        try:
+            with _disable_current_modes():
+                case = self._step(step)
+        except _products.Refused as refused:
+            self.captured.not_recorded[step.op, self._modules.current, str(refused)] += 1
+            return run()
+        result = run()
+        with _disable_current_modes():
+            y = result if step.result is None else result[step.result]
+            case["y"] = (y.detach(), _bytes(y.detach()))
+            self._keep(step.op, case, {**step.arrays, "y": y}, [])
+        return result
+
+    def _module_ended(self, module: torch.nn.Module, args: Any, result: Any) -> None:
+        if not self._operations:
+            return
+        why = ""
+        try:
+            with _disable_current_modes():
+                step = _operations.normed(module, args, self._rms_norms)
+        except _products.Refused as refused:
+            step, why = None, str(refused)
+        if why:
+            self.captured.not_recorded["rms_norm", self._modules.current, why] += 1
+        if step is not None:
+            self._between(step, lambda: result)
+
+    def _step(self, step: _operations.Between) -> dict[str, Any]:
+        """The request, with tensors in place of arrays."""
+        case: dict[str, Any] = dict(step.fields)
+        if step.needs_arch:
+            case["arch"] = self._gpu(next(iter(step.arrays.values())))
+        for name, tensor in step.arrays.items():
+            case[name] = (tensor.detach(), _bytes(tensor.detach()))
+        return case
+
+    def _passed(self, op: str) -> bool:
+        reason = self._passed_over(op)
+        if reason is not None:
+            self.captured.skipped[reason] += 1
+        return reason is not None
 
     def _passed_over(self, op: str) -> str | None:
         module = self._modules.current
@@ -272,6 +336,16 @@ class capture(TorchDispatchMode):
         events = profiler.events() or []
         return result, [event.name for event in events if str(event.device_type).endswith("CUDA")]
 
+    def _gpu(self, tensor: torch.Tensor) -> str:
+        outer = _simulate.ACTIVE[-1] if _simulate.ACTIVE else None
+        arch = self._arch or (outer.arch if outer else None)
+        if arch is not None:
+            return arch
+        if not tensor.is_cuda:
+            raise ValueError("capture() on a CPU: say with arch= which GPU is to be judged, or simulate one")
+        major, minor = torch.cuda.get_device_capability(tensor.device)
+        return f"sm_{major}{minor}"
+
     @staticmethod
     def _shape(found: _products.Wanted) -> tuple[int, ...]:
         return (*found.a.shape[:-1], found.b.shape[-1])
@@ -280,13 +354,7 @@ class capture(TorchDispatchMode):
         """The request, with tensors in place of arrays."""
         outer = _simulate.ACTIVE[-1] if _simulate.ACTIVE else None
         case: dict[str, Any] = {**(outer.fields if outer else {}), **self._fields}
-        arch = self._arch or (outer.arch if outer else None)
-        if arch is None:
-            if not found.a.is_cuda:
-                raise ValueError("capture() on a CPU: say with arch= which GPU is to be judged, or simulate one")
-            major, minor = torch.cuda.get_device_capability(found.a.device)
-            arch = f"sm_{major}{minor}"
-        case = {"arch": arch, **case, **_products.formats(found), **found.fields}
+        case = {"arch": self._gpu(found.a), **case, **_products.formats(found), **found.fields}
         for name, tensor in {"a": found.a, "b": found.b, **found.arrays}.items():
             if tensor.dtype not in _SAFETENSORS:
                 raise _products.Refused(f"{tensor.dtype} is not stored")
@@ -303,6 +371,11 @@ class capture(TorchDispatchMode):
         case["d"] = (d, _bytes(d))
         # What a file of this type says itself.
         case.pop("d_dtype")
+        self._keep(found.op, case, {"a": found.a, "b": found.b, **found.arrays, "d": d}, kernels)
+
+    def _keep(
+        self, op: str, case: dict[str, Any], operands: dict[str, torch.Tensor], kernels: Sequence[str]
+    ) -> None:
         tensors = {name: value for name, value in case.items() if isinstance(value, tuple)}
         keys = {name: self._store.key(*value) for name, value in tensors.items()}
         new = {keys[name]: len(value[1]) for name, value in tensors.items() if not self._store.has(keys[name])}
@@ -314,16 +387,16 @@ class capture(TorchDispatchMode):
             case[name] = self._store.place(keys[name])
         self.captured.bytes += sum(new.values())
         module = self._modules.current
-        name = f"{len(self._cases):05d} {module or '(no module)'} {found.op}"
-        fields = {name: tcverify._request.plain(name, value) for name, value in case.items() if value is not None}
+        name = f"{len(self._cases):05d} {module or '(no module)'} {op}"
+        plain = (lambda name, value: value) if "operation" in case else tcverify._request.plain
+        fields = {name: plain(name, value) for name, value in case.items() if value is not None}
         self._cases.append({"name": name, **fields})
-        operands = {"a": found.a, "b": found.b, **found.arrays, "d": d}
         self._records.append(
             {
                 "name": name,
-                "op": found.op,
+                "op": op,
                 "module": module,
-                "device": _device(found.a.device),
+                "device": _device(next(iter(operands.values())).device),
                 "operands": {name: _about(tensor) for name, tensor in operands.items()},
                 "flags": _flags(),
                 "kernels": list(kernels),
@@ -336,7 +409,8 @@ class capture(TorchDispatchMode):
         """Tensors first, then the manifest that names them, then what is known of them."""
         self._store.flush()
         self._written = len(self._cases)
-        self.captured.products = self._written
+        self.captured.operations = sum("operation" in case for case in self._cases)
+        self.captured.products = self._written - self.captured.operations
         save(self.captured.manifest, _json({"schema": MANIFEST, "cases": self._cases}))
         captured = self.captured
         save(

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::deviation::{Deviation, deviation};
 use super::{OperationJudged, PreparedOperation, fail};
 use crate::check::error::CheckError;
 use crate::emu::shape_text;
@@ -26,6 +27,9 @@ pub struct OperationExplanation {
     pub given: Option<String>,
     /// Whether the captured result has these bits.
     pub same: Option<bool>,
+    /// Where a row that differs could have left its path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<Deviation>,
     pub events: Vec<Event>,
     /// Operations after those.
     pub not_listed: u64,
@@ -58,12 +62,21 @@ impl PreparedOperation {
         let (events, not_listed, codes) = job.trace(row, ROOM);
         let code = u64::from(codes[column]);
         let width = 2 * job.format.bytes();
-        let given = self.y.as_ref().map(|y| {
+        let captured = self.y.as_ref().map(|y| {
             let planes = y.tensor.planes();
-            planes
-                .plane(row / planes.rows())
-                .code(row % planes.rows(), column)
+            let mut codes = vec![0; job.columns()];
+            let plane = planes.plane(row / planes.rows());
+            plane.read_row(row % planes.rows(), 0, &mut codes);
+            codes
         });
+        let given = captured.as_ref().map(|row| u64::from(row[column]));
+        let same = given.map(|given| self.asked.policy().accepts(job.format, code, given));
+        let deviation = match &captured {
+            Some(given) if same == Some(false) => {
+                Some(deviation(&job, row, (&events, &codes), given))
+            }
+            _ => None,
+        };
         self.confirm_unchanged()?;
         Ok(OperationExplanation {
             schema: "tcverify.operation-explanation/1",
@@ -73,7 +86,8 @@ impl PreparedOperation {
             index: index.to_vec(),
             reproduced: format!("{code:0width$x}"),
             reproduced_value: decimal(job.format, code),
-            same: given.map(|given| self.asked.policy().accepts(job.format, code, given)),
+            same,
+            deviation,
             given: given.map(|given| format!("{given:0width$x}")),
             events,
             not_listed,
@@ -125,7 +139,8 @@ impl OperationExplanation {
                     stage.clear();
                     writeln!(out, "  {text}")?;
                 }
-                Event::Operation { .. } => stage.push(event),
+                other if for_another(other, self.index.last()) => {}
+                other => stage.push(other),
             }
         }
         operations(&stage, out)?;
@@ -138,9 +153,13 @@ impl OperationExplanation {
             self.reproduced, self.reproduced_value
         )?;
         match (&self.given, self.same) {
-            (Some(given), Some(true)) => writeln!(out, "  given       0x{given}, the same"),
-            (Some(given), _) => writeln!(out, "  given       0x{given}, which differs"),
-            _ => Ok(()),
+            (Some(given), Some(true)) => writeln!(out, "  given       0x{given}, the same")?,
+            (Some(given), _) => writeln!(out, "  given       0x{given}, which differs")?,
+            _ => {}
+        }
+        match &self.deviation {
+            Some(deviation) => deviation.text(out),
+            None => Ok(()),
         }
     }
 }
@@ -153,19 +172,40 @@ fn operations(all: &[&Event], out: &mut dyn Write) -> io::Result<()> {
         if (SHOWN..all.len() - SHOWN.min(all.len())).contains(&i) && all.len() > 2 * SHOWN + 1 {
             continue;
         }
-        if let Event::Operation {
+        line(event, out)?;
+    }
+    Ok(())
+}
+
+/// Whether it is for an element of the row alone that is not asked for.
+fn for_another(event: &Event, asked: Option<&usize>) -> bool {
+    match event {
+        Event::Operation { column, .. } | Event::Value { column, .. } => {
+            column.is_some_and(|column| Some(&column) != asked)
+        }
+        Event::Stage { .. } => false,
+    }
+}
+
+/// One operation or value.
+pub(super) fn line(event: &Event, out: &mut dyn Write) -> io::Result<()> {
+    match event {
+        Event::Stage { .. } => Ok(()),
+        Event::Operation {
             name,
             operands,
             result,
             value,
-        } = event
-        {
-            writeln!(
-                out,
-                "    {name:<14} {:<28} = {result}  {value}",
-                operands.join(" ")
-            )?;
+            ..
+        } => {
+            let operands = operands.join(" ");
+            writeln!(out, "    {name:<14} {operands:<28} = {result}  {value}")
         }
+        Event::Value {
+            text,
+            result,
+            value,
+            ..
+        } => writeln!(out, "    {text:<43} = {result}  {value}"),
     }
-    Ok(())
 }

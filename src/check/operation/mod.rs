@@ -1,10 +1,12 @@
 //! An operation between products as a value ([`Operation`]), what it needs read and chosen
 //! ([`PreparedOperation`]), and the verdict on it.
 
+mod deviation;
 mod explain;
 mod prepare;
 mod run;
 mod suggest;
+mod sweep;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ pub use explain::OperationExplanation;
 pub use prepare::{OperationTensors, PreparedOperation};
 pub use run::OperationJudged;
 pub use suggest::Fit;
+pub use sweep::{SWEEP, Sweep};
 
 use super::error::CheckError;
 use super::source::Source;

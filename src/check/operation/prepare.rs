@@ -130,6 +130,16 @@ impl Operation {
         basis.map_err(|error| fail("variant", error.to_string()))
     }
 
+    /// Who computes.
+    pub(super) fn engine(&self) -> Result<Engine, CheckError> {
+        if self.engine == Some(EngineChoice::Exact) {
+            return Ok(Engine::Exact);
+        }
+        let platform = Platform::detect();
+        let platform = platform.map_err(|reason| CheckError::request("engine", reason))?;
+        Ok(Engine::Fast(platform))
+    }
+
     fn parameters(&self) -> Result<Parameters, CheckError> {
         let tile = self.tile.as_ref().map(|text| {
             let sizes = text
@@ -303,13 +313,7 @@ impl PreparedOperation {
         }
         let format = format_of(&arrays);
         let arithmetic = chosen(&variant.rule, asked.arch.as_deref(), format)?;
-        let engine = match asked.engine {
-            Some(EngineChoice::Exact) => Engine::Exact,
-            _ => {
-                let platform = Platform::detect();
-                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
-            }
-        };
+        let engine = asked.engine()?;
         let digest = asked
             .y_digest
             .as_deref()

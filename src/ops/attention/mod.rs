@@ -58,6 +58,10 @@ impl RowKernel for Kernel<'_> {
         }
     }
 
+    fn products(&self) -> u64 {
+        2 * (self.at.keys * self.wide) as u64
+    }
+
     fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]) {
         let dim = self.at.dim;
         // Rows of one head and tile at a time, wherever they lie.
@@ -124,7 +128,8 @@ impl Kernel<'_> {
         };
         for (step, block) in (0..blocks).rev().enumerate() {
             a.stage(format_args!(
-                "keys {} to {}",
+                "block {} of {blocks}: keys {} to {}",
+                step + 1,
                 block * n,
                 ((block + 1) * n).min(keys) - 1
             ));
@@ -137,11 +142,20 @@ impl Kernel<'_> {
             let mut scores = self.multiplied(&q, &k, true, None);
             for (scores, &token) in scores.chunks_mut(n).zip(&tokens) {
                 let seen = visible(token).saturating_sub(of_block.start).min(n);
+                for (key, &score) in scores[..seen].iter().enumerate() {
+                    a.noted(|| format!("q . key {}", of_block.start + key), score);
+                }
                 scores[seen..].fill(MINUS_INFINITY);
             }
             let checked = self.causal && step < masking;
             let p = self.block(a, step == 0, checked, scores, &mut state);
             state.out = self.multiplied(&p, &v, false, Some(&state.out));
+            a.stage(format_args!("powers times values, onto the accumulator"));
+            for (i, &out) in state.out.iter().enumerate() {
+                let element = i % self.wide;
+                a.column(element);
+                a.noted(|| format!("accumulator {element}"), out);
+            }
         }
         self.finished(a, state)
     }
@@ -166,6 +180,7 @@ impl Kernel<'_> {
             let before = state.largest[row];
             let largest = scores.iter().fold(before, |largest, &s| max(largest, s));
             state.largest[row] = largest;
+            a.noted(|| "the largest score so far".to_owned(), largest);
             let mut correction = ONE;
             if !first {
                 let now = if checked && largest == MINUS_INFINITY {
@@ -176,7 +191,10 @@ impl Kernel<'_> {
                 a.stage(format_args!("what was, scaled to the new maximum"));
                 correction = ex2(a.mul(a.sub(before, now), self.scale));
                 let out = &mut state.out[row * self.wide..(row + 1) * self.wide];
-                out.iter_mut().for_each(|o| *o = a.mul(*o, correction));
+                for (i, o) in out.iter_mut().enumerate() {
+                    a.column(i);
+                    *o = a.mul(*o, correction);
+                }
             }
             a.stage(format_args!("powers of scores"));
             let scaled = match largest {
@@ -231,9 +249,10 @@ impl Kernel<'_> {
                     how => divide(a, how, ONE, sum, self.rule.ftz),
                 },
             };
-            let scaled = out[..self.at.dim]
-                .iter()
-                .map(|&o| a.round(a.mul(o, inverse), to) as u32);
+            let scaled = out[..self.at.dim].iter().enumerate().map(|(i, &o)| {
+                a.column(i);
+                a.round(a.mul(o, inverse), to) as u32
+            });
             codes.extend(scaled);
         }
         codes

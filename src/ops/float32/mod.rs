@@ -4,6 +4,7 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic and tables made of the
 //! specification, bit for bit the same. [`Flushing`] around either is `.ftz`. Every NaN that comes out has one code.
 
+mod bump;
 mod exact;
 mod functions;
 mod mufu;
@@ -12,6 +13,7 @@ mod trace;
 
 use std::fmt;
 
+pub use bump::{Bump, Bumping};
 pub use exact::Exactly;
 pub use functions::{
     Divide, Exponential, divide, ex2_approx, exp2f, expf, expf_parts, exponential, rcp_approx,
@@ -55,6 +57,12 @@ pub trait Arith: Copy {
     /// What the operations that follow are for, for whoever explains them.
     #[inline(always)]
     fn stage(self, _: fmt::Arguments) {}
+    /// What follows in this stage is for this element of the row alone.
+    #[inline(always)]
+    fn column(self, _: usize) {}
+    /// A value that other means computed: a product of the tensor core, a maximum.
+    #[inline(always)]
+    fn noted(self, _: impl FnOnce() -> String, _: u32) {}
 
     /// `x - y`.
     #[inline(always)]
@@ -179,6 +187,16 @@ impl<A: Arith> Arith for Flushing<A> {
     #[inline(always)]
     fn stage(self, what: fmt::Arguments) {
         self.0.stage(what);
+    }
+
+    #[inline(always)]
+    fn column(self, column: usize) {
+        self.0.column(column);
+    }
+
+    #[inline(always)]
+    fn noted(self, what: impl FnOnce() -> String, code: u32) {
+        self.0.noted(what, code);
     }
 }
 

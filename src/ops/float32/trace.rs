@@ -1,6 +1,6 @@
 //! What happens, written down.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Serialize;
@@ -24,6 +24,17 @@ pub enum Event {
         result: String,
         /// In decimal.
         value: String,
+        /// The element of the row that it is for, if it is for one alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        column: Option<usize>,
+    },
+    /// What the tensor core computed, or a maximum.
+    Value {
+        text: String,
+        result: String,
+        value: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        column: Option<usize>,
     },
 }
 
@@ -33,7 +44,9 @@ pub struct Log {
     events: RefCell<Vec<Event>>,
     room: usize,
     /// Those that found no room.
-    lost: std::cell::Cell<u64>,
+    lost: Cell<u64>,
+    /// Which element's turn it is.
+    column: Cell<Option<usize>>,
 }
 
 impl Log {
@@ -41,7 +54,8 @@ impl Log {
         Log {
             events: RefCell::default(),
             room,
-            lost: std::cell::Cell::new(0),
+            lost: Cell::new(0),
+            column: Cell::new(None),
         }
     }
 
@@ -73,6 +87,7 @@ impl<A> Tracing<'_, A> {
             operands: operands.iter().map(|x| format!("{x:08x}")).collect(),
             result: format!("{result:0width$x}", width = 2 * format.bytes()),
             value: decimal(format, result),
+            column: self.log.column.get(),
         });
     }
 
@@ -123,7 +138,21 @@ impl<A: Arith> Arith for Tracing<'_, A> {
         self.inner.widen(code, from)
     }
 
+    fn column(self, column: usize) {
+        self.log.column.set(Some(column));
+    }
+
+    fn noted(self, what: impl FnOnce() -> String, code: u32) {
+        self.log.push(|| Event::Value {
+            text: what(),
+            result: format!("{code:08x}"),
+            value: decimal(Format::Fp32, code.into()),
+            column: self.log.column.get(),
+        });
+    }
+
     fn stage(self, what: fmt::Arguments) {
+        self.log.column.set(None);
         self.log.push(|| Event::Stage {
             text: what.to_string(),
         });

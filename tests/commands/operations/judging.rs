@@ -37,9 +37,14 @@ fn wrong_arithmetic_differs() {
         .expect(1)
         .json();
     let cases = report["cases"].as_array().unwrap();
-    assert!(cases.len() >= 9);
+    assert!(cases.len() >= 24);
+    // As many elements as the independent program finds changed.
+    let counts: Value = serde_json::from_slice(&folder.read("counts.json")).unwrap();
     for case in cases {
-        assert_eq!(case["verdict"], "different", "{}", case["name"]);
+        let name = case["name"].as_str().unwrap();
+        assert_eq!(case["verdict"], "different", "{name}");
+        let found = &case["report"]["outcome"]["comparison"]["mismatches"];
+        assert_eq!(found, &counts[name], "{name}");
     }
     let causes = |name: &str| {
         let case = cases.iter().find(|case| case["name"] == name).unwrap();
@@ -51,7 +56,7 @@ fn wrong_arithmetic_differs() {
         found[0]["sentence"]
             .as_str()
             .unwrap()
-            .contains("hf-eager-2.6"),
+            .contains("hf-eager-2.9"),
         "{found:?}"
     );
     assert!(causes("no_norm_in_turn").is_empty());
@@ -77,8 +82,13 @@ fn another_constant_is_another_result() {
         // Narrower blocks, as many rows have them.
         ("f_hf", "/rule/sum/threads/reduce/threads", json!(128)),
         ("f_hf26", "/rule/sum/threads/reduce/threads", json!(128)),
+        // A warp for a long row instead of all of the block's.
+        ("f_hf_long", "/rule/sum/threads/reduce/shared", json!(64)),
         // As long as fits no more.
         ("f_soft1104", "/rule/shared_bytes", json!(4416)),
+        ("f_soft1104w", "/rule/longest_of_warp", json!(1024)),
+        ("f_soft2101", "/rule/longest_of_warp", json!(4096)),
+        ("f_soft9300", "/rule/registers", json!(10)),
         ("f_soft33", "/rule/divide", json!("full")),
         ("f_soft1104", "/rule/shared_bytes", json!(0)),
         ("f_soft1000", "/rule/longest_of_warp", json!(512)),
@@ -204,13 +214,13 @@ fn a_report_has_every_form() {
     let text = folder.tcverify(&wrong).expect(1).stdout;
     assert!(text.starts_with("DIFFERENT  "), "{text}");
     assert!(
-        text.contains("Another variant fits, hf-eager-2.6"),
+        text.contains("Another variant fits, hf-eager-2.9"),
         "{text}"
     );
     // The command that it suggests finds the result identical.
     let command = text
         .lines()
-        .find(|line| line.contains("tcverify op ") && line.contains("2.6"))
+        .find(|line| line.contains("tcverify op ") && line.contains("2.9"))
         .unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
     let same = folder.tcverify(words).expect(0).stdout;
@@ -242,7 +252,7 @@ fn a_report_has_every_form() {
         .stdout;
     assert_eq!(brief.lines().count(), 1, "{brief}");
     let said =
-        "DIFFERENT  300 of 1,600 elements of the result differ (18.75 %); rms_norm hf-eager (";
+        "DIFFERENT  294 of 1,600 elements of the result differ (18.375 %); rms_norm hf-eager (";
     assert!(brief.starts_with(said), "{brief}");
     let same = folder
         .tcverify(&format!("{words} --brief"))
@@ -295,6 +305,8 @@ fn an_element_is_explained() {
         "rms_norm --variant hf-eager --eps 1e-6 op_x.npy op_w.npy op_hf.npy --at 1,7",
         0,
     );
+    // Of what is for single elements, the one that is asked for.
+    assert_eq!(text.matches("round to bf16").count(), 2, "{text}");
     for said in ["squares, added by", "MUFU.RSQ", "round to bf16", "the same"] {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -302,8 +314,52 @@ fn an_element_is_explained() {
         "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5",
         0,
     );
+    for said in [
+        "MUFU.EX2",
+        "scaled to the new maximum",
+        "block 2 of 3: keys 16 to 31",
+        "q . key 16 ",
+        "the largest score so far",
+        "accumulator 5 ",
+        "MUFU.RCP",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    // A causal row does not see the last keys.
     assert!(
-        text.contains("MUFU.EX2") && text.contains("scaled to the new maximum"),
+        !text.contains("q . key 39") && !text.contains("accumulator 6 "),
+        "{text}"
+    );
+    // Another order of lanes is one number more or less in the sum, and nowhere before the lanes.
+    let norm = "rms_norm --variant hf-eager --eps 1e-6 no_f8.npy no_w.npy";
+    let text = explain(&format!("{norm} no_norm_up.npy --at 1,7"), 1);
+    let said = text.split_once("give the captured row").unwrap().1;
+    assert!(
+        text.contains("elements of the row that differ: 231")
+            && said
+                .trim_start()
+                .contains("first of them:\n  the first warp, lane by lane\n    add "),
+        "{text}"
+    );
+    // One element: only what is for it alone, or for all.
+    let mut bytes = folder.read("op_silu.npy");
+    let at = bytes.len() - 2;
+    bytes[at] ^= 1;
+    folder.write("bad.npy", bytes);
+    let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
+    assert!(
+        text.contains("elements of the row that differ: 1\n")
+            && text.contains("1 of 9 operations")
+            && text.contains("round to bf16"),
+        "{text}"
+    );
+    // A larger error is no operation's next number.
+    let mut bytes = folder.read("op_silu.npy");
+    bytes[at] ^= 0x40;
+    folder.write("bad.npy", bytes);
+    let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
+    assert!(
+        text.contains("No single operation") && text.contains("9 were tried"),
         "{text}"
     );
     folder

@@ -4,6 +4,7 @@
 mod hostile;
 mod judging;
 mod layer;
+mod sweep;
 
 use std::path::PathBuf;
 

@@ -1,8 +1,13 @@
-//! `tcverify op`: what stands between products.
+//! `tcverify op`: what stands between products. `asked`: words into a request; `identify`: which variants fit; `sweep`: functions
+//! on all patterns.
+
+mod asked;
+mod identify;
+mod sweep;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use sha2::Digest;
 
@@ -12,14 +17,14 @@ use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Fit, Operation, OperationJudged, PreparedOperation, Progress, Source,
-    Strictness, option, shell_line,
+    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Progress, Source,
+    Strictness, option,
 };
 use crate::io::npy::write_header;
-use crate::io::{Outputs, escaped, escaped_path, hex};
-use crate::num::{F32, Format};
-use crate::ops::{self, Layout};
+use crate::io::{Outputs, escaped_path, hex};
+use crate::num::Format;
 use crate::report::Verdict;
+use sweep::SweepArgs;
 
 /// Judge an operation between products: a norm, an activation, softmax, attention ...
 ///
@@ -47,6 +52,9 @@ Examples:
     tcverify op gelu --dtype bf16 x.npy --replay y.npy
     tcverify op quantize_fp8 --output scale --dtype bf16 x.npy scales.npy
 
+  A function on all 2^32 patterns: what a GPU gave, as digests (docs/layers.md)
+    tcverify op ex2_approx --variant ptx-ftz --sweep-against gpu.json
+
 Exit codes: 0 identical (or done), 1 different, 2 anything else.")]
 pub struct Op {
     /// Which: rms_norm, softmax, silu, attention ... ('tcverify ops')
@@ -54,7 +62,7 @@ pub struct Op {
     operation: String,
 
     /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, and the last one
-    #[arg(value_name = "[NAME=]FILE", required = true)]
+    #[arg(value_name = "[NAME=]FILE", required_unless_present_any = ["sweep", "sweep_against", "sweep_blocks"])]
     arrays: Vec<std::ffi::OsString>,
 
     /// How it is computed; by default the operation's first variant
@@ -147,6 +155,9 @@ pub struct Op {
     replay: Option<PathBuf>,
 
     #[command(flatten)]
+    sweep: SweepArgs,
+
+    #[command(flatten)]
     memory: MemoryArgs,
 
     #[command(flatten)]
@@ -169,6 +180,10 @@ impl Op {
     pub fn run(self) -> Result<Ending> {
         let asked = self.asked()?;
         let others = [
+            (
+                self.sweep.asked().unwrap_or_default(),
+                self.sweep.asked().is_some(),
+            ),
             ("--identify", self.identify),
             ("--at", self.at.is_some()),
             ("--replay", self.replay.is_some()),
@@ -179,6 +194,9 @@ impl Op {
             bail!(
                 "{other} writes no report, so there is nothing for {form}; ask for one of the two"
             );
+        }
+        if self.sweep.asked().is_some() {
+            return self.sweep.run(&asked, self.report.quiet);
         }
         if self.identify {
             return self.identify(&asked);
@@ -223,97 +241,6 @@ impl Op {
         })
     }
 
-    fn asked(&self) -> Result<Operation> {
-        let number = |field: &str, text: &Option<String>| -> Result<Option<F32>> {
-            let read = text.as_ref().map(|text| text.parse::<F32>()).transpose();
-            read.map_err(|reason| anyhow::anyhow!("{} {reason}", option(field)))
-        };
-        let strict = |word: Strictness| (word == Strictness::Any).then_some(word);
-        let mut asked = Operation {
-            operation: Some(self.operation.replace('-', "_")),
-            variant: self.variant.clone(),
-            variant_file: self.variant_file.clone(),
-            arch: self.arch.clone(),
-            dtype: self.dtype,
-            eps: number("eps", &self.eps)?,
-            softmax_scale: number("softmax_scale", &self.softmax_scale)?,
-            causal: self.causal.then_some(true),
-            layout: self.layout.as_deref().map(|axes| match axes {
-                "bhsd" => Layout::Bhsd,
-                _ => Layout::Bshd,
-            }),
-            interleaved: self.interleaved.then_some(true),
-            group: self.group,
-            tile: self.tile.clone(),
-            output: self.output.clone(),
-            y_digest: self.y_digest.clone(),
-            nan: strict(self.nan),
-            zero: strict(self.zero),
-            max_mismatches: self.max_mismatches,
-            no_causes: self.no_causes.then_some(true),
-            engine: (self.engine != EngineChoice::Fast).then_some(self.engine),
-            ..Operation::default()
-        };
-        // Why an operation is none comes before what its arrays would be.
-        let rule = match &self.variant_file {
-            Some(_) => None,
-            None => {
-                let operation = asked.operation.as_deref().unwrap_or_default();
-                let found = ops::find(operation, self.variant.as_deref());
-                Some(&found.map_err(anyhow::Error::msg)?.rule)
-            }
-        };
-        let expected: Vec<&str> = match rule {
-            Some(rule) => rule.arrays().to_vec(),
-            None => ops::of(asked.operation.as_deref().unwrap_or_default())
-                .map_err(anyhow::Error::msg)?[0]
-                .rule
-                .arrays()
-                .to_vec(),
-        };
-        let mut plain = Vec::new();
-        for word in &self.arrays {
-            let named = word.to_str().and_then(|text| text.split_once('='));
-            let named = named.filter(|(name, _)| Operation::default().set(name, Source::Memory));
-            match named {
-                Some((name, path)) => {
-                    let source = Source::parse(path.as_ref()).map_err(anyhow::Error::msg)?;
-                    let twice = asked.sources().iter().any(|(known, _)| *known == name);
-                    ensure!(!twice, "{name} is named twice");
-                    asked.set(name, source);
-                }
-                None => plain.push(word),
-            }
-        }
-        let given: Vec<_> = asked.sources().into_iter().map(|(name, _)| name).collect();
-        let free: Vec<_> = expected
-            .into_iter()
-            .chain(["y"])
-            .filter(|n| !given.contains(n))
-            .collect();
-        if plain.len() > free.len() {
-            let missing: Vec<_> = free
-                .iter()
-                .map(|&name| if name == "y" { "the result" } else { name })
-                .collect();
-            let missing = match missing.is_empty() {
-                true => "no file".to_owned(),
-                false => missing.join(", "),
-            };
-            bail!(
-                "{} takes {missing} beside those that are named; name what else it takes, such as weight=FILE \
-                 ({} files are given)",
-                self.operation,
-                self.arrays.len()
-            );
-        }
-        for (name, path) in free.into_iter().zip(plain) {
-            let source = Source::parse(path).map_err(anyhow::Error::msg)?;
-            asked.set(name, source);
-        }
-        Ok(asked)
-    }
-
     fn replay(
         &self,
         prepared: &PreparedOperation,
@@ -345,74 +272,6 @@ impl Op {
             show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
         }
         Ok(Ending::Done)
-    }
-
-    /// Every variant, and whether it gives the result.
-    fn identify(&self, asked: &Operation) -> Result<Ending> {
-        let files = self.memory.files();
-        let all = ops::of(asked.operation.as_deref().unwrap_or_default());
-        // The first variant that takes these arrays; why the default does not, if none does.
-        let mut prepared = asked.prepare_in(&files);
-        for variant in all.unwrap_or_default() {
-            if prepared.is_ok() {
-                break;
-            }
-            let other = Operation {
-                variant: Some(variant.name.clone()),
-                ..asked.clone()
-            };
-            if let Ok(found) = other.prepare_in(&files) {
-                prepared = Ok(found);
-            }
-        }
-        let prepared = said(prepared)?;
-        let found = said(prepared.identify())?;
-        if !self.report.quiet {
-            show::print(|out| {
-                for (variant, fit) in &found {
-                    let name = escaped(&variant.name);
-                    writeln!(
-                        out,
-                        "{:<22} {name:<24} {:<11} {}",
-                        fit.to_string(),
-                        variant.evidence,
-                        variant.title
-                    )?;
-                }
-                let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
-                match fits {
-                    0 => writeln!(out, "\nNo variant gives this result."),
-                    1 => Ok(()),
-                    _ => {
-                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
-                        let place = if all {
-                            "everywhere in it"
-                        } else {
-                            "in all that was tested of it"
-                        };
-                        writeln!(
-                            out,
-                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
-                        )
-                    }
-                }?;
-                let asked = |name: &str| Operation {
-                    variant: Some(name.to_owned()),
-                    ..prepared.asked().clone()
-                };
-                match found.iter().find(|(_, fit)| fit.is_whole()) {
-                    Some((variant, _)) => {
-                        let words = asked(&variant.name).command_line();
-                        writeln!(out, "\n{}", escaped(&shell_line(words)))
-                    }
-                    None => Ok(()),
-                }
-            })?;
-        }
-        Ok(match found.iter().any(|(_, fit)| fit.is_whole()) {
-            true => Ending::Done,
-            false => Ending::Different,
-        })
     }
 }
 

@@ -1,0 +1,164 @@
+//! All patterns of 32 bits: digests by the model, and those of a GPU against them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+
+use super::said;
+use crate::check::{Operation, Sweep, shell_line};
+use crate::cli::progress::Bar;
+use crate::cli::{Ending, show};
+use crate::io::{Outputs, escaped, escaped_path};
+
+#[derive(Args)]
+#[command(next_help_heading = "All 2^32 patterns")]
+pub struct SweepArgs {
+    /// Write the SHA-256 of the function's results, a block of 2^24 patterns each (expf, ex2_approx ...)
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["arrays", "sweep_against"])]
+    sweep: Option<PathBuf>,
+
+    /// Judge digests that scripts/capture/sweep.cu wrote on a GPU
+    #[arg(long, value_name = "GPU.json", conflicts_with = "arrays")]
+    sweep_against: Option<PathBuf>,
+
+    /// Only these blocks, such as 62-65,190: the patterns with these first bytes
+    #[arg(long, value_name = "LIST", value_parser = blocks)]
+    sweep_blocks: Option<Blocks>,
+}
+
+/// Numbers of blocks, ascending.
+#[derive(Clone, Debug)]
+struct Blocks(Vec<u8>);
+
+fn blocks(text: &str) -> Result<Blocks, String> {
+    let wrong = || "numbers from 0 to 255 and ranges of them, such as 62-65,190".to_owned();
+    let mut all = Vec::new();
+    for piece in text.split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let number = |text: &str| text.trim().parse::<u8>().map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong());
+        }
+        all.extend(first..=last);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(Blocks(all))
+}
+
+impl SweepArgs {
+    /// The option that asks for it.
+    pub fn asked(&self) -> Option<&'static str> {
+        match (&self.sweep, &self.sweep_against, &self.sweep_blocks) {
+            (Some(_), ..) => Some("--sweep"),
+            (_, Some(_), _) => Some("--sweep-against"),
+            (_, _, Some(_)) => Some("--sweep-blocks"),
+            _ => None,
+        }
+    }
+
+    pub fn run(&self, asked: &Operation, quiet: bool) -> Result<Ending> {
+        match (&self.sweep, &self.sweep_against) {
+            (Some(path), _) => self.write(asked, path),
+            (_, Some(path)) => self.against(asked, path, quiet),
+            _ => bail!(
+                "--sweep-blocks chooses blocks of --sweep or --sweep-against; give one of them"
+            ),
+        }
+    }
+
+    fn write(&self, asked: &Operation, path: &Path) -> Result<Ending> {
+        let mut outputs = Outputs::new();
+        asked.protect(&mut outputs);
+        let output = outputs.open("the digests", path)?;
+        let chosen = self.sweep_blocks.as_ref();
+        let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
+        let sweep = said(asked.sweep(chosen, &Bar::new()))?;
+        output.commit(|out| {
+            serde_json::to_writer_pretty(&mut *out, &sweep)?;
+            writeln!(out)
+        })?;
+        Ok(Ending::Done)
+    }
+
+    fn against(&self, asked: &Operation, path: &Path, quiet: bool) -> Result<Ending> {
+        let name = || escaped_path(path).to_string();
+        let text = std::fs::read_to_string(path).with_context(name)?;
+        let mut given = Sweep::from_json(&text).map_err(anyhow::Error::msg);
+        if let (Ok(given), Some(chosen)) = (&mut given, &self.sweep_blocks) {
+            given.blocks.retain(|block, _| chosen.0.contains(block));
+        }
+        let given = given.with_context(|| format!("{} is no usable sweep", name()))?;
+        ensure!(
+            !given.blocks.is_empty(),
+            "{} has none of these blocks",
+            name()
+        );
+        let operation = asked.operation.as_deref().unwrap_or_default();
+        ensure!(
+            given.operation == operation,
+            "{} is of {}, and {operation} is asked for",
+            name(),
+            escaped(&given.operation)
+        );
+        let own = said(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let differing = given.differing(&own);
+        let count = given.blocks.len();
+        if !quiet {
+            let rule = format!("{} {}", own.operation, own.variant);
+            let title = match (differing.is_empty(), count) {
+                (false, _) => "DIFFERENT",
+                (true, 256) => "IDENTICAL",
+                (true, _) => "IDENTICAL IN PART",
+            };
+            show::print(|out| {
+                match differing.len() {
+                    0 => writeln!(
+                        out,
+                        "{title}  {count} of 256 blocks of 2^24 patterns: the digests of {rule}"
+                    )?,
+                    n => writeln!(
+                        out,
+                        "{title}  {n} of {count} blocks of 2^24 patterns have other digests than {rule}"
+                    )?,
+                }
+                if given.variant != own.variant {
+                    writeln!(
+                        out,
+                        "  the file calls its function {}",
+                        escaped(&given.variant)
+                    )?;
+                }
+                for &block in differing.iter().take(16) {
+                    writeln!(
+                        out,
+                        "  block {block}: patterns {block:02x}000000 to {block:02x}ffffff"
+                    )?;
+                }
+                if differing.len() > 16 {
+                    writeln!(out, "  ... and {} more", differing.len() - 16)?;
+                }
+                if let Some(block) = differing.first() {
+                    let mut words: Vec<std::ffi::OsString> = asked.command_line();
+                    words.push(format!("x={block}.x.npy").into());
+                    words.push(format!("y={block}.y.npy").into());
+                    writeln!(
+                        out,
+                        "\n  To see the first patterns that differ, save a block on the GPU and judge it:\n  ./sweep {} {} \
+                         --save {block}\n  {}",
+                        escaped(&given.operation),
+                        escaped(&given.variant),
+                        escaped(&shell_line(words))
+                    )?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(match differing.is_empty() {
+            true => Ending::Done,
+            false => Ending::Different,
+        })
+    }
+}

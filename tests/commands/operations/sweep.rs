@@ -1,0 +1,105 @@
+//! Functions on all patterns of 32 bits, by digests.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::Folder;
+
+/// The square roots of a block by this host's processor, and one of them moved.
+fn digests() -> [String; 2] {
+    let digest = |moved: u32| {
+        let mut hash = Sha256::new();
+        for pattern in 0x3f00_0000..0x4000_0000u32 {
+            let root = f32::from_bits(pattern).sqrt().to_bits();
+            hash.update((root ^ u32::from(pattern == moved)).to_le_bytes());
+        }
+        let bytes = hash.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    [digest(0), digest(0x3f12_3456)]
+}
+
+#[test]
+fn a_gpus_digests_are_judged_block_by_block() {
+    let folder = Folder::new();
+    let [right, wrong] = digests();
+    folder
+        .tcverify("op sqrt --sweep m.json --sweep-blocks 63")
+        .expect(0);
+    let own: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    assert_eq!(own["schema"], "tcverify.sweep/1");
+    assert_eq!(own["blocks"], json!({"63": right}));
+    let given = |blocks: Value| {
+        let sweep = json!({"schema": "tcverify.sweep/1", "operation": "sqrt", "variant": "ieee",
+            "computed_by": {"gpu": "a test"}, "blocks": blocks});
+        folder.write("gpu.json", sweep.to_string());
+    };
+    let against = "op sqrt --sweep-against gpu.json";
+    given(json!({"63": right}));
+    let said = folder.tcverify(against).expect(0).stdout;
+    assert!(
+        said.starts_with("IDENTICAL IN PART  1 of 256 blocks"),
+        "{said}"
+    );
+    given(json!({"63": wrong}));
+    let said = folder.tcverify(against).expect(1).stdout;
+    for part in [
+        "DIFFERENT  1 of 1 blocks",
+        "block 63: patterns 3f000000 to 3fffffff",
+        "--save 63",
+        "tcverify op sqrt x=63.x.npy y=63.y.npy",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // Only what is asked for.
+    given(json!({"63": right, "64": wrong}));
+    folder
+        .tcverify(&format!("{against} --sweep-blocks 63"))
+        .expect(0);
+}
+
+#[test]
+fn what_is_no_sweep_is_refused() {
+    let folder = Folder::new();
+    let good = json!({"schema": "tcverify.sweep/1", "operation": "sqrt", "variant": "ieee", "computed_by": "x",
+        "blocks": {"63": "0".repeat(64)}});
+    for (pointer, value, why) in [
+        ("/schema", json!("tcverify.sweep/2"), "schema"),
+        ("/blocks", json!({}), "no blocks"),
+        ("/blocks", json!({"256": "0".repeat(64)}), "256"),
+        ("/blocks", json!({"63": "zz"}), "block 63"),
+        ("/operation", json!("expf"), "is of expf"),
+        ("/operation", json!("\u{1b}[31m"), "is of"),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).unwrap() = value;
+        folder.write("gpu.json", bad.to_string());
+        let run = folder
+            .tcverify("op sqrt --sweep-against gpu.json")
+            .expect(2);
+        assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
+        assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
+    }
+    folder.write("gpu.json", good.to_string());
+    for (words, why) in [
+        (
+            "op sqrt --sweep-against gpu.json --sweep-blocks 1",
+            "none of these blocks",
+        ),
+        ("op sqrt --sweep m.json --sweep-blocks 9-8", "ranges"),
+        ("op sqrt --sweep m.json --sweep-blocks 300", "ranges"),
+        ("op sqrt --sweep-blocks 3", "give one of them"),
+        ("op softmax --sweep m.json", "no function of one number"),
+        ("op tanh_approx --sweep m.json", "MUFU.TANH"),
+        ("op sqrt --sweep m.json --json -", "writes no report"),
+        ("op sqrt --sweep m.json x=x.npy", "cannot be used with"),
+        ("op sqrt --sweep-against none.json", "none.json"),
+    ] {
+        let run = folder.tcverify(words).expect(2);
+        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
+        assert!(
+            run.stdout.is_empty() && !folder.path("m.json").exists(),
+            "{words}"
+        );
+    }
+}
