@@ -52,6 +52,8 @@ pub fn identify(
         operands: check.operands,
         d,
         formats,
+        kernel: None,
+        scale_result: None,
         schedules,
         limits: Limits {
             sample: sample.max(1),

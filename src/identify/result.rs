@@ -1,5 +1,6 @@
 //! What was found, as a document.
 
+use super::kernels::Kernels;
 use super::run::{FIRST, Prepared, Searched};
 use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
@@ -44,7 +45,7 @@ impl Prepared {
             }
             distant += usize::from(scheduled);
             others.push(Other {
-                model: self.model(candidate),
+                model: self.model(candidate, &searched.kernels),
                 tested: test.tested,
                 agreed: test.agreed,
                 mismatches: match test.outcome {
@@ -54,7 +55,7 @@ impl Prepared {
             });
         }
         let fits = fitting.iter().map(|test| Fit {
-            model: self.model(&all[test.candidate]),
+            model: self.model(&all[test.candidate], &searched.kernels),
             tested: test.tested,
             in_full: test.outcome == Outcome::Fits || test.tested == elements,
         });
@@ -125,11 +126,11 @@ impl Prepared {
         // Of equals the first.
         let name = candidate.names.iter().rev();
         let name = name.max_by_key(|name| name.evidence)?;
-        Some(self.check(name, candidate))
+        Some(self.check(name, candidate, &searched.kernels))
     }
 
     /// The check that a fit is.
-    fn check(&self, name: &Name, candidate: &Candidate) -> Check {
+    fn check(&self, name: &Name, candidate: &Candidate, kernels: &Kernels) -> Check {
         let mut operands = self.request.operands.clone();
         let mut d = self.request.d.clone();
         // What a program holds, a command finds under its field's name, if it is saved so.
@@ -155,18 +156,22 @@ impl Prepared {
         check.operands = operands;
         check.d_dtype = candidate.convert_to.or(self.request.formats.d);
         if let Some(guess) = &candidate.schedule {
-            check.schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
+            check.schedule = match guess.plan {
+                Some(plan) => kernels.request(plan),
+                None => ScheduleRequest::preset(&guess.preset.name, &guess.overrides),
+            };
+            check.schedule.overrides.scale_result = self.request.scale_result;
         }
         check
     }
 
-    fn model(&self, candidate: &Candidate) -> Identified {
+    fn model(&self, candidate: &Candidate, kernels: &Kernels) -> Identified {
         let arithmetic = candidate.arithmetic.clone();
         let names = candidate.names.iter().map(|name| Named {
             architecture: name.architecture.clone(),
             instruction: name.instruction.clone(),
             evidence: name.evidence,
-            command: shell_line(command_line(Verb::Check, &self.check(name, candidate))),
+            command: shell_line(command_line(Verb::Check, &self.check(name, candidate, kernels))),
         });
         Identified {
             names: names.collect(),
@@ -182,6 +187,7 @@ impl Prepared {
                 summary: guess.spec.summary(),
                 sha256: guess.spec.sha256(),
                 spec: guess.spec.clone(),
+                kernel: guess.plan.map(|plan| kernels.words(plan).clone()),
             }),
         }
     }

@@ -110,8 +110,12 @@ impl ScheduleSpec {
                 (Combine::Separate, _) => "epilogue alpha*sum + beta*C".into(),
             });
         }
-        if self.epilogue.bias == BiasAdded::Fused {
-            parts.push("the bias in one fma with the last scale".into());
+        match self.epilogue.bias {
+            BiasAdded::Add => {}
+            BiasAdded::Fused => parts.push("the bias in one fma with the last scale".into()),
+            BiasAdded::FusedOrZero => {
+                parts.push("the bias, or +0, in one fma with the last scale".into());
+            }
         }
         parts.extend(self.epilogue.function.map(|function| {
             match function {
