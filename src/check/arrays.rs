@@ -363,8 +363,7 @@ impl Arrays {
         }
         if let [row, Some(column)] = &self.zero_points {
             let row = row.as_ref().map(|row| &row.tensor);
-            values =
-                values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
+            values = values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
         }
         if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
             let scales = [a.planes(transpose_a), b.planes(transpose_b)];

@@ -76,10 +76,7 @@ impl Kernels {
             return Err(fault(errors.swap_remove(0)));
         }
         let known = |planned: &&Arc<Planned>| planned.result().is_none_or(|d| captured.d.has(d));
-        if let (None, Some(d)) = (
-            kernels.plans.iter().find(known),
-            kernels.plans[0].result(),
-        ) {
+        if let (None, Some(d)) = (kernels.plans.iter().find(known), kernels.plans[0].result()) {
             let reason = format!("`kernel` says that D is {d}, which its file cannot be");
             return Err(CheckError::request("kernel", reason));
         }

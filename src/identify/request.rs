@@ -124,7 +124,8 @@ impl Identify {
         ];
         let kernels = kernels.iter().find(|(_, given)| *given);
         if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
-            let reason = format!("`{field}` is a kernel's, but schedules of kernels are not searched");
+            let reason =
+                format!("`{field}` is a kernel's, but schedules of kernels are not searched");
             return Err(CheckError::request(field, reason).into());
         }
         let captured = Captured::read(self, memory)?;

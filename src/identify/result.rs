@@ -171,7 +171,10 @@ impl Prepared {
             architecture: name.architecture.clone(),
             instruction: name.instruction.clone(),
             evidence: name.evidence,
-            command: shell_line(command_line(Verb::Check, &self.check(name, candidate, kernels))),
+            command: shell_line(command_line(
+                Verb::Check,
+                &self.check(name, candidate, kernels),
+            )),
         });
         Identified {
             names: names.collect(),

@@ -42,7 +42,10 @@ fn zero_points_are_taken_off_the_integers() {
     });
     differs(TENSOR, Int8, "those of rows, too", |dot, _| {
         let [row, column] = points(dot);
-        rest(dot, from_int(sum(dot).wrapping_sub(row.wrapping_mul(column))))
+        rest(
+            dot,
+            from_int(sum(dot).wrapping_sub(row.wrapping_mul(column))),
+        )
     });
     differs(TOKEN, Int8, "saturated, not modulo 2^32", |dot, _| {
         let [row, column] = points(dot).map(|x| i64::from(x as i32));
@@ -60,10 +63,7 @@ fn scales_and_bias_follow_in_one_order() {
     let x = |dot: &Dot| from_int(sum(dot).wrapping_sub(points(dot)[1]));
     differs(TENSOR, Int8, "the scale of A first", |dot, _| {
         let x = mul(dot.scale_a[0], x(dot));
-        narrow(
-            fma(dot.scale_b[0], x, dot.bias.unwrap_or(0)),
-            dot.result,
-        )
+        narrow(fma(dot.scale_b[0], x, dot.bias.unwrap_or(0)), dot.result)
     });
     differs(TENSOR, Int8, "the bias after a rounding", |dot, _| {
         let x = mul(dot.scale_a[0], mul(dot.scale_b[0], x(dot)));

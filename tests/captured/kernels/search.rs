@@ -41,7 +41,10 @@ fn identify(output: &Output, folder: &Folder) -> Identification {
 fn judge(output: &Output, found: &Identification) -> Found {
     let alike = |fit: &Fit| {
         let schedule = fit.model.schedule.as_ref();
-        output.computes_alike(&fit.model.arithmetic, schedule.map(|schedule| &schedule.spec))
+        output.computes_alike(
+            &fit.model.arithmetic,
+            schedule.map(|schedule| &schedule.spec),
+        )
     };
     let alike: Vec<bool> = found.fits.iter().map(alike).collect();
     match (alike.contains(&true), alike.contains(&false)) {
@@ -104,11 +107,19 @@ fn other_orders_are_told_from_the_captured_ones() {
     let mut all = 0;
     for output in splits(&outputs).filter(|output| output.k() > 64).step_by(9) {
         let own = output.spec_of(output.slices());
-        assert!(output.computes_alike(output.arithmetic(), Some(&own)), "{}", output.id());
+        assert!(
+            output.computes_alike(output.arithmetic(), Some(&own)),
+            "{}",
+            output.id()
+        );
         let other = output.spec_of(output.slices() + 1);
         all += 1;
         told += usize::from(!output.computes_alike(output.arithmetic(), Some(&other)));
-        assert!(!output.computes_alike(output.arithmetic(), None), "{}", output.id());
+        assert!(
+            !output.computes_alike(output.arithmetic(), None),
+            "{}",
+            output.id()
+        );
     }
     assert_eq!((all, told), (29, 29));
 }

@@ -50,9 +50,8 @@ fn confirm(folder: &Folder, fit: &Value) {
 #[test]
 fn slices_that_a_name_leaves_open_are_found() {
     for slices in [3, 5] {
-        let how = format!(
-            "--arch h100 --d-dtype bf16 --schedule cublas-nvjet-splitk --split-k {slices}"
-        );
+        let how =
+            format!("--arch h100 --d-dtype bf16 --schedule cublas-nvjet-splitk --split-k {slices}");
         let folder = product([24, 40, 1536], &how);
         let search = format!("identify --kernel {NVJET} a.npy b.npy d.npy");
         let report = folder.tcverify(&format!("{search} --json -")).expect(0);
@@ -100,7 +99,8 @@ fn how_slices_meet_is_found_too() {
 fn custom_options_of_gemv_kernels_are_found() {
     let how = "--arch h100 --d-dtype bf16 --kernel algo=13,custom=44";
     let folder = product([1, 96, 1200], how);
-    let search = "identify --dtype bf16 --d-dtype bf16 --schedules always a.npy b.npy d.npy --json -";
+    let search =
+        "identify --dtype bf16 --d-dtype bf16 --schedules always a.npy b.npy d.npy --json -";
     let report = folder.tcverify(search).expect(0).json();
     let kernels = fits(&report).iter();
     let kernels: Vec<&Value> = kernels
