@@ -1,6 +1,7 @@
 //! Orders that a library's words allow: what they say stands, what they leave open is tried.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::readings::Captured;
@@ -32,7 +33,12 @@ struct Planned {
 }
 
 /// Kernels of CUDA cores for operands of 16 bits, whose custom options nothing but a search can tell.
-const CUDA_CORES: [&str; 4] = ["algo=16", "algo=11", "algo=13", "algo=14"];
+const CUDA_CORES: [&str; 4] = [
+    "magma_sgemmEx_kernel",
+    "gemmSN_NN_kernel",
+    "gemv2T_kernel_val",
+    "dot_kernel",
+];
 
 impl Kernels {
     /// Everything that a text leaves open, tried on every architecture.
@@ -92,7 +98,7 @@ impl Kernels {
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
             for text in CUDA_CORES {
-                let reading = kernel::read(text).expect("a configuration");
+                let reading = kernel::read(text).expect("a name");
                 let options = Options {
                     operands: Some([format; 2]),
                     result: formats.d,
@@ -155,19 +161,16 @@ impl Kernels {
         known: &[Candidate],
     ) -> Vec<Candidate> {
         let k = supposed.problem.k;
-        let digest = |candidate: &Candidate| {
-            let guess = candidate.schedule.as_ref()?;
-            let span = candidate.arithmetic.step.span();
-            let walk = KTraversal::new(&guess.spec, k, span, TileOfD::ONLY).ok()?;
-            let epilogue = serde_json::to_string(&guess.spec.epilogue).ok()?;
-            Some((
-                candidate.arithmetic.sha256(),
-                candidate.result(),
-                walk,
-                epilogue,
-            ))
+        let operands = |candidate: &Candidate| [candidate.arithmetic.a, candidate.arithmetic.b];
+        let wanted = |candidate: &&Candidate| {
+            let of = |planned: &Arc<Planned>| planned.operands() == Some(operands(candidate));
+            candidate.arithmetic.step.span() == 1 && self.plans.iter().any(of)
         };
-        let mut seen: HashSet<_> = known.iter().filter_map(digest).collect();
+        let mut seen: HashSet<_> = known
+            .iter()
+            .filter(wanted)
+            .filter_map(|candidate| digest(candidate, k))
+            .collect();
         let mut found: Vec<Candidate> = Vec::new();
         for (index, planned) in self.plans.iter().enumerate() {
             for candidate in base {
@@ -187,7 +190,7 @@ impl Kernels {
                             let more: Vec<_> = one.names.into_iter().filter(fresh).collect();
                             same.names.extend(more);
                         }
-                        None if digest(&one).is_none_or(|digest| seen.insert(digest)) => {
+                        None if digest(&one, k).is_none_or(|digest| seen.insert(digest)) => {
                             found.push(one);
                         }
                         None => {}
@@ -210,6 +213,10 @@ impl Kernels {
 }
 
 impl Planned {
+    fn operands(&self) -> Option<[Format; 2]> {
+        self.plan.settings.operands.as_ref().map(|said| said.value)
+    }
+
     /// D's format, if the text says it.
     fn result(&self) -> Option<Format> {
         self.plan.settings.result.as_ref().map(|said| said.value)
@@ -223,9 +230,9 @@ impl Planned {
         result: Format,
         supposed: &Supposed,
     ) -> Option<Candidate> {
-        let operands = self.plan.settings.operands.as_ref();
         let arithmetic = &candidate.arithmetic;
-        let wanted = operands.is_none_or(|said| said.value == [arithmetic.a, arithmetic.b]);
+        let own = [arithmetic.a, arithmetic.b];
+        let wanted = self.operands().is_none_or(|operands| operands == own);
         let possible = self.result().is_none_or(|said| said == result);
         if !wanted || !possible || !supposed.captured.d.has(result) {
             return None;
@@ -266,6 +273,21 @@ impl Planned {
         };
         Some(named.under(guess, result))
     }
+}
+
+/// The same of candidates that compute the same on a product of this K.
+fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
+    let spec = &candidate.schedule.as_ref()?.spec;
+    let span = candidate.arithmetic.step.span();
+    let walk = KTraversal::new(spec, k, span, TileOfD::ONLY).ok()?;
+    let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
+    let arithmetic = candidate.arithmetic.sha256();
+    let hash = |salt: u64| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &arithmetic, candidate.result(), &walk, &epilogue).hash(&mut hasher);
+        hasher.finish()
+    };
+    Some([hash(0), hash(1)])
 }
 
 /// Formats of A and B: as the text says, as is said beside it, or as the files say.

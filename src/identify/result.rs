@@ -82,11 +82,21 @@ impl Prepared {
             plain,
             untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
             schedules: searched.schedules.clone(),
-            never_searched: NEVER_SEARCHED.map(str::to_owned).into(),
+            never_searched: self.never_searched(),
             separations: self.separations(&fitting),
             fits: fits.collect(),
             others,
         }
+    }
+
+    /// What no search looks for, or none for a kernel whose words are known.
+    fn never_searched(&self) -> Vec<String> {
+        let words = "anything but what the words about the kernel leave open: leave out --kernel";
+        let words = self.kernels.is_some().then_some(words);
+        // The first two are kernels of others.
+        let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];
+        let all = words.into_iter().chain(rest.iter().copied());
+        all.map(str::to_owned).collect()
     }
 
     fn separations(&self, fitting: &[&Candidate]) -> Vec<Apart> {

@@ -15,7 +15,7 @@ pub const IDENTIFICATION: &str = "tcverify.identification/2";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 5] = [
-    "stream-K (check --workers), unequal slices, and tails of K that are lost",
+    "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
     "orders of k within a tile or backwards, but for Triton's",
     "alpha and beta other than 1 (check --alpha, --beta), scales of results that are not given, bias, an activation such \
      as ReLU",
