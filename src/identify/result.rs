@@ -4,7 +4,7 @@ use super::kernels::Kernels;
 use super::run::{FIRST, Prepared, Searched};
 use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
-use crate::candidates::{Candidate, Name};
+use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
 use crate::num::Format;
 use crate::report::{
@@ -166,13 +166,19 @@ impl Prepared {
         check.operands = operands;
         check.d_dtype = candidate.convert_to.or(self.request.formats.d);
         if let Some(guess) = &candidate.schedule {
-            check.schedule = match guess.plan {
-                Some(plan) => kernels.request(plan),
-                None => ScheduleRequest::preset(&guess.preset.name, &guess.overrides),
-            };
-            check.schedule.overrides.scale_result = self.request.scale_result;
+            check.schedule = self.schedule(guess, kernels);
         }
         check
+    }
+
+    /// The schedule as a check is asked for it.
+    fn schedule(&self, guess: &Guess, kernels: &Kernels) -> ScheduleRequest {
+        let mut schedule = match guess.plan {
+            Some(plan) => kernels.request(plan),
+            None => ScheduleRequest::preset(&guess.preset.name, &guess.overrides),
+        };
+        schedule.overrides.scale_result = self.request.scale_result;
+        schedule
     }
 
     fn model(&self, candidate: &Candidate, kernels: &Kernels) -> Identified {
@@ -196,7 +202,7 @@ impl Prepared {
                 name: guess.preset.name.clone(),
                 title: guess.preset.title.clone(),
                 evidence: guess.preset.evidence,
-                overrides: guess.overrides.clone(),
+                overrides: self.schedule(guess, kernels).overrides,
                 summary: guess.spec.summary(),
                 sha256: guess.spec.sha256(),
                 spec: guess.spec.clone(),

@@ -47,9 +47,8 @@ pub struct KernelSetting {
 }
 
 impl KernelWords {
-    /// Nobody said any of it: a search tried it.
+    /// Nobody said any of it, the text included: a search tried it.
     pub fn is_found(&mut self) {
-        self.text = None;
         for setting in &mut self.settings {
             setting.how = "found".into();
             setting.from.clear();
