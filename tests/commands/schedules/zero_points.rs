@@ -4,7 +4,7 @@ use crate::support::{Folder, Npy, floats};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 6;
-const PRODUCT: &str = "--arch a100 --dtype int8 a.npy b.npy";
+const PRODUCT: &str = "--arch a100 --dtype int8 --d-dtype fp32 a.npy b.npy";
 const SCALES: &str = "--scale-a sa.npy --scale-b sb.npy";
 
 fn integers(count: usize, of: impl Fn(usize) -> i32) -> Vec<u8> {
