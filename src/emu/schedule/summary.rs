@@ -62,7 +62,6 @@ impl ScheduleSpec {
                 }
             });
         }
-        parts.extend(self.describe_scales());
         if let Some(of) = self.zero_point {
             parts.push(match of {
                 ZeroPoint::PerTensor => "less an integer for every column".into(),
@@ -71,6 +70,7 @@ impl ScheduleSpec {
                 }
             });
         }
+        parts.extend(self.describe_scales());
         parts.extend(self.describe_epilogue());
         parts.join("; ")
     }
