@@ -94,7 +94,7 @@ impl Prepared {
             }
             Ask::WithoutC => operands.c = None,
             Ask::Schedule { preset, overrides } => {
-                check.schedule = ScheduleRequest::preset(&preset, overrides);
+                check.schedule = ScheduleRequest::preset(preset, overrides);
             }
             Ask::Formats(formats) => {
                 // A file that names its type cannot be read as another.

@@ -177,8 +177,7 @@ impl Product {
         let mut integer = || {
             let bits = random.bits();
             let wide = bits >> 60 == 0;
-            let short = ((bits >> 8) as i32 >> if wide { 0 } else { 16 }) as u32;
-            short
+            ((bits >> 8) as i32 >> if wide { 0 } else { 16 }) as u32
         };
         let zero_points = wish.zero_point.map(|_| {
             [batches * m, batches * n].map(|count| (0..count).map(|_| integer()).collect())
