@@ -290,7 +290,7 @@ TOP = ({"schema", "tool", "verdict", "request", "command", "model", "product", "
 MODEL = ({"architecture", "title", "instruction", "evidence", "note", "summary", "arithmetic", "sha256", "constants",
           "sources"}, {"file"})
 PRODUCT = ({"batch", "m", "n", "k", "transpose_a", "transpose_b"}, set())
-INPUTS = ({"a", "b", "c", "d"}, {"scale_a", "scale_b", "bias"})
+INPUTS = ({"a", "b", "c", "d"}, {"scale_a", "scale_b", "bias", "azp", "azp_adj"})
 INPUT = ({"path", "descr", "fortran_order", "format", "shape", "file_sha256", "payload_sha256", "tf32_low_bits"}, set())
 REPRODUCED = ({"format", "shape", "payload_sha256", "conversion"}, {"tree", "sample"})
 SAMPLE = ({"rows", "columns", "population", "elements", "seed", "sha256", "missed", "caught_99_percent"},
@@ -372,7 +372,7 @@ def check_form(report: dict):
 # Fields that leave the order to what a library says of its kernel.
 KERNELS = ("kernel", "kernel_log", "kernel_table")
 # Fields that no chain over K has.
-SCHEDULING = ("schedule_file", "tile_k", "instruction_k", "split_k", "alpha", "beta", "scale_result", "bias")
+SCHEDULING = ("schedule_file", "tile_k", "instruction_k", "split_k", "alpha", "beta", "scale_result", "bias", "azp_adj")
 
 
 def check_request(report: dict, check: Tally):
@@ -398,7 +398,7 @@ def check_request(report: dict, check: Tally):
     if words is None:
         check("a schedule", "schedule" in report, scheduled or request.get("promote", "never") != "never")
     check("a commitment", "commitment" in report, "against" in request or "seed_from" in request)
-    for name in ("a", "b", "c", "d", "scale_a", "scale_b", "bias"):
+    for name in ("a", "b", "c", "d", "scale_a", "scale_b", "bias", "azp", "azp_adj"):
         entry = report["inputs"].get(name)
         check(f"{name.upper()} asked for", entry and entry["path"], request.get(name))
     formats = [report["inputs"][name]["format"] for name in "ab"]

@@ -69,6 +69,8 @@ impl Request {
                 "scale_a" => &mut fields.scale_a,
                 "scale_b" => &mut fields.scale_b,
                 "bias" => &mut fields.bias,
+                "azp" => &mut fields.azp,
+                "azp_adj" => &mut fields.azp_adj,
                 "d" => &mut fields.d,
                 _ => {
                     let reason = format!("`{name}` takes no array");

@@ -33,6 +33,7 @@ pub fn identify(
     let mut asked = fields;
     asked.arch = Some(String::new());
     asked.dtype = Some(formats.a.unwrap_or(tcverify::num::Format::Fp16));
+    let (kernel, scale_result) = (asked.kernel.take(), asked.scale_result.take());
     let d = asked
         .d
         .take()
@@ -52,6 +53,8 @@ pub fn identify(
         operands: check.operands,
         d,
         formats,
+        kernel,
+        scale_result,
         schedules,
         limits: Limits {
             sample: sample.max(1),

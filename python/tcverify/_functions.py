@@ -116,6 +116,8 @@ def identify(
     d_dtype: Any = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    kernel: str | None = None,
+    scale_result: float | str | None = None,
     schedules: str = "auto",
     sample: int = 1024,
     seed: int = 1,
@@ -125,8 +127,9 @@ def identify(
 ) -> Identification:
     """Which models and schedules of the catalogue give ``d``.
 
-    ``budget`` is in millions of multiply-adds; what was not searched for want of it is said. In commands arrays in
-    memory are called ``a.npy``, ``b.npy`` and so on.
+    ``kernel`` is what a library says of its kernel: it stands, and what it leaves open is searched, nothing else.
+    ``scale_result`` is what FP8 results were multiplied with. ``budget`` is in millions of multiply-adds; what was not
+    searched for want of it is said. In commands arrays in memory are called ``a.npy``, ``b.npy`` and so on.
     """
     text, arrays = divided(
         {
@@ -141,12 +144,14 @@ def identify(
             "d_dtype": d_dtype,
             "transpose_a": transpose_a,
             "transpose_b": transpose_b,
+            "kernel": kernel,
+            "scale_result": scale_result,
         }
     )
     found = _tcverify.identify(
         text, arrays, schedules, sample, seed, budget * 1_000_000, quick, listener(progress)
     )
-    return Identification(*found)
+    return Identification(*found, kernel)
 
 
 def digest(array: ArrayLike, dtype: Any = None) -> str:

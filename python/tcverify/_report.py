@@ -287,13 +287,22 @@ class Fit:
 
     @property
     def schedule(self) -> str | None:
-        """The kernel's schedule; none for one chain over K."""
-        schedule: str | None = self.arguments.get("schedule")
+        """The kernel's schedule, or a library's words for it; none for one chain over K."""
+        schedule: str | None = self.arguments.get("schedule") or self.arguments.get("kernel")
         return schedule
+
+
+#: Settings of a library's kernel that a search finds, by the argument that says them; the others are overrides.
+_FOUND = {"reduction": "reduction", "custom option": "custom", "accumulation": "accumulation"}
 
 
 class Identification(_Document):
     """Which models give a D: ``tcverify.identification/2``."""
+
+    def __init__(self, text: str, document: str, kernel: str | None = None) -> None:
+        super().__init__(text, document)
+        #: The words about the kernel, which the document may shorten.
+        self._kernel = kernel
 
     @cached_property
     def fits(self) -> tuple[Fit, ...]:
@@ -314,7 +323,16 @@ class Identification(_Document):
             if fit["rounded_to"] is not None:
                 arguments["d_dtype"] = fit["rounded_to"]
             if schedule is not None:
-                arguments["schedule"] = schedule["name"]
+                words = schedule.get("kernel")
+                if words is None:
+                    arguments["schedule"] = schedule["name"]
+                else:
+                    arguments["kernel"] = self._kernel or words["text"]
+                    for setting in words["settings"]:
+                        field = _FOUND.get(setting["name"])
+                        if field is not None and setting["how"] == "found":
+                            value = setting["value"]
+                            arguments[field] = int(value) if field == "custom" else value.lower()
                 arguments.update({k: v for k, v in schedule["overrides"].items() if v is not None})
             for name in fit["names"]:
                 named = {"arch": name["architecture"], "instruction": name["instruction"]}

@@ -56,6 +56,8 @@ class CheckFields(TypedDict, total=False):
     scale_result: float | str | None
     bias: _arrays.ArrayLike | None
     bias_dtype: FormatLike | None
+    azp: _arrays.ArrayLike | None
+    azp_adj: _arrays.ArrayLike | None
     d_dtype: FormatLike | None
     d_digest: str | None
     nan: Literal["exact", "any"] | None
@@ -83,7 +85,7 @@ class CheckFields(TypedDict, total=False):
 
 
 #: Fields that are arrays.
-ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "d")
+ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj", "d")
 _FORMATS = ("dtype", "dtype_b", "acc", "c_dtype", "scale_dtype", "bias_dtype", "d_dtype")
 
 

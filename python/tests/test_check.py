@@ -228,6 +228,15 @@ def test_identify(product: Product) -> None:
     kernels = tcverify.identify(a, b, split, schedules="always").fits
     assert kernels and all(fit.schedule for fit in kernels)
     assert tcverify.check(a, b, split, **kernels[0].arguments).identical
+    # What a name leaves open is found, and is what a check takes.
+    words = "nvjet_sm90_tss_64x104_64x10_4x1_v_bz_splitK_TNT"
+    split = tcverify.replay(a, b, arch="h100", kernel=words, split_k=2)
+    nvjet = tcverify.identify(a, b, split, kernel=words).fits
+    assert nvjet and {fit.schedule for fit in nvjet} == {words}
+    assert all(tcverify.check(a, b, split, **fit.arguments).identical for fit in nvjet)
+    with pytest.raises(tcverify.CheckError) as caught:
+        tcverify.identify(a, b, d, kernel="gibberish")
+    assert caught.value.argument == "kernel"
     assert tcverify.identify(a, b, flipped(d, (3, 4)), schedules="never").fits == ()
     # Formats are looked for where types do not say them, as of files.
     codes = tcverify.identify(a.view(np.uint16), b.view(np.uint16), d, schedules="never")

@@ -12,7 +12,9 @@ use crate::io::{escaped_path, printable};
 type Named = (String, BTreeMap<String, Value>);
 
 /// Fields that name arrays.
-const ARRAYS: [&str; 7] = ["a", "b", "c", "scale_a", "scale_b", "bias", "d"];
+const ARRAYS: [&str; 9] = [
+    "a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj", "d",
+];
 
 /// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
 /// fits, in the order of its file. What `*` stands for is put into all names. `few` refuses more cases than

@@ -1,5 +1,6 @@
 //! Which kernels could have computed a D: the schedules that are worth a try for one K.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -16,13 +17,15 @@ use crate::tensor::Tensor;
 /// A schedule to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {
-    /// The preset it comes from.
-    pub preset: &'static Schedule,
+    /// The preset it comes from, or the schedule that a kernel's plan is.
+    pub preset: Cow<'static, Schedule>,
     /// What takes the place of the preset's constants.
     pub overrides: Overrides,
     pub spec: ScheduleSpec,
     /// How far down the list: the smaller, the commoner the kernel.
     pub rank: usize,
+    /// Which of the plans of whoever looks, if it is one.
+    pub plan: Option<usize>,
 }
 
 impl std::fmt::Display for Guess {
@@ -420,10 +423,11 @@ impl List<'_> {
         };
         if self.see(&traversal, &rest) {
             self.guesses.push(Guess {
-                preset,
+                preset: Cow::Borrowed(preset),
                 overrides,
                 spec,
                 rank: self.ranked,
+                plan: None,
             });
         }
     }

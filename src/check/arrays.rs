@@ -39,6 +39,8 @@ pub struct Arrays {
     /// Of A and of B: the instruction's, or the kernel's.
     pub scales: Option<[Array; 2]>,
     pub bias: Option<Array>,
+    /// Zero points: of rows of D, and of columns.
+    pub zero_points: [Option<Array>; 2],
     transpose: [bool; 2],
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
@@ -270,6 +272,17 @@ impl Arrays {
         let bias = operands.bias.as_ref();
         let bias = bias.map(|bias| read_float(("bias", bias), said, Format::Fp32, &None, from));
         let bias = bias.transpose()?;
+        let mut integers = |field, source: &Option<Source>| {
+            let read = source.as_ref().map(|source| {
+                let file = open(field, source, Format::Int32, Role::C, from)?;
+                Array::read(field, file, Format::Int32, &None)
+            });
+            read.transpose()
+        };
+        let zero_points = [
+            integers("azp", &operands.azp)?,
+            integers("azp_adj", &operands.azp_adj)?,
+        ];
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
             false => arithmetic.scale.map(|scale| scale.format),
@@ -294,6 +307,7 @@ impl Arrays {
         let arrays = Arrays {
             scales,
             bias,
+            zero_points,
             c,
             transpose: [operands.transpose_a, operands.transpose_b],
             any_k: schedule.spec().without_products.is_some(),
@@ -347,6 +361,10 @@ impl Arrays {
         if let Some(bias) = &self.bias {
             values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
         }
+        if let [row, Some(column)] = &self.zero_points {
+            let row = row.as_ref().map(|row| &row.tensor);
+            values = values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
+        }
         if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
             let scales = [a.planes(transpose_a), b.planes(transpose_b)];
             values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
@@ -365,6 +383,8 @@ impl Arrays {
             ("scales of A", scales.map(|[a, _]| a), turned_a),
             ("scales of B", scales.map(|[_, b]| b), turned_b),
             ("bias", self.bias.as_ref(), false),
+            ("azp", self.zero_points[0].as_ref(), false),
+            ("azp_adj", self.zero_points[1].as_ref(), false),
         ];
         let names = names.iter().filter_map(|(name, array, transposed)| {
             let label = io::escaped_path((*array)?.source.label());
@@ -381,6 +401,7 @@ impl Arrays {
         let scales = self.scales.iter().flatten();
         let all = [&self.a, &self.b].into_iter().chain(&self.c).chain(scales);
         all.chain(&self.bias)
+            .chain(self.zero_points.iter().flatten())
     }
 }
 

@@ -130,6 +130,10 @@ impl Prepared {
             ("scale_b", scales.map(|[_, b]| b), scales_of_b),
             ("bias", arrays.bias.as_ref(), Along::Whole),
         ];
+        if arrays.zero_points.iter().any(Option::is_some) {
+            let reason = "`azp_adj` with a commitment: its schema has no place for zero points";
+            return Err(CheckError::request("azp_adj", reason));
+        }
         let there = all
             .into_iter()
             .filter_map(|(name, array, along)| Some((name, array?, along)));

@@ -85,6 +85,10 @@ impl Fields {
                 ("bias_dtype", self.bias_dtype.is_some()),
                 ("bias", self.bias.is_some()),
             ],
+            [
+                ("azp", self.azp.is_some()),
+                ("azp_adj", self.azp_adj.is_some()),
+            ],
             [("seed", self.seed.is_some()), sample],
             [seed_from, sample],
             [seed_from, beacon],

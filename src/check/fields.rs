@@ -208,6 +208,10 @@ fields! {
     bias: Source,
     /// Format of the bias, where its file cannot say it.
     bias_dtype: Format,
+    /// Zero points of A's rows, int32: one for every row of D.
+    azp: Source,
+    /// What zero points add to the integer sums of a column of D, int32: one for every column.
+    azp_adj: Source,
     /// Format of D, where its file cannot say it.
     d_dtype: Format,
     /// SHA-256 of D's canonical payload, instead of D.
@@ -274,6 +278,8 @@ impl Fields {
             &mut self.scale_a,
             &mut self.scale_b,
             &mut self.bias,
+            &mut self.azp,
+            &mut self.azp_adj,
             &mut self.d,
         ];
         for source in sources.into_iter().flatten() {

@@ -79,6 +79,14 @@ impl KernelSaid {
         }
     }
 
+    /// The words themselves, if no file holds them.
+    pub fn text(&self) -> &str {
+        match self {
+            KernelSaid::Text(text) => text,
+            _ => "",
+        }
+    }
+
     pub fn path(&self) -> Option<&PathBuf> {
         match self {
             KernelSaid::Text(_) => None,
@@ -414,7 +422,7 @@ fn stored(turned: [bool; 2], reading: &KernelReading) -> String {
 }
 
 /// What a report says of the words.
-fn words(
+pub(crate) fn words(
     reading: &KernelReading,
     plan: &Plan,
     said: &KernelSaid,
@@ -450,7 +458,7 @@ fn words(
 }
 
 /// An error about the words, in terms of fields.
-fn said(field: &'static str, place: &Option<String>, error: KernelError) -> CheckError {
+pub(crate) fn said(field: &'static str, place: &Option<String>, error: KernelError) -> CheckError {
     if let KernelError::Missing { what, why, ask } = &error {
         let wanted = ask.replace('-', "_");
         let known = Fields::NAMES.iter().find(|name| **name == wanted);

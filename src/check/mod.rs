@@ -49,6 +49,7 @@ pub use error::CheckError;
 pub use fields::Fields;
 pub use formats::FormatsFrom;
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
+pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
     Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,

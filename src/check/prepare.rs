@@ -245,6 +245,7 @@ impl Prepared {
             c,
             scales,
             bias,
+            zero_points: [azp, azp_adj],
             ..
         } = &self.arrays;
         Inputs {
@@ -254,6 +255,8 @@ impl Prepared {
             scale_a: scales.as_ref().map(|[a, _]| a.describe()),
             scale_b: scales.as_ref().map(|[_, b]| b.describe()),
             bias: bias.as_ref().map(Array::describe),
+            azp: azp.as_ref().map(Array::describe),
+            azp_adj: azp_adj.as_ref().map(Array::describe),
             d: self.d.as_ref().map(Array::describe),
         }
     }

@@ -54,6 +54,10 @@ pub struct Operands {
     /// One number for every column of D.
     pub bias: Option<Source>,
     pub bias_dtype: Option<Format>,
+    /// Zero points of A's rows: one int32 for every row of D.
+    pub azp: Option<Source>,
+    /// What zero points add to the integer sums of a column: one int32 for every column of D.
+    pub azp_adj: Option<Source>,
     /// A is stored KxM.
     pub transpose_a: bool,
     /// B is stored NxK.
@@ -194,6 +198,8 @@ impl Check {
                 scales: None,
                 bias: None,
                 bias_dtype: None,
+                azp: None,
+                azp_adj: None,
                 transpose_a: false,
                 transpose_b: false,
                 tf32_input: Tf32Input::Truncate,
@@ -249,6 +255,8 @@ impl Check {
             ("scale_a", scale_a),
             ("scale_b", scale_b),
             ("bias", o.bias.as_ref()),
+            ("azp", o.azp.as_ref()),
+            ("azp_adj", o.azp_adj.as_ref()),
             ("d", d),
         ];
         all.into_iter()

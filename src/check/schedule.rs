@@ -172,7 +172,7 @@ impl Scheduling {
         problem: &Problem,
         result: Format,
     ) -> Result<bool, CheckError> {
-        if self.is_plain() && !values.has_bias() {
+        if self.is_plain() && !values.has_bias() && !values.has_zero_points() {
             return Ok(false);
         }
         Kernel::check(self.spec(), values, arithmetic, problem, result).map_err(|reason| {

@@ -16,6 +16,8 @@ pub struct Tensors {
     pub scale_a: Option<Tensor>,
     pub scale_b: Option<Tensor>,
     pub bias: Option<Tensor>,
+    pub azp: Option<Tensor>,
+    pub azp_adj: Option<Tensor>,
     pub d: Option<Tensor>,
     /// By field: arrays whose format is the request's choice, as a file's would be ([`Source::of_array`]).
     pub arrays: BTreeMap<&'static str, Source>,
@@ -40,6 +42,8 @@ impl Tensors {
             "scale_a" => &mut self.scale_a,
             "scale_b" => &mut self.scale_b,
             "bias" => &mut self.bias,
+            "azp" => &mut self.azp,
+            "azp_adj" => &mut self.azp_adj,
             _ => &mut self.d,
         }
     }

@@ -184,6 +184,8 @@ impl Prepared {
             ("the scales of A", report.inputs.scale_a.as_ref()),
             ("the scales of B", report.inputs.scale_b.as_ref()),
             ("the bias", report.inputs.bias.as_ref()),
+            ("zero points", report.inputs.azp.as_ref()),
+            ("zero points of columns", report.inputs.azp_adj.as_ref()),
             ("D", report.inputs.d.as_ref()),
         ]
         .into_iter()
@@ -194,6 +196,8 @@ impl Prepared {
             ("", found.scale_a.as_ref()),
             ("", found.scale_b.as_ref()),
             ("", found.bias.as_ref()),
+            ("", found.azp.as_ref()),
+            ("", found.azp_adj.as_ref()),
             ("", found.d.as_ref()),
         ]) {
             if said.is_some() || found.is_some() {

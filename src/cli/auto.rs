@@ -37,7 +37,8 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && model.scale_dtype.is_none()
             && model.scale_block.is_none()
             && check.schedule == Default::default()
-            && check.operands.bias.is_none(),
+            && check.operands.bias.is_none()
+            && check.operands.azp_adj.is_none(),
         "--arch auto finds instruction, accumulator and schedule by itself; leave out what says them, or name the GPU"
     );
     let piped = |(_, source): (_, &Source)| {
@@ -57,6 +58,8 @@ pub fn choose(check: &Check) -> Result<Auto> {
             b: model.dtype_b,
             d: check.d_dtype,
         },
+        kernel: None,
+        scale_result: None,
         schedules: Schedules::Auto,
         limits: Limits::default(),
         engine: check.engine,

@@ -12,7 +12,7 @@ use super::{Ending, show};
 use crate::check::{CheckError, option};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
-use crate::num::Format;
+use crate::num::{F32, Format};
 
 /// Find out which models of the catalogue give a D
 ///
@@ -28,6 +28,7 @@ Examples:
   tcverify identify --dtype e4m3 --c c.npy a.npy b.npy d.npy
   tcverify identify --quick --json - a.npy b.npy d.npy
   tcverify identify --dtype bf16 --schedules always a.npy b.npy d.npy
+  tcverify identify --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT a.npy b.npy d.npy
 
 Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
 candidate gives D, 1 none does, 2 anything else.")]
@@ -50,6 +51,16 @@ pub struct Identify {
     /// Format of D, if it is known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype: Option<Format>,
+
+    /// What a library says of the kernel: a log line, a configuration, a name. What it says stands; what it leaves
+    /// open (slices, how they meet, custom options) is searched, and nothing else
+    #[arg(long, value_name = "TEXT")]
+    kernel: Option<String>,
+
+    /// What FP8 results were multiplied with before they were rounded (scale_result of torch._scaled_mm): only
+    /// kernels that have such a scale are searched
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    scale_result: Option<F32>,
 
     /// When to search schedules of kernels
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
@@ -119,6 +130,8 @@ impl Identify {
                 b: self.dtype_b,
                 d: self.d_dtype,
             },
+            kernel: self.kernel.clone(),
+            scale_result: self.scale_result,
             schedules: self.schedules,
             limits: Limits {
                 sample: self.sample as usize,

@@ -46,7 +46,7 @@ pub fn alpha(case: &Case, trial: &Trial) -> Vec<Found> {
             };
             let found = Found::new(Hypothesis::Alpha, text);
             let overrides = Box::new(overrides);
-            let preset = PLAIN;
+            let preset = PLAIN.to_owned();
             return vec![found.asking(Ask::Schedule { preset, overrides })];
         }
     }

@@ -130,7 +130,7 @@ pub enum Ask {
     WithoutC,
     /// This preset instead of the schedule, and what takes the place of its constants.
     Schedule {
-        preset: &'static str,
+        preset: String,
         overrides: Box<Overrides>,
     },
     Formats([Format; 2]),

@@ -28,10 +28,11 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     if replay.kernel.is_some_and(multiplied) {
         return Vec::new();
     }
-    let found = |what: String, too: String, preset: &'static str, overrides: Overrides| {
+    let found = |what: String, too: String, preset: &str, overrides: Overrides| {
         let text = format!("{what}: {}{too}", trial.words());
         let found = Found::new(Hypothesis::OtherSchedule, text);
         let overrides = Box::new(overrides);
+        let preset = preset.to_owned();
         vec![found.asking(Ask::Schedule { preset, overrides })]
     };
     if replay.kernel.is_some() {

@@ -6,10 +6,11 @@
 //!
 //! * `request`: the type; `readings`: a file as every format that it can be.
 //! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget.
-//! * `schedules`: candidates under schedules; `separate`: operands on which two candidates differ.
+//! * `schedules`: candidates under schedules; `kernels`: under what a library's words leave open; `separate`: operands on which two candidates differ.
 //! * `run`, `result`: all of it in order, and what is said of it.
 
 mod error;
+mod kernels;
 mod readings;
 mod request;
 mod result;

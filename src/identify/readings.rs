@@ -84,6 +84,11 @@ impl Readings {
         &self.tensors[&format]
     }
 
+    /// The format, if it can be no other.
+    pub fn only(&self) -> Option<Format> {
+        (self.tensors.len() == 1).then(|| self.first())
+    }
+
     fn first(&self) -> Format {
         *self.tensors.keys().next().expect("one at least")
     }

@@ -1,12 +1,13 @@
 //! What is asked.
 
 use super::error::IdentifyError;
+use super::kernels::Kernels;
 use super::readings::Captured;
 use super::run::Prepared;
-use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
+use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Operands, Source};
 use crate::emu::{Engine, Platform};
 use crate::io::{self, Outputs};
-use crate::num::Format;
+use crate::num::{F32, Format};
 use crate::words::words;
 
 words! {
@@ -29,6 +30,12 @@ pub struct Identify {
     /// The captured D.
     pub d: Source,
     pub formats: Formats,
+    /// What a library says of its kernel ([`crate::kernel::read`]): what it says stands, and what it leaves
+    /// open is searched, nothing else.
+    pub kernel: Option<String>,
+    /// What FP8 results were multiplied with. Only kernels that have such a scale are then searched; they
+    /// ignore it where D is wider.
+    pub scale_result: Option<F32>,
     pub schedules: Schedules,
     pub limits: Limits,
     pub engine: EngineChoice,
@@ -80,6 +87,8 @@ impl Identify {
             operands: check.operands,
             d,
             formats: Formats::default(),
+            kernel: None,
+            scale_result: None,
             schedules: Schedules::Auto,
             limits: Limits::default(),
             engine: EngineChoice::Fast,
@@ -109,7 +118,19 @@ impl Identify {
         &self,
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Prepared, IdentifyError> {
+        let kernels = [
+            ("kernel", self.kernel.is_some()),
+            ("scale_result", self.scale_result.is_some()),
+        ];
+        let kernels = kernels.iter().find(|(_, given)| *given);
+        if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
+            let reason =
+                format!("`{field}` is a kernel's, but schedules of kernels are not searched");
+            return Err(CheckError::request(field, reason).into());
+        }
         let captured = Captured::read(self, memory)?;
+        let kernel = self.kernel.clone().map(KernelSaid::Text);
+        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {
@@ -119,6 +140,7 @@ impl Identify {
         };
         Ok(Prepared {
             request: self.clone(),
+            kernels: kernel.transpose()?,
             captured,
             engine,
         })

@@ -1,9 +1,10 @@
 //! What was found, as a document.
 
+use super::kernels::Kernels;
 use super::run::{FIRST, Prepared, Searched};
 use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
-use crate::candidates::{Candidate, Name};
+use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
 use crate::num::Format;
 use crate::report::{
@@ -44,7 +45,7 @@ impl Prepared {
             }
             distant += usize::from(scheduled);
             others.push(Other {
-                model: self.model(candidate),
+                model: self.model(candidate, &searched.kernels),
                 tested: test.tested,
                 agreed: test.agreed,
                 mismatches: match test.outcome {
@@ -54,7 +55,7 @@ impl Prepared {
             });
         }
         let fits = fitting.iter().map(|test| Fit {
-            model: self.model(&all[test.candidate]),
+            model: self.model(&all[test.candidate], &searched.kernels),
             tested: test.tested,
             in_full: test.outcome == Outcome::Fits || test.tested == elements,
         });
@@ -81,11 +82,21 @@ impl Prepared {
             plain,
             untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
             schedules: searched.schedules.clone(),
-            never_searched: NEVER_SEARCHED.map(str::to_owned).into(),
+            never_searched: self.never_searched(),
             separations: self.separations(&fitting),
             fits: fits.collect(),
             others,
         }
+    }
+
+    /// What no search looks for, or none for a kernel whose words are known.
+    fn never_searched(&self) -> Vec<String> {
+        let words = "anything but what the words about the kernel leave open: leave out --kernel";
+        let words = self.kernels.is_some().then_some(words);
+        // The first two are kernels of others.
+        let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];
+        let all = words.into_iter().chain(rest.iter().copied());
+        all.map(str::to_owned).collect()
     }
 
     fn separations(&self, fitting: &[&Candidate]) -> Vec<Apart> {
@@ -125,11 +136,11 @@ impl Prepared {
         // Of equals the first.
         let name = candidate.names.iter().rev();
         let name = name.max_by_key(|name| name.evidence)?;
-        Some(self.check(name, candidate))
+        Some(self.check(name, candidate, &searched.kernels))
     }
 
     /// The check that a fit is.
-    fn check(&self, name: &Name, candidate: &Candidate) -> Check {
+    fn check(&self, name: &Name, candidate: &Candidate, kernels: &Kernels) -> Check {
         let mut operands = self.request.operands.clone();
         let mut d = self.request.d.clone();
         // What a program holds, a command finds under its field's name, if it is saved so.
@@ -155,18 +166,31 @@ impl Prepared {
         check.operands = operands;
         check.d_dtype = candidate.convert_to.or(self.request.formats.d);
         if let Some(guess) = &candidate.schedule {
-            check.schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
+            check.schedule = self.schedule(guess, kernels);
         }
         check
     }
 
-    fn model(&self, candidate: &Candidate) -> Identified {
+    /// The schedule as a check is asked for it.
+    fn schedule(&self, guess: &Guess, kernels: &Kernels) -> ScheduleRequest {
+        let mut schedule = match guess.plan {
+            Some(plan) => kernels.request(plan),
+            None => ScheduleRequest::preset(&guess.preset.name, &guess.overrides),
+        };
+        schedule.overrides.scale_result = self.request.scale_result;
+        schedule
+    }
+
+    fn model(&self, candidate: &Candidate, kernels: &Kernels) -> Identified {
         let arithmetic = candidate.arithmetic.clone();
         let names = candidate.names.iter().map(|name| Named {
             architecture: name.architecture.clone(),
             instruction: name.instruction.clone(),
             evidence: name.evidence,
-            command: shell_line(command_line(Verb::Check, &self.check(name, candidate))),
+            command: shell_line(command_line(
+                Verb::Check,
+                &self.check(name, candidate, kernels),
+            )),
         });
         Identified {
             names: names.collect(),
@@ -178,10 +202,11 @@ impl Prepared {
                 name: guess.preset.name.clone(),
                 title: guess.preset.title.clone(),
                 evidence: guess.preset.evidence,
-                overrides: guess.overrides.clone(),
+                overrides: self.schedule(guess, kernels).overrides,
                 summary: guess.spec.summary(),
                 sha256: guess.spec.sha256(),
                 spec: guess.spec.clone(),
+                kernel: guess.plan.map(|plan| kernels.words(plan).clone()),
             }),
         }
     }

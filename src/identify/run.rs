@@ -1,6 +1,7 @@
 //! A search, from files to what fits.
 
 use super::error::IdentifyError;
+use super::kernels::Kernels;
 use super::readings::Captured;
 use super::request::{Identify, Schedules};
 use super::sample::Sample;
@@ -25,6 +26,8 @@ const POOL: usize = 1 << 14;
 /// A search that owns what it read.
 pub struct Prepared {
     pub(super) request: Identify,
+    /// What the words about the kernel allow, if there are some.
+    pub(super) kernels: Option<Kernels>,
     pub(super) captured: Captured,
     pub(super) engine: Engine,
 }
@@ -34,6 +37,8 @@ pub(super) struct Searched {
     /// Models alone, then those under schedules.
     pub candidates: Vec<Candidate>,
     pub found: Found,
+    /// What candidates with a plan have it of.
+    pub kernels: Kernels,
     pub schedules: Option<SchedulesSearched>,
     pub sample: Sample,
 }
@@ -72,6 +77,13 @@ impl Prepared {
         let plain = self.of(&has_c, &has_d, &|scale| captured.has_scales(scale));
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);
+        // The words fix the kernel, and the scale of a result is a schedule's.
+        let is_fixed = self.kernels.is_some() || self.request.scale_result.is_some();
+        let plain = match is_fixed {
+            true => Vec::new(),
+            false => plain,
+        };
+        let mut kernels = self.kernels.clone().unwrap_or_default();
         let alone = Search {
             given: &given,
             sample: &sample,
@@ -87,8 +99,16 @@ impl Prepared {
         if self.wants_schedules(&plain, &found) {
             // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
             let base = self.of(&|_| true, &|_| true, &|scale| scale.is_none());
-            let of_schedules = Supposed::new(captured, self.problem());
-            let more = of_schedules.candidates(&base, &plain, &found);
+            let of_schedules = Supposed::new(captured, self.problem(), self.request.scale_result);
+            let more = match self.kernels {
+                Some(_) => kernels.candidates(&of_schedules, &base, &[]),
+                None => {
+                    let mut more = of_schedules.candidates(&base, &plain, &found);
+                    kernels = of_schedules.on_cuda_cores(self.request.formats);
+                    more.extend(kernels.candidates(&of_schedules, &base, &more));
+                    more
+                }
+            };
             let given = |candidate: &Candidate| of_schedules.given(candidate);
             let under = Search {
                 given: &given,
@@ -121,6 +141,11 @@ impl Prepared {
             found.telling.append(&mut of_more.telling);
             candidates.extend(more);
         }
+        if candidates.is_empty() && self.kernels.is_some() {
+            let reason = "no model of the catalogue computes these files in an order that `kernel` allows; \
+                          'tcverify kernels explain' shows what it says";
+            return Err(CheckError::request("kernel", reason).into());
+        }
         if candidates.is_empty() {
             return Err(IdentifyError::NoCandidate);
         }
@@ -132,6 +157,7 @@ impl Prepared {
         Ok(Searched {
             candidates,
             found,
+            kernels,
             schedules,
             sample,
         })
@@ -224,6 +250,7 @@ impl Prepared {
         let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
         match self.request.schedules {
             Schedules::Never => false,
+            _ if self.kernels.is_some() || self.request.scale_result.is_some() => true,
             Schedules::Always => true,
             Schedules::Auto => {
                 let mut fits = found.fits().peekable();

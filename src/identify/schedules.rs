@@ -1,14 +1,17 @@
 //! Candidates under schedules of kernels.
 
+use super::kernels::Kernels;
 use super::readings::Captured;
+use super::request::Formats;
 use super::search::{Found, Given};
 use crate::candidates::{Asked, Candidate, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
-use crate::emu::schedule::{Addend, Per, Values};
-use crate::num::Format;
+use crate::emu::schedule::{Addend, Per, ScheduleSpec, Values};
+use crate::kernel::Shape;
+use crate::num::{F32, Format};
 
 /// Formats that an epilogue rounds to.
-const RESULTS: [Format; 5] = [
+pub(super) const RESULTS: [Format; 5] = [
     Format::Fp32,
     Format::Bf16,
     Format::Fp16,
@@ -18,19 +21,39 @@ const RESULTS: [Format; 5] = [
 
 /// What schedules are supposed of.
 pub struct Supposed<'a> {
-    captured: &'a Captured,
-    problem: Problem<'a>,
+    pub(super) captured: &'a Captured,
+    pub(super) problem: Problem<'a>,
     /// What shares a scale of the kernel's.
     scales: Option<Per>,
+    /// What FP8 results were multiplied with.
+    scale_result: Option<F32>,
 }
 
 impl<'a> Supposed<'a> {
-    pub fn new(captured: &'a Captured, problem: Problem<'a>) -> Supposed<'a> {
+    pub fn new(
+        captured: &'a Captured,
+        problem: Problem<'a>,
+        scale_result: Option<F32>,
+    ) -> Supposed<'a> {
         Supposed {
             scales: shared(captured, &problem),
             captured,
             problem,
+            scale_result,
         }
+    }
+
+    /// Kernels of CUDA cores, if operands can be theirs.
+    pub fn on_cuda_cores(&self, formats: Formats) -> Kernels {
+        let Problem { m, n, k, .. } = self.problem;
+        Kernels::on_cuda_cores(formats, self.captured, &Shape { m, n, k })
+    }
+
+    /// Whether a schedule has a place for the scales that are given.
+    pub(super) fn can_be(&self, spec: &ScheduleSpec) -> bool {
+        let per = spec.scales.as_ref().map(|scaling| scaling.per);
+        (self.scales.is_none() || self.scales == per)
+            && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
     }
 
     /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
@@ -74,7 +97,8 @@ impl<'a> Supposed<'a> {
                 });
                 let readable = list.into_iter().filter(|guess| {
                     let late = guess.spec.addend == Addend::Epilogue;
-                    captured.c.is_none() || self.c_format(candidate, late).is_some()
+                    let readable = captured.c.is_none() || self.c_format(candidate, late).is_some();
+                    readable && self.can_be(&guess.spec)
                 });
                 candidates.extend(readable.map(|guess| candidate.under(guess, result)));
             }
@@ -83,7 +107,7 @@ impl<'a> Supposed<'a> {
     }
 
     /// C as the instruction reads it, or as an epilogue does.
-    fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
+    pub(super) fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
         let c = self.captured.c.as_ref()?;
         let addend = candidate.arithmetic.addend();
         if c.has(addend) {
@@ -99,7 +123,8 @@ impl<'a> Supposed<'a> {
         let c = c.unwrap_or(arithmetic.addend());
         let problem = self.captured.problem([arithmetic.a, arithmetic.b, c], None);
         let problem = problem.expect("shapes were checked, and fit every format");
-        let values = Values::default();
+        let mut values = Values::default();
+        values.scale_result = self.scale_result.map(|scale| scale.0);
         let values = match self.scales.zip(self.captured.f32_scales()) {
             Some((per, scales)) => values.with_scales(per, scales, &problem),
             None => Ok(values),

@@ -49,7 +49,14 @@ impl KernelReading {
             }
         };
         let settings = options.applied(&self.settings)?;
-        let answers = answers(ask, self.family.value, &settings, shape);
+        let mut answers = answers(ask, self.family.value, &settings, shape);
+        if ask == "arch" && !options.one_of.is_empty() {
+            // It is known to be one of these.
+            let gpus = options.one_of.iter().copied();
+            answers = gpus
+                .map(|gpu| Box::new(move |o: &mut Options| o.capability = Some(gpu)) as Answer)
+                .collect();
+        }
         if answers.is_empty() {
             // Nothing to try: whoever asks has to say it.
             return self.plan(shape, options).map(drop);

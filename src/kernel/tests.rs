@@ -7,6 +7,7 @@ use super::*;
 use crate::num::Format;
 
 mod examples;
+mod gpus;
 mod properties;
 mod schedules;
 

@@ -277,6 +277,10 @@ pub struct Inputs {
     pub scale_b: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bias: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub azp: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub azp_adj: Option<Input>,
     pub d: Option<Input>,
 }
 
@@ -288,6 +292,8 @@ impl Inputs {
             ("SA", self.scale_a.as_ref()),
             ("SB", self.scale_b.as_ref()),
             ("bias", self.bias.as_ref()),
+            ("azp", self.azp.as_ref()),
+            ("azp_adj", self.azp_adj.as_ref()),
             ("D", self.d.as_ref()),
         ];
         let all = a_and_b.into_iter().chain(others);

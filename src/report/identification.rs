@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use super::{Tool, grouped};
+use super::{KernelWords, Tool, grouped};
 use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::{Format, decimal};
@@ -15,9 +15,10 @@ pub const IDENTIFICATION: &str = "tcverify.identification/2";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 5] = [
-    "stream-K (check --workers), unequal slices, and tails of K that are lost",
+    "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
     "orders of k within a tile or backwards, but for Triton's",
-    "alpha and beta other than 1 (check --alpha, --beta), bias, an activation such as ReLU",
+    "alpha and beta other than 1 (check --alpha, --beta), scales of results that are not given, bias, an activation such \
+     as ReLU",
     "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
      that are not given; 3xTF32 with its products in other orders",
     "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
@@ -89,6 +90,9 @@ pub struct IdentifiedSchedule {
     pub summary: String,
     pub sha256: String,
     pub spec: ScheduleSpec,
+    /// If it is no preset but a library's kernel: what of it was stated, found, assumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelWords>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -447,6 +451,10 @@ fn heading(model: &Identified, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "    {}", model.summary)?;
     if let Some(schedule) = &model.schedule {
         writeln!(out, "    {schedule}: {}", schedule.summary)?;
+        let words = schedule.kernel.iter().flat_map(KernelWords::lines);
+        for (how, what) in words {
+            writeln!(out, "      {how}: {}", crate::io::escaped(&what))?;
+        }
     }
     Ok(())
 }

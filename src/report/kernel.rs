@@ -47,6 +47,14 @@ pub struct KernelSetting {
 }
 
 impl KernelWords {
+    /// Nobody said any of it, the text included: a search tried it.
+    pub fn is_found(&mut self) {
+        for setting in &mut self.settings {
+            setting.how = "found".into();
+            setting.from.clear();
+        }
+    }
+
     /// Which part was stated, given, assumed: one line each.
     pub fn lines(&self) -> Vec<(&str, String)> {
         let mut lines: Vec<(&str, String)> = Vec::new();

@@ -122,6 +122,12 @@ impl Plan {
             ("SA", scales.map(|[a, _]| a), inputs.scale_a.as_ref()),
             ("SB", scales.map(|[_, b]| b), inputs.scale_b.as_ref()),
             ("bias", arrays.bias.as_ref(), inputs.bias.as_ref()),
+            ("azp", arrays.zero_points[0].as_ref(), inputs.azp.as_ref()),
+            (
+                "azp_adj",
+                arrays.zero_points[1].as_ref(),
+                inputs.azp_adj.as_ref(),
+            ),
         ] {
             let same = |(array, said): (&Array, &Input)| {
                 payload_sha256(&array.tensor) == said.payload_sha256

@@ -134,6 +134,8 @@ impl OperandArgs {
             scales,
             bias: None,
             bias_dtype: None,
+            azp: None,
+            azp_adj: None,
             transpose_a: self.transpose_a,
             transpose_b: self.transpose_b,
             tf32_input: self.tf32_input,
@@ -221,6 +223,8 @@ pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<Fields, 
         scale_result: schedule.scale_result,
         bias: source("bias", schedule.bias.as_deref())?,
         bias_dtype: schedule.bias_dtype,
+        azp: source("azp", schedule.azp.as_deref())?,
+        azp_adj: source("azp_adj", schedule.azp_adj.as_deref())?,
         ..Fields::default()
     })
 }

@@ -5,7 +5,7 @@ use super::traversal::{Chain, KTraversal, TileOfD};
 use super::values::{ONE, scale_shapes};
 use super::{
     Addend, BiasAdded, Grain, GrainByK, Kernel, Level, Multiply, Parts, ScaledAt, ScheduleSpec,
-    Values,
+    Values, ZeroPoint,
 };
 use crate::emu::{Arithmetic, Problem, shape_text};
 use crate::num::Format;
@@ -41,8 +41,8 @@ impl Kernel<'_> {
             return Err("alpha is the product of the scales; give one or the others".into());
         }
         let late = |scaling: &super::Scaling| scaling.at == ScaledAt::Epilogue;
-        if spec.epilogue.bias == BiasAdded::Fused
-            && values.has_bias()
+        if (spec.epilogue.bias == BiasAdded::FusedOrZero
+            || spec.epilogue.bias == BiasAdded::Fused && values.has_bias())
             && scaled.is_some_and(late)
             && (values.alpha != ONE || problem.c.is_some())
         {
@@ -57,9 +57,19 @@ impl Kernel<'_> {
         if let Some(zero_point) = spec.zero_point
             && !values.has_zero_point(zero_point)
         {
-            return Err(
-                "it takes the zero point of A off the sums, but no such numbers are given".into(),
-            );
+            return Err(match zero_point {
+                ZeroPoint::PerTensor => {
+                    "it takes A's zero point off the sums: give `azp_adj`, an int32 for every column of D, and no `azp`"
+                }
+                ZeroPoint::PerRow => {
+                    "it takes the zero points of A's rows off the sums: give `azp`, an int32 for every row of D, and \
+                     `azp_adj`, one for every column"
+                }
+            }
+            .into());
+        }
+        if spec.zero_point.is_none() && values.has_zero_points() {
+            return Err("it takes no zero points off its sums (vllm-int8-azp does)".into());
         }
         if problem.k == 0 {
             if spec.without_products.is_none() {

@@ -37,7 +37,7 @@ macro_rules! presets {
     };
 }
 
-const FILES: [&str; 34] = presets![
+const FILES: [&str; 36] = presets![
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -69,6 +69,8 @@ const FILES: [&str; 34] = presets![
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
+    "vllm-int8-azp",
+    "vllm-int8-azp-token",
     "triton-kwidth8",
     "triton-fp8-block",
     "triton-tf32x3",

@@ -204,12 +204,15 @@ impl<O: Ops> Finish<'_, O> {
             _ => sum,
         };
         let mut bias = values.bias(at[0], at[2]);
+        if spec.epilogue.bias == BiasAdded::FusedOrZero {
+            bias = bias.or(Some(0));
+        }
         if let Some(scaling) = self.scaling() {
             let a = values.scale_a(scaling.per, at[0], at[1], 0);
             let b = values.scale_b(scaling.per, at[0], at[2], 0);
             self.ops.observe(Observed::Stage("scales"));
             x = match bias {
-                Some(of) if spec.epilogue.bias == BiasAdded::Fused => {
+                Some(of) if spec.epilogue.bias != BiasAdded::Add => {
                     bias = None;
                     scaling.multiply.fused(self.ops, x, [a, b], of)
                 }

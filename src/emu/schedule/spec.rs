@@ -248,6 +248,8 @@ pub enum BiasAdded {
     Add,
     /// The last product with a scale and the sum are one fma: `fma(sum * sB, sA, bias)`.
     Fused,
+    /// The same, and a bias that is not given is +0: `fma(sum * sB, sA, +0)`, which makes +0 of a -0.
+    FusedOrZero,
 }
 
 /// A function of every element.

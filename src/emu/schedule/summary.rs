@@ -62,7 +62,6 @@ impl ScheduleSpec {
                 }
             });
         }
-        parts.extend(self.describe_scales());
         if let Some(of) = self.zero_point {
             parts.push(match of {
                 ZeroPoint::PerTensor => "less an integer for every column".into(),
@@ -71,6 +70,7 @@ impl ScheduleSpec {
                 }
             });
         }
+        parts.extend(self.describe_scales());
         parts.extend(self.describe_epilogue());
         parts.join("; ")
     }
@@ -110,8 +110,12 @@ impl ScheduleSpec {
                 (Combine::Separate, _) => "epilogue alpha*sum + beta*C".into(),
             });
         }
-        if self.epilogue.bias == BiasAdded::Fused {
-            parts.push("the bias in one fma with the last scale".into());
+        match self.epilogue.bias {
+            BiasAdded::Add => {}
+            BiasAdded::Fused => parts.push("the bias in one fma with the last scale".into()),
+            BiasAdded::FusedOrZero => {
+                parts.push("the bias, or +0, in one fma with the last scale".into());
+            }
         }
         parts.extend(self.epilogue.function.map(|function| {
             match function {

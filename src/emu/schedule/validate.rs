@@ -157,7 +157,7 @@ impl ScheduleSpec {
             }
             _ => {}
         }
-        if self.epilogue.bias == BiasAdded::Fused {
+        if self.epilogue.bias != BiasAdded::Add {
             let scaled = self.scales.as_ref();
             let scaled = scaled.filter(|scales| scales.at == ScaledAt::Epilogue);
             if scaled.is_none() {

@@ -220,6 +220,11 @@ impl Values {
         }
     }
 
+    /// Whether any are given.
+    pub fn has_zero_points(&self) -> bool {
+        self.zero_point.iter().any(Option::is_some)
+    }
+
     pub fn has_zero_point(&self, of: ZeroPoint) -> bool {
         let [row, column] = self.zero_point.each_ref().map(Option::is_some);
         column && row == (of == ZeroPoint::PerRow)

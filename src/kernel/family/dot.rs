@@ -84,6 +84,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         }
     };
     let mut plan = request.plan(&FAMILY);
+    request.assume_as_compared(&mut plan, "dot");
     plan.cut = Cut::Dealt;
     plan.grain = Some(tile);
     plan.sharing.push(Sharing {

@@ -59,6 +59,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         Traversal::of(range, 1).restarting(block, Start::Zero)
     };
     let mut plan = request.plan(&FAMILY);
+    request.assume_as_compared(&mut plan, "gemmSN");
     plan.sharing = vec![Sharing {
         lanes: threads,
         dealt: None,

@@ -142,11 +142,17 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let custom = request.custom();
     let capability = request.settings.capability.as_ref().map(|said| said.value);
-    if let Some(capability) = capability
-        && !KNOWN.contains(&capability)
+    // Of a GPU that is one of several, too.
+    let one_of = request.options.one_of.iter().copied();
+    let gpus: Vec<Capability> = match capability {
+        Some(gpu) => vec![gpu],
+        None => one_of.collect(),
+    };
+    if let Some(gpu) = gpus.first()
+        && !gpus.iter().any(|gpu| KNOWN.contains(gpu))
     {
         return Err(KernelError::unknown(
-            format!("gemv kernels on {capability}"),
+            format!("gemv kernels on {gpu}"),
             "custom options are known on sm_90, sm_100 and sm_103 alone",
         ));
     }

@@ -29,6 +29,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         return Err(KernelError::unknown("split magma kernels", "none was seen"));
     }
     let mut plan = request.plan(&FAMILY);
+    request.assume_as_compared(&mut plan, "magma");
     plan.slices = vec![Slice::chain(Traversal::of(0..request.k(), 1))];
     Ok(plan)
 }

@@ -18,7 +18,7 @@ mod unknown;
 
 use serde::{Serialize, Serializer};
 
-use super::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
+use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape, Slice, Tile};
 use crate::num::Format;
 
@@ -153,6 +153,24 @@ impl Request<'_> {
                 sums,
                 most: MAX_SUMS,
             }),
+        }
+    }
+
+    /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
+    /// assumption.
+    pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
+        let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
+        let known = self.settings.capability.as_ref().map(|said| said.value);
+        let gpus = match known {
+            Some(gpu) => vec![gpu],
+            None => self.options.one_of.clone(),
+        };
+        if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
+            let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
+            plan.assumed.push(format!(
+                "{} sums as sm_90, sm_100 and sm_103 do, on which {kernels} kernels were compared",
+                names.join(" or ")
+            ));
         }
     }
 

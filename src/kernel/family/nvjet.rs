@@ -206,14 +206,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "every configuration that was seen has COMPUTE_TYPE",
         ));
     }
-    if let Some(capability) = &settings.capability
-        && ![(9, 0), (10, 0), (10, 3)].contains(&(capability.value.major, capability.value.minor))
-    {
-        plan.assumed.push(format!(
-            "{} sums as sm_90, sm_100 and sm_103 do, on which nvjet kernels were compared",
-            capability.value
-        ));
-    }
+    request.assume_as_compared(&mut plan, "nvjet");
     plan.lost = lost;
     let tile = Tile {
         k: grain,

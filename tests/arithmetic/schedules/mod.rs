@@ -14,3 +14,4 @@ mod straight_cublas;
 mod traversals;
 mod wrong;
 mod wrong_cublas;
+mod wrong_vllm;

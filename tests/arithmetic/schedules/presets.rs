@@ -1,7 +1,7 @@
 //! Every preset, by the library and by loops of our own.
 
 use rayon::prelude::*;
-use tcverify::emu::schedule::{Multiply, ScheduleSpec, presets};
+use tcverify::emu::schedule::{BiasAdded, Multiply, ScheduleSpec, presets};
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int8, Int32, Tf32};
 
 use super::operands::{KINDS, Kind};
@@ -59,6 +59,7 @@ fn units(name: &str) -> Vec<Unit> {
         | "deepgemm-sm90"
         | "torch-scaled-mm-rowwise"
         | "triton-fp8-block" => all(&[&eighths, &halves[5..6]]),
+        "vllm-int8-azp" | "vllm-int8-azp-token" => vec![int8()],
         "triton-kwidth8" => halves[1..5].to_vec(),
         "cublas-nvjet-fp8" | "cublas-nvjet-fp8-splitk" => eighths[..2].to_vec(),
         "cublas-ada-fp8" | "cublas-ada-fp8-serial" | "cublas-ada-fp8-pairwise" => {
@@ -83,6 +84,7 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
         c: random.once_in(2).then(|| random.pick(&[Fp32, Fp16, Bf16])),
         bias: !serial && random.once_in(3),
         per: spec.scales.as_ref().map(|scaling| scaling.per),
+        zero_point: spec.zero_point,
         alpha: factor(random),
         beta: random.pick(&[0x3f80_0000, 0, 0x8000_0000, 0x3e99_999a]),
         result: random.pick(&results),
@@ -97,6 +99,10 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
     {
         // They are alpha.
         wish.alpha = 0x3f80_0000;
+    }
+    if spec.epilogue.bias == BiasAdded::FusedOrZero {
+        // Nothing stands between the scales and the bias.
+        (wish.c, wish.alpha) = (None, 0x3f80_0000);
     }
     if name == "plain" {
         // There is no epilogue, and C is the instruction's.
@@ -214,6 +220,8 @@ proofs! {
     cutlass_fp8_promote: "cutlass-fp8-promote",
     deepgemm_sm90: "deepgemm-sm90",
     torch_scaled_mm_rowwise: "torch-scaled-mm-rowwise",
+    vllm_int8_azp: "vllm-int8-azp",
+    vllm_int8_azp_token: "vllm-int8-azp-token",
     triton_kwidth8: "triton-kwidth8",
     triton_fp8_block: "triton-fp8-block",
     triton_tf32x3: "triton-tf32x3",

@@ -1,6 +1,8 @@
 //! A product with everything a schedule may want, and the library's answer to it.
 
-use tcverify::emu::schedule::{Kernel, Per, Schedule, ScheduleSpec, Values, scale_shapes};
+use tcverify::emu::schedule::{
+    Kernel, Per, Schedule, ScheduleSpec, Values, ZeroPoint, scale_shapes,
+};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
@@ -87,6 +89,7 @@ pub struct Wish {
     pub beta: u32,
     pub result: Format,
     pub scale_result: Option<u32>,
+    pub zero_point: Option<ZeroPoint>,
 }
 
 impl Wish {
@@ -101,6 +104,7 @@ impl Wish {
             beta: ONE,
             result: Format::Fp32,
             scale_result: None,
+            zero_point: None,
         }
     }
 }
@@ -114,6 +118,8 @@ pub struct Product {
     pub c: Option<Vec<u64>>,
     pub bias: Option<Vec<u32>>,
     pub scales: Option<[Vec<u32>; 2]>,
+    /// Integers for rows and for columns.
+    pub zero_points: Option<[Vec<u32>; 2]>,
 }
 
 /// What one element of D is made of: codes along k, and numbers in f32.
@@ -130,6 +136,8 @@ pub struct Dot<'a> {
     /// By block of k, or one.
     pub scale_a: Vec<u32>,
     pub scale_b: Vec<u32>,
+    /// Of the row (where it has one) and of the column.
+    pub zero_points: Option<[u32; 2]>,
     pub scale_result: Option<u32>,
     pub result: Format,
     /// Row, column, and D's size: stream-K wants to know.
@@ -165,6 +173,15 @@ impl Product {
             let shapes = scale_shapes(per, m, n, k);
             shapes.map(|[rows, columns]| floats(batches * rows * columns))
         });
+        // Sums of int8 products, and now and then what leaves the range with them.
+        let mut integer = || {
+            let bits = random.bits();
+            let wide = bits >> 60 == 0;
+            ((bits >> 8) as i32 >> if wide { 0 } else { 16 }) as u32
+        };
+        let zero_points = wish.zero_point.map(|_| {
+            [batches * m, batches * n].map(|count| (0..count).map(|_| integer()).collect())
+        });
         Product {
             wish,
             a,
@@ -172,6 +189,7 @@ impl Product {
             c,
             bias,
             scales,
+            zero_points,
         }
     }
 
@@ -221,6 +239,14 @@ impl Product {
             values = values
                 .with_scales(scaling.per, [a.planes(), b.planes()], &problem)
                 .expect("scales that fit");
+        }
+        if let (Some([rows, columns]), Some(of)) = (&self.zero_points, spec.zero_point) {
+            let rows = self.tensor(Format::Int32, m, 1, &wide(rows));
+            let columns = self.tensor(Format::Int32, 1, n, &wide(columns));
+            let rows = (of == ZeroPoint::PerRow).then_some(&rows);
+            values = values
+                .with_zero_point(rows, &columns, &problem)
+                .expect("zero points that fit");
         }
         with(&problem, &values)
     }
@@ -300,6 +326,10 @@ impl Product {
             beta: self.wish.beta,
             scale_a,
             scale_b,
+            zero_points: self
+                .zero_points
+                .as_ref()
+                .map(|[rows, columns]| [rows[matrix * m + row], columns[matrix * n + column]]),
             scale_result: self.wish.scale_result,
             result: self.wish.result,
             at: [row, column],

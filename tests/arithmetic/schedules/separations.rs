@@ -94,12 +94,16 @@ fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
 fn any_two_presets_make_different_bits_of_some_operands() {
     let tf32 = Unit::new("ampere", "mma", Tf32, Fp32);
     let fp16 = Unit::new("hopper", "wgmma", Fp16, Fp32);
-    let pairs: Vec<[&str; 2]> = NAMES
+    // Zero points are taken off integers, which no other schedule has; `wrong_vllm` tells those two apart.
+    let floats = NAMES.into_iter().filter(|name| !name.contains("-azp"));
+    let names: Vec<&str> = floats.collect();
+    assert_eq!(names.len(), NAMES.len() - 2);
+    let pairs: Vec<[&str; 2]> = names
         .iter()
         .enumerate()
-        .flat_map(|(i, &one)| NAMES[i + 1..].iter().map(move |&other| [one, other]))
+        .flat_map(|(i, &one)| names[i + 1..].iter().map(move |&other| [one, other]))
         .collect();
-    assert_eq!(pairs.len(), NAMES.len() * (NAMES.len() - 1) / 2);
+    assert_eq!(pairs.len(), names.len() * (names.len() - 1) / 2);
     let fma = Unit::new("ieee-fma", "fma", Fp16, Fp32);
     let unexpected = pairs.into_par_iter().flat_map_iter(|names| {
         let terms = |name: &str| closed(name, OPEN).split_terms.is_some();

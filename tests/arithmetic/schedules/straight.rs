@@ -14,7 +14,7 @@ pub struct Open {
     pub workers: usize,
 }
 
-pub const NAMES: [&str; 34] = [
+pub const NAMES: [&str; 36] = [
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -46,6 +46,8 @@ pub const NAMES: [&str; 34] = [
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
+    "vllm-int8-azp",
+    "vllm-int8-azp-token",
     "triton-kwidth8",
     "triton-fp8-block",
     "triton-tf32x3",
@@ -83,6 +85,8 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
             let sum = promoted(dot, |_, main, sum| add(main, sum));
             epilogue(dot, mul(mul(sum, dot.scale_a[0]), dot.scale_b[0]))
         }
+        "vllm-int8-azp" => vllm(dot, |[_, column]| column),
+        "vllm-int8-azp-token" => vllm(dot, |[row, column]| row.wrapping_mul(column)),
         "triton-kwidth8" => epilogue(dot, eight_consecutive_k_a_thread(dot)),
         "triton-tf32x3" => epilogue(dot, three_dots_a_tile(dot)),
         other => straight_cublas::element(other, dot, open)
@@ -99,6 +103,15 @@ fn plain(dot: &Dot) -> u64 {
     }
     let x = real(dot, sum);
     narrow(dot.bias.map_or(x, |bias| add(x, bias)), dot.result)
+}
+
+/// acc - adj in int32, then in f32 times scale_b, and an fma with scale_a and the bias, or 0.
+fn vllm(dot: &Dot, adj: fn([u32; 2]) -> u32) -> u64 {
+    let sum = dot.unit.mma(0, &dot.a, &dot.b);
+    let adj = adj(dot.zero_points.expect("drawn"));
+    let x = mul(dot.scale_b[0], from_int(sum.wrapping_sub(adj)));
+    let x = fma(dot.scale_a[0], x, dot.bias.unwrap_or(0));
+    narrow(x, dot.result)
 }
 
 /// An accumulator as an f32.

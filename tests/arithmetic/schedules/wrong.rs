@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tcverify::emu::{Engine, Platform};
-use tcverify::num::Format::{self, Bf16, E4m3, Fp16, Fp32, Tf32};
+use tcverify::num::Format::{self, Bf16, E4m3, Fp16, Fp32, Int8, Int32, Tf32};
 
 use super::operands::Kind;
 use super::own::{add, fma, mul, narrow, sub, tf32_half_ulp, tf32_truncated, widen};
@@ -26,6 +26,7 @@ pub fn differs(
     let unit = match operands {
         _ if preset.starts_with("cublas-ada") => Unit::new("ada", "mma", operands, Fp32),
         Tf32 => Unit::new("ampere", "mma", Tf32, Fp32),
+        Int8 => Unit::new("ampere", "mma", Int8, Int32),
         other => Unit::new("hopper", "wgmma", other, Fp32),
     };
     let found = (0..120).into_par_iter().any(|draw| {

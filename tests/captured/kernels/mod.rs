@@ -2,4 +2,6 @@
 
 mod commands;
 mod configurations;
+mod search;
 mod vectors;
+mod words;

@@ -3,5 +3,6 @@
 mod files;
 mod hidden;
 mod honest;
+mod kernels;
 mod schedules;
 mod separations;

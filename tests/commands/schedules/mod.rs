@@ -2,3 +2,4 @@
 
 mod commands;
 mod refusals;
+mod zero_points;

@@ -1,6 +1,7 @@
 //! Products that cuBLASLt computed on a GeForce RTX 4060, and instructions of it: every output is replayed
 //! bit for bit, and schedules that are wrong in one decision get a counted number of them wrong.
 
+mod asked;
 mod controls;
 
 use std::collections::HashMap;
@@ -145,7 +146,7 @@ impl Output {
         self.entry.kind == "mma"
     }
 
-    fn slices(&self) -> usize {
+    pub fn slices(&self) -> usize {
         self.entry.split_k.unwrap_or(1)
     }
 
@@ -274,6 +275,11 @@ pub fn outputs() -> Option<Vec<Output>> {
         (INSTRUCTIONS, PRODUCTS)
     );
     Some(outputs)
+}
+
+/// Products whose K was split.
+pub fn splits(outputs: &[Output]) -> impl Iterator<Item = &Output> {
+    outputs.iter().filter(|output| output.slices() > 1)
 }
 
 /// Elements of all outputs that a setup gets wrong, and outputs that have such.

@@ -1,0 +1,352 @@
+//! Orders that a library's words allow: what they say stands, what they leave open is tried.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::readings::Captured;
+use super::request::Formats;
+use super::schedules::{RESULTS, Supposed};
+use crate::candidates::{Candidate, Guess};
+use crate::check::{CheckError, KernelAnswers, KernelRequest, KernelSaid, ScheduleRequest};
+use crate::check::{ScheduleSource, kernel_fault, kernel_words};
+use crate::emu::Catalogue;
+use crate::emu::schedule::{Addend, KTraversal, Kernel, Overrides, Schedule, TileOfD};
+use crate::kernel::{self, Accumulation, How, KernelError, KernelReading, Options, Plan};
+use crate::kernel::{Said, Shape};
+use crate::num::Format;
+use crate::report::KernelWords;
+
+/// Plans, each for one architecture.
+#[derive(Clone, Default)]
+pub struct Kernels {
+    plans: Vec<Arc<Planned>>,
+}
+
+/// One order of sums, and how it came about.
+struct Planned {
+    architecture: &'static str,
+    plan: Plan,
+    schedule: Schedule,
+    words: KernelWords,
+    request: ScheduleRequest,
+}
+
+/// Kernels of CUDA cores for operands of 16 bits, whose custom options nothing but a search can tell.
+const CUDA_CORES: [&str; 4] = [
+    "magma_sgemmEx_kernel",
+    "gemmSN_NN_kernel",
+    "gemv2T_kernel_val",
+    "dot_kernel",
+];
+
+impl Kernels {
+    /// Everything that a text leaves open, tried on every architecture.
+    ///
+    /// # Errors
+    /// If it cannot be read, is about another product, or no order that it allows is known.
+    pub fn of(
+        said: KernelSaid,
+        formats: Formats,
+        captured: &Captured,
+    ) -> Result<Kernels, CheckError> {
+        let fault = |error| kernel_fault("kernel", &None, error);
+        let reading = kernel::read(said.text()).map_err(fault)?;
+        let problem = captured.problem(captured.any(), None);
+        let problem = problem.expect("shapes were checked");
+        let batches = problem.batches();
+        if let Some(batch) = reading.batch.filter(|&batch| batch != batches) {
+            return Err(fault(KernelError::WrongBatch {
+                text: batch,
+                asked: batches,
+            }));
+        }
+        let shape = Shape {
+            m: problem.m,
+            n: problem.n,
+            k: problem.k,
+        };
+        let mut options = Options {
+            operands: Some(operands(&reading, formats, captured)?),
+            result: formats.d,
+            ..Options::default()
+        };
+        if formats.a.is_none() {
+            options.found.push("dtype");
+        }
+        let mut kernels = Kernels::default();
+        let mut errors = kernels.collect(&said, &reading, &shape, &options);
+        if kernels.plans.is_empty() {
+            // That a kernel is of another GPU says nothing of why it is not planned on its own.
+            errors.sort_by_key(|error| matches!(error, KernelError::WrongGpu { .. }));
+            return Err(fault(errors.swap_remove(0)));
+        }
+        let known = |planned: &&Arc<Planned>| planned.result().is_none_or(|d| captured.d.has(d));
+        if let (None, Some(d)) = (kernels.plans.iter().find(known), kernels.plans[0].result()) {
+            let reason = format!("`kernel` says that D is {d}, which its file cannot be");
+            return Err(CheckError::request("kernel", reason));
+        }
+        Ok(kernels)
+    }
+
+    /// Kernels of CUDA cores with the options that they really have, beyond the presets.
+    pub fn on_cuda_cores(formats: Formats, captured: &Captured, shape: &Shape) -> Kernels {
+        let mut kernels = Kernels::default();
+        let sixteen = [Format::Fp16, Format::Bf16];
+        let readable = sixteen
+            .into_iter()
+            .filter(|&format| captured.a.has(format) && captured.b.has(format));
+        for format in readable {
+            for text in CUDA_CORES {
+                let reading = kernel::read(text).expect("a name");
+                let options = Options {
+                    operands: Some([format; 2]),
+                    result: formats.d,
+                    found: vec!["dtype"],
+                    ..Options::default()
+                };
+                let said = KernelSaid::Text(text.into());
+                // Most are for D of one row or column.
+                kernels.collect(&said, &reading, shape, &options);
+            }
+        }
+        for planned in &mut kernels.plans {
+            let planned = Arc::get_mut(planned).expect("nobody else has it");
+            planned.words.is_found();
+        }
+        kernels
+    }
+
+    /// Plans for every architecture of the catalogue; why there are none for some.
+    fn collect(
+        &mut self,
+        said: &KernelSaid,
+        reading: &KernelReading,
+        shape: &Shape,
+        options: &Options,
+    ) -> Vec<KernelError> {
+        let mut errors = Vec::new();
+        for architecture in Catalogue::builtin().architectures() {
+            let mut options = options.clone();
+            options
+                .on(&architecture.name)
+                .expect("it is of the catalogue");
+            options.found.push("arch");
+            let plans = reading.candidates(shape, &options);
+            let plans = plans.unwrap_or_else(|error| {
+                errors.push(error);
+                Vec::new()
+            });
+            for plan in plans {
+                match plan.schedule() {
+                    Err(error) => errors.push(error),
+                    Ok(schedule) => self.plans.push(Arc::new(Planned {
+                        architecture: &architecture.name,
+                        words: kernel_words(reading, &plan, said, None),
+                        request: request(&plan, said),
+                        schedule,
+                        plan,
+                    })),
+                }
+            }
+        }
+        errors
+    }
+
+    /// Every arithmetic of `base` under every plan that is for it; `known` computes the same already.
+    pub fn candidates(
+        &self,
+        supposed: &Supposed,
+        base: &[Candidate],
+        known: &[Candidate],
+    ) -> Vec<Candidate> {
+        let k = supposed.problem.k;
+        let operands = |candidate: &Candidate| [candidate.arithmetic.a, candidate.arithmetic.b];
+        let wanted = |candidate: &&Candidate| {
+            let of = |planned: &Arc<Planned>| planned.operands() == Some(operands(candidate));
+            candidate.arithmetic.step.span() == 1 && self.plans.iter().any(of)
+        };
+        let mut seen: HashSet<_> = known
+            .iter()
+            .filter(wanted)
+            .filter_map(|candidate| digest(candidate, k))
+            .collect();
+        let mut found: Vec<Candidate> = Vec::new();
+        for (index, planned) in self.plans.iter().enumerate() {
+            for candidate in base {
+                for result in RESULTS {
+                    let Some(one) = planned.under(index, candidate, result, supposed) else {
+                        continue;
+                    };
+                    let same = found.iter_mut().find(|other| {
+                        other.arithmetic == one.arithmetic
+                            && other.convert_to == one.convert_to
+                            && other.schedule.as_ref().map(|guess| &guess.spec)
+                                == one.schedule.as_ref().map(|guess| &guess.spec)
+                    });
+                    match same {
+                        Some(same) => {
+                            let fresh = |name: &_| !same.names.contains(name);
+                            let more: Vec<_> = one.names.into_iter().filter(fresh).collect();
+                            same.names.extend(more);
+                        }
+                        None if digest(&one, k).is_none_or(|digest| seen.insert(digest)) => {
+                            found.push(one);
+                        }
+                        None => {}
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What was stated, found and assumed of a plan.
+    pub fn words(&self, plan: usize) -> &KernelWords {
+        &self.plans[plan].words
+    }
+
+    /// The schedule as a check is asked for it.
+    pub fn request(&self, plan: usize) -> ScheduleRequest {
+        self.plans[plan].request.clone()
+    }
+}
+
+impl Planned {
+    fn operands(&self) -> Option<[Format; 2]> {
+        self.plan.settings.operands.as_ref().map(|said| said.value)
+    }
+
+    /// D's format, if the text says it.
+    fn result(&self) -> Option<Format> {
+        self.plan.settings.result.as_ref().map(|said| said.value)
+    }
+
+    /// An arithmetic under this plan, if it is the plan's, and the files can be what it takes.
+    fn under(
+        &self,
+        index: usize,
+        candidate: &Candidate,
+        result: Format,
+        supposed: &Supposed,
+    ) -> Option<Candidate> {
+        let arithmetic = &candidate.arithmetic;
+        let own = [arithmetic.a, arithmetic.b];
+        let wanted = self.operands().is_none_or(|operands| operands == own);
+        let possible = self.result().is_none_or(|said| said == result);
+        if !wanted || !possible || !supposed.captured.d.has(result) {
+            return None;
+        }
+        let by = self.plan.model().instruction;
+        let own = |instruction: &str| {
+            by.is_none_or(|by| {
+                let variant = instruction.strip_prefix(by);
+                variant.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            })
+        };
+        let names = candidate.names.iter();
+        let names = names.filter(|name| name.architecture == self.architecture);
+        let names: Vec<_> = names
+            .filter(|name| own(&name.instruction))
+            .cloned()
+            .collect();
+        let spec = &self.schedule.spec;
+        if names.is_empty() || !supposed.can_be(spec) {
+            return None;
+        }
+        let late = spec.addend == Addend::Epilogue;
+        if supposed.captured.c.is_some() && supposed.c_format(candidate, late).is_none() {
+            return None;
+        }
+        let problem = supposed.problem;
+        Kernel::check_compatible(spec, arithmetic, &problem, result).ok()?;
+        let guess = Guess {
+            preset: std::borrow::Cow::Owned(self.schedule.clone()),
+            overrides: Overrides::default(),
+            spec: spec.clone(),
+            rank: index,
+            plan: Some(index),
+        };
+        let named = Candidate {
+            names,
+            ..candidate.clone()
+        };
+        Some(named.under(guess, result))
+    }
+}
+
+/// The same of candidates that compute the same on a product of this K.
+fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
+    let spec = &candidate.schedule.as_ref()?.spec;
+    let span = candidate.arithmetic.step.span();
+    let walk = KTraversal::new(spec, k, span, TileOfD::ONLY).ok()?;
+    let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
+    let arithmetic = candidate.arithmetic.sha256();
+    let hash = |salt: u64| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &arithmetic, candidate.result(), &walk, &epilogue).hash(&mut hasher);
+        hasher.finish()
+    };
+    Some([hash(0), hash(1)])
+}
+
+/// Formats of A and B: as the text says, as is said beside it, or as the files say.
+fn operands(
+    reading: &KernelReading,
+    formats: Formats,
+    captured: &Captured,
+) -> Result<[Format; 2], CheckError> {
+    let given = formats.a.map(|a| [a, formats.b.unwrap_or(a)]);
+    let said = reading.settings.operands.as_ref().map(|said| said.value);
+    if let (None, Some(said)) = (given, said) {
+        for (name, format, readings) in [("A", said[0], &captured.a), ("B", said[1], &captured.b)] {
+            if !readings.has(format) {
+                let reason =
+                    format!("`kernel` says that {name} is {format}, which its file cannot be");
+                return Err(CheckError::request("kernel", reason));
+            }
+        }
+    }
+    if let Some(operands) = given.or(said) {
+        return Ok(operands);
+    }
+    match (captured.a.only(), captured.b.only()) {
+        (Some(a), Some(b)) => Ok([a, b]),
+        _ => Err(CheckError::request(
+            "dtype",
+            "`kernel` does not say the operands' format, and the files can be several; give `dtype`",
+        )),
+    }
+}
+
+/// The plan as a check asks for it: the text, with what was found beside.
+fn request(plan: &Plan, said: &KernelSaid) -> ScheduleRequest {
+    fn found<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
+        let said = said.as_ref().filter(|said| said.how == How::Found);
+        said.map(|said| said.value)
+    }
+    let settings = &plan.settings;
+    let accumulation = found(&settings.fast_accumulation).map(|fast| match fast {
+        true => Accumulation::Fast,
+        false => Accumulation::Slow,
+    });
+    let kernel = KernelRequest {
+        said: said.clone(),
+        answers: KernelAnswers {
+            reduction: found(&settings.scheme),
+            partition: found(&settings.partition),
+            custom: found(&settings.custom),
+            accumulation,
+            ..KernelAnswers::default()
+        },
+    };
+    ScheduleRequest {
+        from: ScheduleSource::Kernel(Box::new(kernel)),
+        overrides: Overrides {
+            split_k: found(&settings.split_k),
+            tile_k: found(&settings.tile_k),
+            instruction_k: found(&settings.instruction_k),
+            ..Overrides::default()
+        },
+    }
+}

@@ -1,0 +1,165 @@
+//! What a library's words leave open, searched; and kernels of CUDA cores with the options that they have.
+
+use serde_json::Value;
+
+use crate::support::Folder;
+
+const NVJET: &str = "nvjet_sm90_tss_64x104_64x10_4x1_v_bz_splitK_TNT";
+const AMPERE: &str = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
+
+/// A folder with A and B of these sizes, and D as `how` computes it.
+fn product(shape: [usize; 3], how: &str) -> Folder {
+    let folder = Folder::new();
+    let [m, n, k] = shape;
+    for (seed, size, role) in [(1, [m, k], "a"), (2, [k, n], "b")] {
+        let [rows, columns] = size;
+        folder
+            .tcverify(&format!(
+                "generate generate:{seed}:normal:{rows}x{columns} --dtype bf16 --role {role} -o {role}.npy"
+            ))
+            .expect(0);
+    }
+    folder
+        .tcverify(&format!("replay --dtype bf16 {how} a.npy b.npy -o d.npy"))
+        .expect(0);
+    folder
+}
+
+fn fits(report: &Value) -> &Vec<Value> {
+    report["fits"].as_array().expect("a list")
+}
+
+/// `name value (how)` of a setting of a fit.
+fn setting(fit: &Value, name: &str) -> String {
+    let settings = fit["schedule"]["kernel"]["settings"].as_array();
+    let mut settings = settings.expect("a kernel's").iter();
+    let one = settings.find(|setting| setting["name"] == name);
+    let one = one.unwrap_or_else(|| panic!("{name} in {fit}"));
+    format!("{} {}", one["value"], one["how"]).replace('"', "")
+}
+
+/// The command of a fit gives this D.
+fn confirm(folder: &Folder, fit: &Value) {
+    for name in fit["names"].as_array().expect("a list") {
+        let command = name["command"].as_str().expect("a command");
+        let words = command.strip_prefix("tcverify ").expect("one of ours");
+        folder.tcverify(words).expect(0);
+    }
+}
+
+#[test]
+fn slices_that_a_name_leaves_open_are_found() {
+    for slices in [3, 5] {
+        let how = format!("--arch h100 --schedule cublas-nvjet-splitk --split-k {slices}");
+        let folder = product([24, 40, 1536], &how);
+        let search = format!("identify --kernel {NVJET} a.npy b.npy d.npy");
+        let report = folder.tcverify(&format!("{search} --json -")).expect(0);
+        let report = report.json();
+        let [fit] = &fits(&report)[..] else {
+            panic!("{report}")
+        };
+        assert_eq!(setting(fit, "slices"), format!("{slices} found"));
+        assert_eq!(setting(fit, "GPU"), "sm_90 stated");
+        assert_eq!(setting(fit, "operands"), "bf16 stated");
+        assert_eq!(fit["names"][0]["architecture"], "hopper");
+        confirm(&folder, fit);
+        let text = folder.tcverify(&search).expect(0).stdout;
+        for words in [
+            &format!("found: slices {slices}"),
+            "stated: GPU sm_90, operands bf16",
+            &format!("--split-k {slices}"),
+            "never: anything but what the words",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}
+
+#[test]
+fn how_slices_meet_is_found_too() {
+    let how = "--arch a100 --d-dtype bf16 --schedule cublas-workspace --tile-k 64 --split-k 4";
+    let folder = product([24, 40, 1000], how);
+    let search = format!("identify --kernel {AMPERE} a.npy b.npy d.npy --json -");
+    let report = folder.tcverify(&search).expect(0).json();
+    let found = fits(&report);
+    assert!(!found.is_empty());
+    for fit in found {
+        assert_eq!(setting(fit, "slices"), "4 found");
+        assert_eq!(setting(fit, "reduction"), "OUTPUT_TYPE found");
+        assert_eq!(setting(fit, "tile k"), "64 stated");
+        confirm(&folder, fit);
+    }
+    // What the text says stands: no kernel of nvjet gives this.
+    let other = folder.tcverify(&search.replace(AMPERE, &NVJET.replace("tss", "tst")));
+    assert!(fits(&other.expect(1).json()).is_empty());
+}
+
+/// Lanes that share an element of D as no preset says: 16 of them, with pieces of K.
+#[test]
+fn custom_options_of_gemv_kernels_are_found() {
+    let folder = product([1, 40, 300], "--arch h100 --kernel algo=13,custom=44");
+    let search = "identify --dtype bf16 a.npy b.npy d.npy --json -";
+    let report = folder.tcverify(search).expect(0).json();
+    let kernels = fits(&report).iter();
+    let kernels: Vec<&Value> = kernels
+        .filter(|fit| fit["schedule"]["kernel"].is_object())
+        .collect();
+    assert!(!kernels.is_empty(), "{report}");
+    for fit in kernels {
+        let options = ["44 found", "54 found", "90 found", "72 found", "100 found"];
+        let custom = setting(fit, "custom option");
+        assert!(options.contains(&custom.as_str()), "{custom}");
+        assert_eq!(fit["schedule"]["kernel"]["family"], "gemv");
+        confirm(&folder, fit);
+    }
+    // Others do not give it.
+    let other = "check --arch h100 --dtype bf16 --kernel algo=13,custom=42 a.npy b.npy d.npy";
+    folder.tcverify(other).expect(1);
+}
+
+#[test]
+fn a_scale_of_results_is_taken_into_account() {
+    let folder = Folder::new();
+    let product = "--dtype e4m3 generate:1:normal:16x640 generate:2:normal:640x24";
+    let scaled = "--scale-result 0.37 --d-dtype e4m3";
+    folder
+        .tcverify(&format!(
+            "replay --arch ada {product} {scaled} --schedule cublas-ada-fp8-pairwise --split-k 3 -o d.npy"
+        ))
+        .expect(0);
+    let search = format!("identify {product} d.npy --d-dtype e4m3 --json -");
+    let report = folder.tcverify(&format!("{search} --scale-result 0.37"));
+    let report = report.expect(0).json();
+    let first = &fits(&report)[0];
+    assert_eq!(first["schedule"]["name"], "cublas-ada-fp8-pairwise");
+    assert_eq!(first["schedule"]["overrides"]["split_k"], 3);
+    confirm(&folder, first);
+    assert!(fits(&folder.tcverify(&search).expect(1).json()).is_empty());
+    let other = folder.tcverify(&format!("{search} --scale-result 0.38"));
+    assert!(fits(&other.expect(1).json()).is_empty());
+}
+
+#[test]
+fn words_that_do_not_fit_the_files_are_refused() {
+    let folder = product([4, 6, 320], "--arch h100");
+    let refused = |kernel: &str, more: &str, words: &[&str]| {
+        let command = format!("identify --kernel {kernel} {more} a.npy b.npy d.npy");
+        folder.tcverify(&command).refuses(words);
+    };
+    refused("gibberish", "", &["gibberish", "kernels list"]);
+    refused(NVJET, "--dtype fp16", &["a.npy", "bf16"]);
+    refused("algo=66,stages=35", "", &["--kernel", "--dtype"]);
+    refused("algo=41", "--dtype bf16", &["ALGO_ID 41"]);
+    refused(
+        "algo=66,splitK=999,reduction=2",
+        "--dtype bf16",
+        &["999 parts", "K is 320"],
+    );
+    refused("algo=13", "--dtype bf16", &["one row or one column"]);
+    let rounded = NVJET.replace("tss", "tst");
+    refused(&rounded, "--d-dtype fp32", &["bf16", "fp32"]);
+    refused(NVJET, "--schedules never", &["--kernel", "not searched"]);
+    folder
+        .tcverify("identify --scale-result 2 --schedules never a.npy b.npy d.npy")
+        .refuses(&["--scale-result", "not searched"]);
+}
