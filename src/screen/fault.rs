@@ -257,6 +257,10 @@ impl<'a> Injector<'a> {
 impl TraceObserver for Injector<'_> {}
 
 impl Datapath for Injector<'_> {
+    fn is_sound(&self) -> bool {
+        false
+    }
+
     fn multiplied(&mut self, k: usize, magnitude: u128) -> u128 {
         match self.is_at(Place::Product, k) {
             true => self.fault.spoil(magnitude),

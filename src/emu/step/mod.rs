@@ -8,6 +8,7 @@ mod block_dot;
 mod checks;
 mod exact_dot;
 mod exact_sum;
+mod exact_sum_wires;
 mod fma_chain;
 mod fused;
 mod fused_floor;

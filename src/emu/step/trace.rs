@@ -27,6 +27,11 @@ pub trait TraceObserver {
 /// `screen` is the only datapath that changes a number; a verdict, an explanation or a search has none to give, because
 /// [`Step`](super::Step) takes listeners alone.
 pub trait Datapath: TraceObserver {
+    /// Whether it returns what it is given: what is exact in one sweep needs no wires then.
+    fn is_sound(&self) -> bool {
+        true
+    }
+
     /// The magnitude of a product, from multiplier `k` of the step to the aligner.
     fn multiplied(&mut self, _k: usize, magnitude: u128) -> u128 {
         magnitude

@@ -54,7 +54,8 @@ fn other_words_are_other_products() {
             format!("algo=60{rest}")
         })
     };
-    let changes: [(&str, &dyn Fn(&Output) -> String, usize); 4] = [
+    type Change<'a> = &'a dyn Fn(&Output) -> String;
+    let changes: [(&str, Change, usize); 4] = [
         ("one slice more", &more, 220),
         ("one slice fewer", &fewer, 219),
         ("the other order", &order, 126),
