@@ -164,10 +164,14 @@ fn details(i: usize, gpu: &Gpu, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</section>\n")
 }
 
-/// A GPU in few letters: its host without the domain, which gives way where there is no room, and its number.
+/// A GPU in few letters: its host without the domain, whose beginning gives way where there is no room, and its number.
 fn short(gpu: &Gpu) -> String {
     let host = gpu.device.host.split('.').next().unwrap_or_default();
-    format!("<span>{}</span>/{}", html(host), gpu.device.index)
+    format!(
+        "<span><bdi>{}</bdi></span>/{}",
+        html(host),
+        gpu.device.index
+    )
 }
 
 /// Counts by number.
