@@ -400,7 +400,7 @@ fn kernels_pair_products_by_the_rule_of_the_unit() {
         let mut random = Random::seeded(17);
         let mut code = || match random.below(6) {
             0 => format.sign_mask() * random.below(2) as u64,
-            1 => format.sign_mask() * random.below(2) as u64 | 1 << format.fraction_bits(),
+            1 => (format.sign_mask() * random.below(2) as u64) | (1 << format.fraction_bits()),
             _ => loop {
                 // Finite for every unit.
                 let code = random.bits() & 0xff;
