@@ -27,6 +27,9 @@ fn splits_are_confirmed_from_their_configurations() {
     assert_eq!(confirmed, 476);
 }
 
+/// Other words for a split.
+type Change<'a> = &'a dyn Fn(&Output) -> String;
+
 /// One word of the configuration changed, and how many splits it then gets wrong; whether K has one tile, or
 /// D is too short to tell, decides the rest.
 #[test]
@@ -54,7 +57,6 @@ fn other_words_are_other_products() {
             format!("algo=60{rest}")
         })
     };
-    type Change<'a> = &'a dyn Fn(&Output) -> String;
     let changes: [(&str, Change, usize); 4] = [
         ("one slice more", &more, 220),
         ("one slice fewer", &fewer, 219),
