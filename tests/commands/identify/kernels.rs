@@ -148,7 +148,6 @@ fn words_that_do_not_fit_the_files_are_refused() {
     };
     refused("gibberish", "", &["gibberish", "kernels list"]);
     refused(NVJET, "--dtype fp16", &["a.npy", "bf16"]);
-    refused("algo=66,stages=35", "", &["--kernel", "--dtype"]);
     refused("algo=41", "--dtype bf16", &["ALGO_ID 41"]);
     refused(
         "algo=66,splitK=999,reduction=2",

@@ -83,7 +83,9 @@ fn parts_have_them_too() {
     );
     folder.tcverify(&format!("replay {how} -o d.npy")).expect(0);
     folder
-        .tcverify(&format!("shard plan -n 2 -o plan.json {how} d.npy"))
+        .tcverify(&format!(
+            "shard plan -n 2 --block-rows 2 -o plan.json {how} d.npy"
+        ))
         .expect(0);
     for part in 0..2 {
         folder
@@ -119,7 +121,10 @@ fn what_has_no_place_is_refused() {
         &format!("{token} --azp adj.npy --azp-adj adj.npy"),
         &["zero points of the rows are 6", "so 4"],
     );
-    refused("--azp-adj adj.npy", &["plain", "no zero points"]);
+    refused(
+        "--schedule cutlass-sm80 --azp-adj adj.npy",
+        &["cutlass-sm80", "no zero points"],
+    );
     refused(&format!("{tensor} --azp-adj sb.npy"), &["sb.npy", "int32"]);
     refused(
         &format!("{tensor} --azp-adj adj.npy --alpha 2"),
