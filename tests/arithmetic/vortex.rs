@@ -424,10 +424,9 @@ fn kernels_pair_products_by_the_rule_of_the_unit() {
         for addend in [Addend::Value, Addend::HiddenBit] {
             let exact = rules.map(|rule| d_codes(&replay(problem, &unit(rule, addend))));
             for (rule, right) in rules.iter().zip(&exact) {
-                // E4M3's exponents are too near each other for some of the rules to differ.
+                // The two of TFR differ where a zero leads, which decides little; DRL keeps a bit more.
                 let alike = exact.iter().filter(|other| *other == right).count();
-                let most = if format == E5m2 { 1 } else { 2 };
-                assert!(alike <= most, "{format} {rule:?} can be told from others");
+                assert!(alike <= 2, "{format} {rule:?} can be told from another");
                 for platform in Platform::available() {
                     let arithmetic = unit(*rule, addend);
                     let replay = Replay {
