@@ -15,10 +15,12 @@ fn timed(work: impl FnOnce()) -> f64 {
     let (start, spent) = (Instant::now(), processor_time());
     work();
     let elapsed = start.elapsed();
+    // What a thread has spent is known once it stops: a moment after the work.
+    std::thread::sleep(Duration::from_millis(2));
     let spent = spent.zip(processor_time());
     let spent = spent.map(|(before, after)| after.saturating_sub(before));
-    // Of a thread that has not stopped since, it may lag behind: then nothing can be said.
-    let spent = spent.filter(|spent| *spent > Duration::from_millis(1));
+    // Of a thread that did not stop, it lags behind by a tick of the scheduler.
+    let spent = spent.filter(|spent| *spent > Duration::from_millis(10));
     match rayon::current_num_threads() {
         1 => spent.unwrap_or(elapsed).as_secs_f64(),
         _ => elapsed.as_secs_f64(),
