@@ -55,6 +55,7 @@ pub fn identify(
         formats,
         kernel,
         scale_result,
+        architectures: Vec::new(),
         schedules,
         limits: Limits {
             sample: sample.max(1),

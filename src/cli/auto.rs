@@ -60,6 +60,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
         },
         kernel: None,
         scale_result: None,
+        architectures: Vec::new(),
         schedules: Schedules::Auto,
         limits: Limits::default(),
         engine: check.engine,

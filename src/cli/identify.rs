@@ -13,6 +13,7 @@ use crate::check::{CheckError, option};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
+use crate::report::FITS_SHOWN;
 
 /// Find out which models of the catalogue give a D
 ///
@@ -29,6 +30,7 @@ Examples:
   tcverify identify --quick --json - a.npy b.npy d.npy
   tcverify identify --dtype bf16 --schedules always a.npy b.npy d.npy
   tcverify identify --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT a.npy b.npy d.npy
+  tcverify identify --dtype bf16 --arch a100 --arch h100 --limit 20 a.npy b.npy d.npy
 
 Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
 candidate gives D, 1 none does, 2 anything else.")]
@@ -61,6 +63,9 @@ pub struct Identify {
     /// kernels that have such a scale are searched
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     scale_result: Option<F32>,
+    /// Look at this architecture alone: a name, a compute capability or a GPU; may be given more than once
+    #[arg(long = "arch", value_name = "NAME")]
+    architectures: Vec<String>,
 
     /// When to search schedules of kernels
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
@@ -82,6 +87,11 @@ pub struct Identify {
     /// Seed of the sample
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// How many lines of fits the text has, and how many of the others. Fits that differ in the number of
+    /// slices alone share a line; the JSON has all
+    #[arg(long, value_name = "N", default_value_t = FITS_SHOWN)]
+    limit: usize,
 
     /// Print nothing; the exit code tells
     #[arg(long, short)]
@@ -113,7 +123,7 @@ impl Identify {
         }
         let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
         if !self.quiet && !to_stdout {
-            show::print(|out| found.text(out))?;
+            show::print(|out| found.text_of(self.limit, out))?;
         }
         Ok(match found.fits.is_empty() {
             true => Ending::Different,
@@ -132,6 +142,7 @@ impl Identify {
             },
             kernel: self.kernel.clone(),
             scale_result: self.scale_result,
+            architectures: self.architectures.clone(),
             schedules: self.schedules,
             limits: Limits {
                 sample: self.sample as usize,

@@ -12,8 +12,8 @@ use crate::io::npy::NpyFile;
 use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
-    Contradicted, Coverage, Describe, Explained, Inference, Known, KnownRule, Mismatch, Verdict,
-    architecture, coverage, infer, known, text,
+    Contradicted, Coverage, Describe, Explained, Inference, Known, KnownRule, Mismatch,
+    NEVER_INFERRED, Verdict, architecture, coverage, infer, known, text,
 };
 use crate::probe::{Suite, folder};
 
@@ -304,8 +304,13 @@ fn contradicted_text(
     writeln!(
         out,
         "\nIf few cases of unrelated families fail, suspect the capture; if whole families do, the unit\n\
-         is of a kind that is not known here. The search is no proof that no known kind would fit."
-    )
+         is of a kind that is not known here. The search is no proof that no known kind would fit.\n"
+    )?;
+    writeln!(out, "Never inferred")?;
+    for what in NEVER_INFERRED {
+        writeln!(out, "  {what}")?;
+    }
+    Ok(())
 }
 
 fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io::Result<()> {

@@ -13,6 +13,11 @@ pub enum IdentifyError {
         "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
     )]
     NoCandidate,
+    #[error(
+        "no model of {0} has the formats of these files; 'tcverify archs' lists what there is, and without an \
+         architecture all are looked at"
+    )]
+    NoneOf(String),
 }
 
 impl IdentifyError {
@@ -20,7 +25,7 @@ impl IdentifyError {
     pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
         match self {
             IdentifyError::Operands(error) => error.in_words(name),
-            IdentifyError::NoCandidate => self.to_string(),
+            IdentifyError::NoCandidate | IdentifyError::NoneOf(_) => self.to_string(),
         }
     }
 }

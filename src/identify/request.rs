@@ -5,7 +5,7 @@ use super::kernels::Kernels;
 use super::readings::Captured;
 use super::run::Prepared;
 use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Operands, Source};
-use crate::emu::{Engine, Platform};
+use crate::emu::{Catalogue, Engine, Platform};
 use crate::io::{self, Outputs};
 use crate::num::{F32, Format};
 use crate::words::words;
@@ -36,6 +36,8 @@ pub struct Identify {
     /// What FP8 results were multiplied with. Only kernels that have such a scale are then searched; they
     /// ignore it where D is wider.
     pub scale_result: Option<F32>,
+    /// Architectures and GPUs that are looked at; all, if there are none.
+    pub architectures: Vec<String>,
     pub schedules: Schedules,
     pub limits: Limits,
     pub engine: EngineChoice,
@@ -89,6 +91,7 @@ impl Identify {
             formats: Formats::default(),
             kernel: None,
             scale_result: None,
+            architectures: Vec::new(),
             schedules: Schedules::Auto,
             limits: Limits::default(),
             engine: EngineChoice::Fast,
@@ -128,6 +131,15 @@ impl Identify {
                 format!("`{field}` is a kernel's, but schedules of kernels are not searched");
             return Err(CheckError::request(field, reason).into());
         }
+        let architectures = self.architectures.iter().map(|name| {
+            let found = Catalogue::builtin().find(name);
+            let found =
+                found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            Ok(found.name.clone())
+        });
+        let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
+        architectures.sort();
+        architectures.dedup();
         let captured = Captured::read(self, memory)?;
         let kernel = self.kernel.clone().map(KernelSaid::Text);
         let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured));
@@ -141,6 +153,7 @@ impl Identify {
         Ok(Prepared {
             request: self.clone(),
             kernels: kernel.transpose()?,
+            architectures,
             captured,
             engine,
         })

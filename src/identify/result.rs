@@ -79,6 +79,7 @@ impl Prepared {
             telling: searched.found.telling.len(),
             nearest_other: nearest(tested, FIRST.min(searched.sample.elements.len())),
             budget: self.request.limits.budget,
+            architectures: self.architectures.clone(),
             plain,
             untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
             schedules: searched.schedules.clone(),

@@ -7,7 +7,7 @@ use super::request::{Identify, Schedules};
 use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
-use crate::candidates::{Candidate, Conditions, candidates};
+use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::check::{Check, CheckError, Progress, interruptible};
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
@@ -28,6 +28,8 @@ pub struct Prepared {
     pub(super) request: Identify,
     /// What the words about the kernel allow, if there are some.
     pub(super) kernels: Option<Kernels>,
+    /// The only architectures that are looked at, if not all are.
+    pub(super) architectures: Vec<String>,
     pub(super) captured: Captured,
     pub(super) engine: Engine,
 }
@@ -147,7 +149,10 @@ impl Prepared {
             return Err(CheckError::request("kernel", reason).into());
         }
         if candidates.is_empty() {
-            return Err(IdentifyError::NoCandidate);
+            return Err(match self.architectures.is_empty() {
+                true => IdentifyError::NoCandidate,
+                false => IdentifyError::NoneOf(self.architectures.join(", ")),
+            });
         }
         found.sort(&candidates, FIRST);
         for readings in captured.all() {
@@ -183,7 +188,15 @@ impl Prepared {
             scale,
             k: self.problem().k,
         };
-        candidates(Catalogue::builtin(), &conditions)
+        let mut found = candidates(Catalogue::builtin(), &conditions);
+        if !self.architectures.is_empty() {
+            for candidate in &mut found {
+                let wanted = |name: &Name| self.architectures.contains(&name.architecture);
+                candidate.names.retain(wanted);
+            }
+            found.retain(|candidate| !candidate.names.is_empty());
+        }
+        found
     }
 
     fn given(&self, candidate: &Candidate) -> Given<'_> {

@@ -53,7 +53,8 @@ impl Suite {
         for operand in [a, b] {
             if operand.kind() != Kind::Float {
                 return Err(format!(
-                    "{operand} needs no probes: sums of integers are exact"
+                    "{operand} has no probes: sums of integers are exact until they leave the accumulator's range, and \
+                     what happens there is not inferred"
                 ));
             }
         }

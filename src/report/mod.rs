@@ -41,8 +41,8 @@ pub use document::{
 pub use github::GitHub;
 pub use html::{Fragment, Html, PageOf};
 pub use identification::{
-    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
-    NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
+    Apart, ApartOperands, FITS_SHOWN, Fit, IDENTIFICATION, Identification, Identified,
+    IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::Json;
 pub use junit::Junit;

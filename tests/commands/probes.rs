@@ -138,6 +138,20 @@ fn a_wrong_answer_is_shown() {
     assert!(run.stdout.contains("answered"), "{run:#?}");
     assert_eq!(folder.names(), ["d.npy", "probes", "why.json"]);
     let why: Value = serde_json::from_slice(&folder.read("why.json")).unwrap();
+    // What no hypothesis is of is named, in both forms.
+    for words in [
+        "several accumulators, trees of pairs",
+        "MX and NVFP4",
+        "integers",
+    ] {
+        let named = why["never_inferred"].as_array().unwrap().iter();
+        let mut named = named.filter(|what| what.as_str().unwrap().contains(words));
+        assert!(named.next().is_some(), "{words}: {why}");
+        assert!(run.stdout.contains(words), "{words}: {run:#?}");
+    }
+    folder
+        .tcverify("probe --dtype int8 -o integers")
+        .refuses(&["int8", "is not inferred"]);
     assert_eq!(why["mismatches"].as_array().unwrap().len(), 1);
 }
 

@@ -11,6 +11,15 @@ use crate::probe::Suite;
 /// Value of the `schema` field.
 pub const INFERENCE: &str = "tcverify.inference/1";
 
+/// Arithmetics that no hypothesis is of: a unit of one of them is unexplained, whatever its constants.
+pub const NEVER_INFERRED: [&str; 5] = [
+    "several accumulators, trees of pairs, and orders of k other than ascending",
+    "scales: probes have none, so that of MX and NVFP4 products only the unscaled sums are asked",
+    "integers: probes are of floating-point numbers",
+    "sums that wrap around or saturate, and shifts that take a part of a distance (but for the units of Vortex)",
+    "subnormal operands or results that are flushed, but for the kinds that docs/model-format.md has",
+];
+
 /// What came of the search for a model that gives all answers.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -18,6 +27,8 @@ pub struct Inference {
     pub schema: &'static str,
     /// Cases that were answered.
     pub cases: usize,
+    /// Arithmetics that no hypothesis is of, in words.
+    pub never_inferred: Vec<&'static str>,
     #[serde(flatten)]
     pub verdict: InferredVerdict,
 }
@@ -120,6 +131,7 @@ impl Inference {
         Inference {
             schema: INFERENCE,
             cases: suite.cases.len(),
+            never_inferred: NEVER_INFERRED.into(),
             verdict: InferredVerdict::Explained {
                 tested_on: coverage(suite),
                 arithmetic: Box::new(found.arithmetic.clone()),
@@ -147,6 +159,7 @@ impl Inference {
         Inference {
             schema: INFERENCE,
             cases: suite.cases.len(),
+            never_inferred: NEVER_INFERRED.into(),
             verdict: InferredVerdict::Unexplained {
                 best: Box::new(best.arithmetic.clone()),
                 hypotheses: best.hypotheses,

@@ -3,8 +3,9 @@
 //!
 //! 1. `initial_hypotheses`: a few readings of the answers (which terms survive, how deep a term counts) and
 //!    common constants make first hypotheses of every kind.
-//! 2. `search`: constants are changed one at a time for as long as fewer answers contradict.
-//! 3. What no answer contradicts is the model. Each constant is then varied on its own: it is
+//! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
+//! 3. `search`: constants are changed one at a time for as long as fewer answers contradict.
+//! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
 //!    determined only if every other value is contradicted, and by which case is kept.
 //!
 //! What the search does not find is not thereby impossible: "no known kind explains this" means
@@ -13,8 +14,10 @@
 mod architecture;
 mod coverage;
 mod document;
+mod grid;
 mod initial_hypotheses;
 mod perturbations;
+mod reading;
 mod search;
 
 use serde_json::Value;
@@ -26,9 +29,10 @@ use crate::emu::{Arithmetic, Catalogue};
 pub use architecture::{Describe, architecture};
 pub use coverage::{Coverage, coverage};
 pub use document::{
-    INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, Refuted, Unexplained,
-    Witness,
+    INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, NEVER_INFERRED, Refuted,
+    Unexplained, Witness,
 };
+use reading::Reading;
 use search::Evidence;
 
 /// What the answers say.
@@ -137,9 +141,13 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
         return Err(format!("answer {bad} is no code of {}", suite.accumulator));
     }
     let evidence = Evidence::new(suite, answers);
-    let starts = initial_hypotheses::all(suite, answers, &evidence);
+    let reading = Reading::new(suite, answers, &evidence.nans);
+    let starts = initial_hypotheses::all(suite, &reading);
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
+    if exact.is_empty() {
+        exact.extend(grid::search(&evidence, &reading));
+    }
     if exact.is_empty() {
         let mut ends = evidence.best(&starts);
         if evidence.misses(&ends[0], 0) != 0 {

@@ -54,7 +54,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Whether the engine can run this step.
-    fn possible(&self, step: &Step) -> bool {
+    pub fn possible(&self, step: &Step) -> bool {
         let Formats {
             a, b, accumulator, ..
         } = self.formats;
@@ -62,8 +62,13 @@ impl<'a> Evidence<'a> {
         arithmetic.check().is_ok()
     }
 
+    /// What a step answers to a case.
+    pub fn answer(&self, step: &Step, case: usize) -> u64 {
+        self.cases[case].answer(self.formats, step)
+    }
+
     fn gives(&self, step: &Step, case: usize) -> bool {
-        self.cases[case].answer(self.formats, step) == self.answers[case]
+        self.answer(step, case) == self.answers[case]
     }
 
     /// The number of answers that a step does not give, counted no further than one above `limit`.

@@ -7,3 +7,4 @@ mod features;
 pub mod machine;
 mod made_up;
 mod suites;
+mod vocabulary;

@@ -4,5 +4,6 @@ mod files;
 mod hidden;
 mod honest;
 mod kernels;
+mod output;
 mod schedules;
 mod separations;

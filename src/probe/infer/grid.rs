@@ -1,0 +1,206 @@
+//! Combinations of constants near what was read off the answers, all of them. Constants make up for one
+//! another, so that a search which changes one at a time can end where none helps; here each combination
+//! stands for itself and is dropped at the first answer that it does not give.
+
+use std::ops::RangeInclusive;
+
+use super::reading::Reading;
+use super::search::Evidence;
+use crate::emu::step::{Fused, FusedFloor, Step};
+use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
+
+/// Fraction bits that are tried where the answers show none.
+const DEPTHS: RangeInclusive<u32> = 5..=48;
+
+/// Finer than any exponent of a zero that shows.
+const NEVER: i32 = -4000;
+
+/// Above every exponent that zeros have.
+const HIGHEST: i32 = 20;
+
+const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
+
+/// A step that gives every answer.
+pub fn search(evidence: &Evidence, reading: &Reading) -> Option<Step> {
+    let grid = Grid { evidence, reading };
+    grid.fused(&reading.depths)
+        .or_else(|| floored(evidence, reading))
+        .or_else(|| grid.fused(&DEPTHS.collect::<Vec<_>>()))
+}
+
+struct Grid<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    reading: &'e Reading,
+}
+
+impl Grid<'_, '_> {
+    fn fused(&self, depths: &[u32]) -> Option<Step> {
+        let reading = self.reading;
+        // C may have been cut among the terms, and not by the rounding of the result.
+        let mut shown = reading.depths[..reading.depths_shown].iter();
+        let most = match shown.any(|depth| *depth <= reading.kept) {
+            true => self.full(),
+            false => reading.kept,
+        };
+        let groups = self.reading.groups.iter();
+        let mut found = groups.filter_map(|&group| {
+            self.adders(
+                group,
+                depths,
+                reading.kept..=most,
+                reading.minus_zero,
+                &|adder| Step::Fused(adder),
+            )
+        });
+        found.next()
+    }
+
+    /// Significant bits of the accumulator.
+    fn full(&self) -> u32 {
+        self.evidence.formats.accumulator.fraction_bits() + 1
+    }
+
+    /// The adder of a step: its roundings, widths, and the exponent of zeros.
+    fn adders(
+        &self,
+        group: usize,
+        depths: &[u32],
+        widths: RangeInclusive<u32>,
+        minus_zero: bool,
+        step: &dyn Fn(Fused) -> Step,
+    ) -> Option<Step> {
+        let reading = self.reading;
+        for &fraction_bits in depths {
+            for precision in widths.clone().rev() {
+                for alignment in MODES {
+                    for rounding in MODES {
+                        let with = |zero_exponent| {
+                            step(Fused {
+                                group,
+                                fraction_bits,
+                                alignment,
+                                zero_exponent,
+                                precision,
+                                rounding,
+                                nan: reading.nan,
+                                minus_zero,
+                            })
+                        };
+                        let likely = reading.zero_exponent - fraction_bits as i32;
+                        let found = self.with_zeros(likely, &with);
+                        if found.is_some() {
+                            return found;
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The exponent of zeros that gives every answer, the likely one and its neighbours first.
+    fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
+        let evidence = self.evidence;
+        let lowest = with(NEVER);
+        if !evidence.possible(&lowest) {
+            return None;
+        }
+        if let Some(refuted) = evidence.first_miss(&lowest) {
+            // What zeros have no part in refutes all of them.
+            let highest = with(HIGHEST);
+            if evidence.answer(&highest, refuted) == evidence.answer(&lowest, refuted) {
+                return None;
+            }
+        }
+        let least = evidence.formats.accumulator.min_exponent() - 140;
+        let mut all: Vec<i32> = (least..=HIGHEST).collect();
+        all.sort_by_key(|zero| zero.abs_diff(likely));
+        let mut found = all.into_iter().chain([NEVER]).map(with);
+        found.find(|step| evidence.first_miss(step).is_none())
+    }
+}
+
+/// What is kept of the products' sum, of C and of the total.
+fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
+    let accumulator = evidence.formats.accumulator;
+    let least = accumulator.fraction_bits();
+    let depths = &reading.depths[..reading.depths_shown];
+    for &group in &reading.groups {
+        for sums in [1, 2, 4, 8].into_iter().filter(|sums| *sums <= group) {
+            for &fraction_bits in depths {
+                let with = |addend_window, sum_fraction_bits, result_fraction_bits, rounding| {
+                    Step::FusedFloor(FusedFloor {
+                        group,
+                        sums,
+                        fraction_bits,
+                        sum_fraction_bits,
+                        addend_window,
+                        zero_exponent: accumulator.min_exponent(),
+                        result_fraction_bits,
+                        rounding,
+                        nan: reading.nan,
+                    })
+                };
+                let first = fraction_bits.saturating_sub(2);
+                let windows: Vec<_> = (first..fraction_bits + 8).map(Some).collect();
+                let windows: Vec<_> = windows.into_iter().chain([None]).collect();
+                let sum_bits: Vec<u32> = (fraction_bits..fraction_bits + 12).collect();
+                let result_bits: Vec<u32> = (least..fraction_bits.max(least) + 12).collect();
+                let all = combinations(
+                    &windows,
+                    &sum_bits,
+                    &result_bits,
+                    &[NearestEven, TowardZero],
+                );
+                let step = |(window, sum, result, rounding)| with(window, sum, result, rounding);
+                let (window, sum, result) = (ends(&windows), ends(&sum_bits), ends(&result_bits));
+                let corners = combinations(&window, &sum, &result, &[NearestEven, TowardZero]);
+                if hopeless(evidence, &corners.map(step).collect::<Vec<_>>()) {
+                    continue;
+                }
+                let exact =
+                    |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
+                let found = all.map(step).find(exact);
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Whether one answer contradicts all of these alike, as what they differ in has no part in it.
+fn hopeless(evidence: &Evidence, steps: &[Step]) -> bool {
+    let possible: Vec<&Step> = steps.iter().filter(|s| evidence.possible(s)).collect();
+    let refuted = possible.first().and_then(|step| evidence.first_miss(step));
+    let Some(case) = refuted else {
+        return possible.is_empty();
+    };
+    let mut answers = possible.iter().map(|step| evidence.answer(step, case));
+    let first = answers.next();
+    answers.all(|answer| Some(answer) == first)
+}
+
+fn ends<T: Copy>(values: &[T]) -> [T; 2] {
+    [values[0], values[values.len() - 1]]
+}
+
+type Combination = (Option<u32>, u32, u32, Rounding);
+
+fn combinations<'a>(
+    windows: &'a [Option<u32>],
+    sums: &'a [u32],
+    results: &'a [u32],
+    roundings: &'a [Rounding],
+) -> impl Iterator<Item = Combination> + 'a {
+    windows.iter().flat_map(move |&window| {
+        sums.iter().flat_map(move |&sum| {
+            let rest = results.iter();
+            rest.flat_map(move |&result| {
+                let rest = roundings.iter();
+                rest.map(move |&rounding| (window, sum, result, rounding))
+            })
+        })
+    })
+}

@@ -1,0 +1,134 @@
+//! What can be read off the answers, if the unit is of the kind that the reading assumes.
+
+use crate::emu::step::Code;
+use crate::num::{Class, Format};
+use crate::probe::Suite;
+use crate::probe::suite::{K, Tag};
+
+/// Constants that some answers show, likely ones behind them.
+#[derive(Debug)]
+pub struct Reading {
+    /// Products that met a large pair.
+    pub groups: Vec<usize>,
+    /// The deepest term that survived, and one less for roundings that round it up.
+    pub depths: Vec<u32>,
+    /// How many of `depths` answers show.
+    pub depths_shown: usize,
+    /// The format's, and those of narrower results that are known.
+    pub precisions: Vec<u32>,
+    /// Significant bits that a C keeps beside nothing but zeros.
+    pub kept: u32,
+    pub zero_exponent: i32,
+    /// Whether any answer is -0.
+    pub minus_zero: bool,
+    /// The code of NaN among the answers, or the commonest.
+    pub nan: Code,
+}
+
+impl Reading {
+    pub fn new(suite: &Suite, answers: &[u64], nans: &[u64]) -> Reading {
+        let acc = suite.accumulator;
+        let answer = |tag| suite.find(tag).map(|case| answers[case]);
+        let nonzero = |code: u64| {
+            let n = acc.unpack(code);
+            n.class == Class::Finite && n.significand != 0
+        };
+        let mut groups = Vec::new();
+        let unit = smallest(suite);
+        for (i, j) in [(0, 1), (2, 3), (1, 2)] {
+            let survivors = answer(Tag("swamp", i, j)).zip(unit);
+            let survivors = survivors.and_then(|(code, unit)| count(acc, code, unit));
+            groups.extend(survivors.and_then(|n| K.checked_sub(n)));
+        }
+        // The first place whose crumb is not added to that of place 0.
+        let kept = |j: i32, d: i32| {
+            let one = answer(Tag("small_addends", 1, d))?;
+            Some(answer(Tag("small_addends", j, d))? == one)
+        };
+        for d in [0, 1] {
+            let lost = (2..K as i32).find(|&j| kept(j, d) == Some(false));
+            groups.extend(lost.map(|j| j as usize));
+        }
+        groups.extend([4, 8, 16, 32, 2, 1, 64, 96, 128]);
+        groups.retain(|g| (1..=K / 2).contains(g));
+        dedup(&mut groups);
+
+        let mut depths: Vec<u32> = Vec::new();
+        for name in ["depth", "depth-c"] {
+            let deepest = (1..=70)
+                .rev()
+                .find(|&d| answer(Tag(name, 1, d)).is_some_and(nonzero));
+            depths.extend(deepest.map(|d| d as u32));
+            depths.extend(deepest.map(|d| d as u32 - 1));
+        }
+        dedup(&mut depths);
+        let depths_shown = depths.len();
+        depths.extend([24, 25, 23, 13]);
+        dedup(&mut depths);
+
+        let full = acc.fraction_bits() + 1;
+        let mut precisions = vec![full, 14, 11];
+        precisions.retain(|&p| p <= full);
+        dedup(&mut precisions);
+        let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
+        Reading {
+            groups,
+            depths,
+            depths_shown,
+            precisions,
+            kept: kept_of_c(suite, answers),
+            // As deep below the smallest result as every unit known has it, fraction bits aside.
+            zero_exponent: acc.min_exponent() + 18,
+            minus_zero: answers.contains(&acc.zero(true)),
+            nan: Code(nans.first().copied().unwrap_or(quiet)),
+        }
+    }
+}
+
+/// The most significant bits of a C that comes back as it was, of those that meet no product.
+fn kept_of_c(suite: &Suite, answers: &[u64]) -> u32 {
+    let alone = suite.cases.iter().zip(answers).filter(|(case, answer)| {
+        let products = case.a.iter().zip(&case.b);
+        case.c == **answer && products.into_iter().all(|(a, b)| a | b == 0)
+    });
+    let bits = alone.map(|(case, _)| {
+        let n = suite.accumulator.unpack(case.c);
+        match n.class == Class::Finite && n.significand != 0 {
+            true => n.significand.ilog2() + 1 - n.significand.trailing_zeros(),
+            false => 1,
+        }
+    });
+    bits.max().unwrap_or(1)
+}
+
+fn dedup<T: PartialEq + Copy>(list: &mut Vec<T>) {
+    let mut seen = Vec::new();
+    list.retain(|x| {
+        let new = !seen.contains(x);
+        seen.push(*x);
+        new
+    });
+}
+
+/// The exponent of the small terms of the order family.
+fn smallest(suite: &Suite) -> Option<i32> {
+    let case = &suite.cases[suite.find(Tag("swamp", 0, 1))?];
+    let exponent = |format: Format, code| {
+        let n = format.unpack(code);
+        (n.significand != 0).then(|| {
+            n.exponent - format.fraction_bits() as i32 + n.significand.trailing_zeros() as i32
+        })
+    };
+    Some(exponent(suite.a, *case.a.last()?)? + exponent(suite.b, *case.b.last()?)?)
+}
+
+/// A code as a multiple of `2^unit`.
+fn count(format: Format, code: u64, unit: i32) -> Option<usize> {
+    let n = format.unpack(code);
+    if n.class != Class::Finite || n.negative {
+        return None;
+    }
+    let shift = n.exponent - format.fraction_bits() as i32 - unit;
+    let down = u32::try_from(-shift).ok()?;
+    (down < 64 && n.significand.trailing_zeros() >= down).then(|| (n.significand >> down) as usize)
+}

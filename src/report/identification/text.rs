@@ -1,0 +1,352 @@
+//! What `identify` found, to be read.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::ties::{Line, Tie, ties};
+use super::{Apart, FITS_SHOWN, Fit, Identification, Identified};
+use crate::num::decimal;
+use crate::report::{KernelWords, grouped};
+
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const CAUTION: Style = AnsiColor::Yellow.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+/// So few elements prove little.
+const WEAK: u64 = 16;
+
+/// How many names of an arithmetic the text has.
+const NAMES: usize = 6;
+
+impl Identification {
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.text_of(FITS_SHOWN, out)
+    }
+
+    /// The text with at most so many lines of fits, and as many of the others.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text_of(&self, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+        self.headline(out)?;
+        self.strength(out)?;
+        let mut shown = 0;
+        let mut fits = 0;
+        for tie in ties(self) {
+            let lines = &tie.lines[..tie.lines.len().min(limit - shown)];
+            if lines.is_empty() {
+                break;
+            }
+            heading(&tie, limit, out)?;
+            for line in lines {
+                self.line(line, out)?;
+                fits += line.fits.len();
+            }
+            shown += lines.len();
+            writeln!(out)?;
+        }
+        if self.fits.len() > fits {
+            let more = self.fits.len() - fits;
+            writeln!(
+                out,
+                "  {more} more fit: see --limit; the JSON has all of them\n"
+            )?;
+        }
+        self.rest(limit, out)?;
+        self.left(out)
+    }
+
+    /// A kernel's fits; the command is that of the first.
+    fn line(&self, line: &Line, out: &mut dyn Write) -> io::Result<()> {
+        let first = &self.fits[line.fits[0]];
+        writeln!(out, "    - {line}")?;
+        for (how, what) in line.words().into_iter().flat_map(KernelWords::lines) {
+            writeln!(out, "      {how}: {}", crate::io::escaped(&what))?;
+        }
+        let command = &first.model.best_name().command;
+        writeln!(out, "      {QUIET}{}{QUIET:#}", crate::io::escaped(command))?;
+        let partly: Vec<_> = line.fits.iter().map(|&i| &self.fits[i]).collect();
+        let partly = partly.iter().filter(|fit| !fit.in_full);
+        if let Some(tested) = partly.map(|fit| fit.tested as u64).min() {
+            let tested = grouped(tested);
+            writeln!(
+                out,
+                "      {CAUTION}tested on {tested} elements alone{CAUTION:#}"
+            )?;
+        }
+        let apart = self.separations.iter();
+        let apart = apart.filter(|apart| line.fits.contains(&apart.between[1]));
+        // Operands tell more than that there are none.
+        match apart.max_by_key(|apart| (apart.operands.is_some(), !apart.between[1])) {
+            Some(apart) => self.separation(apart, line.fits.len() == 1, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Those that do not fit.
+    fn rest(&self, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+        if !self.others.is_empty() && limit > 0 {
+            writeln!(
+                out,
+                "Others, by agreement on the first {} sampled elements",
+                self.sample.first
+            )?;
+        }
+        for other in self.others.iter().take(limit) {
+            let agreement = match other.mismatches {
+                Some(n) => format!("{n} of {} differ", self.elements),
+                None => format!("{} of {}", other.agreed, other.tested),
+            };
+            let name = &other.model.names[0];
+            let more = match other.model.names.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            writeln!(
+                out,
+                "  {agreement:<14} {} {}{more}: {}{}",
+                name.architecture,
+                name.instruction,
+                other.model.formats(),
+                match &other.model.schedule {
+                    Some(schedule) => format!("; {schedule}"),
+                    None => String::new(),
+                }
+            )?;
+        }
+        if self.others.len() > limit {
+            let more = self.others.len() - limit;
+            writeln!(out, "  {more} more do not fit either")?;
+        }
+        Ok(())
+    }
+
+    /// What was not done.
+    fn left(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut left = Vec::new();
+        if !self.architectures.is_empty() {
+            let only = self.architectures.join(", ");
+            left.push(format!("architectures other than {only}: see --arch"));
+        }
+        if self.untested > 0 {
+            left.push(format!("{} models were not tested", self.untested));
+        }
+        match &self.schedules {
+            None => left.push("schedules of kernels were not searched: see --schedules".into()),
+            Some(searched) if searched.untested > 0 => left.push(format!(
+                "{} candidates under schedules were not tested",
+                searched.untested
+            )),
+            Some(_) => {}
+        }
+        let sampled = self.fits.iter().filter(|fit| !fit.in_full).count();
+        if sampled > 0 {
+            left.push(format!(
+                "{sampled} that fit were not replayed in full: see --budget and --quick"
+            ));
+        }
+        left.extend(
+            self.never_searched
+                .iter()
+                .map(|what| format!("never: {what}")),
+        );
+        writeln!(out, "\nNot searched")?;
+        for what in left {
+            writeln!(out, "  {CAUTION}{what}{CAUTION:#}")?;
+        }
+        Ok(())
+    }
+
+    /// Whether so few elements tell candidates apart that what fits may do so by chance.
+    fn is_weak(&self) -> bool {
+        self.nearest_other.is_none_or(|missed| missed < WEAK)
+    }
+
+    /// `16 models` or `16 models alone and 912 candidates under schedules of kernels`.
+    fn searched(&self) -> String {
+        let of = match self.architectures.is_empty() {
+            true => String::new(),
+            false => format!(" of {}", self.architectures.join(", ")),
+        };
+        match &self.schedules {
+            None => format!("{} models{of}; schedules were not searched", self.plain),
+            Some(searched) => format!(
+                "{} models alone and {} candidates under schedules of kernels{of}",
+                self.plain, searched.tested
+            ),
+        }
+    }
+
+    fn headline(&self, out: &mut dyn Write) -> io::Result<()> {
+        let all = match self.fits.iter().all(|fit| fit.in_full) {
+            true if self.elements == 1 => "the one element of D".to_owned(),
+            true => format!("all {} elements of D", grouped(self.elements)),
+            false => "all elements of D that they were tested on".to_owned(),
+        };
+        let searched = self.searched();
+        if self.fits.is_empty() {
+            return writeln!(out, "{BAD}NONE{BAD:#}  gives this D, of {searched}");
+        }
+        let under = |fit: &&Fit| fit.model.schedule.is_some();
+        let scheduled = self.fits.iter().filter(under).count();
+        let plain = self.fits.len() - scheduled;
+        let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
+        let all_looked_at = complete && self.untested == 0 && self.architectures.is_empty();
+        let sure = all_looked_at && self.fits[0].in_full && !self.is_weak();
+        if self.fits.len() == 1 && sure {
+            return writeln!(out, "{GOOD}ONE{GOOD:#}  gives {all}, of {searched}");
+        }
+        let models = |count| if count == 1 { "model" } else { "models" };
+        let who = match &self.schedules {
+            None => format!("{plain} {} alone", models(plain)),
+            Some(_) => format!(
+                "{plain} {} alone and {scheduled} under schedules",
+                models(plain)
+            ),
+        };
+        let (give, apart) = match self.fits.len() {
+            1 => ("gives", ""),
+            _ => ("give", "; this D cannot tell them apart"),
+        };
+        writeln!(
+            out,
+            "{CAUTION}{who}{CAUTION:#} {give} {all}{apart} (of {searched})"
+        )
+    }
+
+    fn strength(&self, out: &mut dyn Write) -> io::Result<()> {
+        let order = match self.sample.telling_first {
+            true => ", those first whose sums are nearest to where D's rounding turns over",
+            false => "",
+        };
+        writeln!(
+            out,
+            "Evidence: of a sample of {} elements{order}, {} tell candidates apart",
+            grouped(self.sample.most as u64),
+            grouped(self.telling as u64)
+        )?;
+        if self.is_weak() && !self.fits.is_empty() {
+            let missed = match self.nearest_other {
+                None => "no candidate that was tested gives anything else".to_owned(),
+                Some(1) => {
+                    "the nearest candidate that does not fit differs in 1 element".to_owned()
+                }
+                Some(n) => {
+                    format!("the nearest candidate that does not fit differs in {n} elements")
+                }
+            };
+            writeln!(
+                out,
+                "{CAUTION}Weak evidence{CAUTION:#}: {missed}; a kernel that was not searched may give this D, too"
+            )?;
+        }
+        if self.fits.len() > 1 {
+            writeln!(
+                out,
+                "Commonest kernels first; D says nothing for one of them more than for another"
+            )?;
+        }
+        writeln!(out)
+    }
+
+    fn separation(&self, apart: &Apart, alone: bool, out: &mut dyn Write) -> io::Result<()> {
+        let named = |position: usize| {
+            let model = &self.fits[apart.between[position]].model;
+            match &model.schedule {
+                None => model.best_name().to_string(),
+                Some(schedule) => format!("{} under {schedule}", model.best_name()),
+            }
+        };
+        let (first, here) = (named(0), named(1));
+        // Of a line with one fit it is plain who differs.
+        let (who, it) = match alone {
+            true => (String::new(), "it"),
+            false => (format!("{here} "), here.as_str()),
+        };
+        if !apart.comparable {
+            return writeln!(
+                out,
+                "      {who}reads the files as other formats than {first}"
+            );
+        }
+        let Some(operands) = &apart.operands else {
+            return writeln!(
+                out,
+                "      no operands found on which {it} differs from {first}"
+            );
+        };
+        let pairs = operands.a.iter().zip(&operands.b).enumerate();
+        let zero = |code: &str| code.bytes().all(|digit| digit == b'0');
+        let products: Vec<_> = pairs
+            .filter(|(_, (a, b))| !zero(a) || !zero(b))
+            .map(|(k, (a, b))| format!("k={k} {a}*{b}"))
+            .collect();
+        let products = match products.len() {
+            0..=6 => products.join(", "),
+            n => format!(
+                "{}, ... ({n} products, all of them in the JSON)",
+                products[..3].join(", ")
+            ),
+        };
+        let result = self.fits[apart.between[1]].model.result();
+        let value = |code: &str| match u64::from_str_radix(code, 16) {
+            Ok(code) => decimal(result, code),
+            Err(_) => String::new(),
+        };
+        let [theirs, ours] = &operands.results;
+        writeln!(
+            out,
+            "      {who}differs from {} on {} + C={} (K = {}): {theirs} there, {ours} here ({} and {})",
+            first,
+            products,
+            operands.c,
+            operands.a.len(),
+            value(theirs),
+            value(ours)
+        )
+    }
+}
+
+/// The arithmetics of a tie, and who has them.
+fn heading(tie: &Tie, limit: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {}", tie.models[0].formats())?;
+    for model in tie.models.iter().take(limit) {
+        let best = model.best_name();
+        let others = model.names.iter().filter(|name| *name != best);
+        let names = std::iter::once(best).chain(others);
+        let names: Vec<_> = names
+            .map(|name| format!("{name} ({})", name.evidence))
+            .collect();
+        let more = match names.len().saturating_sub(NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = names[..names.len().min(NAMES)].join(", ");
+        writeln!(out, "    {shown}{more}: {}", model.summary)?;
+    }
+    if tie.models.len() > limit {
+        let more = tie.models.len() - limit;
+        writeln!(out, "    and {more} more arithmetics")?;
+    }
+    Ok(())
+}
+
+impl Identified {
+    /// `fp16*fp16 -> fp32, rounded to bf16`.
+    pub fn formats(&self) -> String {
+        let a = &self.arithmetic;
+        let scale = a.scale.map_or(String::new(), |s| format!(", scales {s}"));
+        let addend = a.addend.map_or(String::new(), |c| format!(", C {c}"));
+        let rounded = self
+            .rounded_to
+            .map_or(String::new(), |f| format!(", rounded to {f}"));
+        format!(
+            "{}*{}{scale}{addend} -> {}{rounded}",
+            a.a, a.b, a.accumulator
+        )
+    }
+}

@@ -1,0 +1,189 @@
+//! Fits that this D cannot tell apart, by what they have in common: arithmetics that fit under the same kernels are one
+//! tie, and a kernel's fits one line.
+
+use super::{Identification, Identified, IdentifiedSchedule, Named};
+use crate::emu::schedule::Overrides;
+use crate::report::KernelWords;
+
+/// Arithmetics for the same formats that fit under the same kernels.
+pub struct Tie<'a> {
+    pub models: Vec<&'a Identified>,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One kernel's fits.
+pub struct Line<'a> {
+    /// None is one chain over K.
+    schedule: Option<&'a IdentifiedSchedule>,
+    variants: Vec<Variant>,
+    /// Positions among the fits, ascending; of all arithmetics of the tie.
+    pub fits: Vec<usize>,
+}
+
+/// Fits of a kernel that differ in the number of slices alone.
+#[derive(Clone, PartialEq)]
+struct Variant {
+    /// What else takes the place of its constants.
+    rest: Overrides,
+    slices: Vec<usize>,
+}
+
+/// All fits, in the order in which each tie's and each line's first one comes.
+pub fn ties(found: &Identification) -> Vec<Tie<'_>> {
+    let mut each: Vec<Tie> = Vec::new();
+    for (position, fit) in found.fits.iter().enumerate() {
+        let model = &fit.model;
+        let same = |tie: &Tie| {
+            let first = tie.models[0];
+            first.sha256 == model.sha256 && first.rounded_to == model.rounded_to
+        };
+        let at = each.iter().position(same).unwrap_or_else(|| {
+            each.push(Tie {
+                models: vec![model],
+                lines: Vec::new(),
+            });
+            each.len() - 1
+        });
+        each[at].add(position, model);
+    }
+    let mut ties: Vec<Tie> = Vec::new();
+    for tie in each {
+        match ties.iter_mut().find(|known| known.is_like(&tie)) {
+            Some(known) => known.join(tie),
+            None => ties.push(tie),
+        }
+    }
+    ties
+}
+
+impl<'a> Tie<'a> {
+    fn add(&mut self, position: usize, model: &'a Identified) {
+        let schedule = model.schedule.as_ref();
+        let mut rest = schedule.map_or(Overrides::default(), |of| of.overrides.clone());
+        let slices = rest.split_k.take();
+        let name = schedule.map(|of| (&of.name, &of.kernel));
+        let known = self.lines.iter();
+        let mut known = known.map(|line| line.schedule.map(|of| (&of.name, &of.kernel)));
+        let at = known.position(|known| known == name).unwrap_or_else(|| {
+            self.lines.push(Line {
+                schedule,
+                variants: Vec::new(),
+                fits: Vec::new(),
+            });
+            self.lines.len() - 1
+        });
+        let line = &mut self.lines[at];
+        line.fits.push(position);
+        let known = line.variants.iter_mut();
+        let mut known =
+            known.filter(|of| of.rest == rest && of.slices.is_empty() == slices.is_none());
+        match known.next() {
+            Some(variant) => variant.slices.extend(slices),
+            None => line.variants.push(Variant {
+                rest,
+                slices: slices.into_iter().collect(),
+            }),
+        }
+    }
+
+    /// Whether the same kernels fit. Models alone stay apart: they have no kernels to repeat.
+    fn is_like(&self, other: &Tie) -> bool {
+        if self.lines.iter().all(|line| line.schedule.is_none()) {
+            return false;
+        }
+        let formats = |tie: &Tie| tie.models[0].formats();
+        let line = |(x, y): (&Line, &Line)| x.is_like(y);
+        formats(self) == formats(other)
+            && self.lines.len() == other.lines.len()
+            && self.lines.iter().zip(&other.lines).all(line)
+    }
+
+    fn join(&mut self, other: Tie<'a>) {
+        self.models.extend(other.models);
+        for (line, more) in self.lines.iter_mut().zip(other.lines) {
+            line.fits.extend(more.fits);
+        }
+    }
+}
+
+impl Line<'_> {
+    /// What a library says of the kernel.
+    pub fn words(&self) -> Option<&KernelWords> {
+        self.schedule?.kernel.as_ref()
+    }
+
+    fn is_like(&self, other: &Line) -> bool {
+        let (mine, others) = (self.schedule, other.schedule);
+        mine.map(|of| (&of.name, &of.kernel)) == others.map(|of| (&of.name, &of.kernel))
+            && self.variants == other.variants
+    }
+}
+
+impl std::fmt::Display for Line<'_> {
+    /// `cublas-workspace: 2 to 5 and 8 slices; tile_k 128, 8 slices`, or what the kernel does, if the line is about
+    /// one variant of it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(schedule) = self.schedule else {
+            return f.write_str("one chain over K");
+        };
+        let one = self.variants.len() == 1 && self.variants[0].slices.len() <= 1;
+        if one {
+            return write!(f, "{schedule}: {}", schedule.spec.summary());
+        }
+        let variants: Vec<_> = self.variants.iter().map(Variant::to_string).collect();
+        write!(f, "{}: {}", schedule.name, variants.join("; "))
+    }
+}
+
+impl std::fmt::Display for Variant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let comma = match (self.rest.is_empty(), self.slices.is_empty()) {
+            (true, true) => return f.write_str("as it is"),
+            (false, false) => ", ",
+            _ => "",
+        };
+        write!(f, "{}{comma}", self.rest)?;
+        match self.slices.is_empty() {
+            true => Ok(()),
+            false => write!(f, "{} slices", runs(&self.slices)),
+        }
+    }
+}
+
+impl Identified {
+    /// The name that is known best, of equals the first.
+    pub fn best_name(&self) -> &Named {
+        let name = self.names.iter().rev().max_by_key(|name| name.evidence);
+        name.expect("every model has a name")
+    }
+}
+
+/// `2 to 5, 8 and 10`.
+fn runs(numbers: &[usize]) -> String {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let runs = numbers.chunk_by(|x, y| x + 1 == *y);
+    let runs: Vec<String> = runs
+        .flat_map(|run| match run {
+            [first, _, .., last] => vec![format!("{first} to {last}")],
+            few => few.iter().map(usize::to_string).collect(),
+        })
+        .collect();
+    match runs.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => runs.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+
+    #[test]
+    fn numbers_in_runs() {
+        assert_eq!(runs(&[4]), "4");
+        assert_eq!(runs(&[3, 2]), "2 and 3");
+        assert_eq!(runs(&[2, 3, 4, 9, 5, 12]), "2 to 5, 9 and 12");
+    }
+}
