@@ -7,7 +7,8 @@
 
 A ratio is a rate by that of other work in the same rounds (a plain FP32 product, the bare chain, a square
 product), so that a busy machine changes little. Something is slower if its median ratio is lower by more than the
-noise and not even its best round came near the table. Runs of --schedules and --shapes are compared as well. Tables
+noise and not even its best round came near the table. Of several runs of the same kind the median counts, which a busy
+machine needs. Runs of --schedules and --shapes are compared as well. Tables
 of one kind of processor say nothing of another, nor those of other vectors, threads or sizes: then nothing is
 compared, exit code 2.
 """
@@ -15,6 +16,7 @@ compared, exit code 2.
 import argparse
 import json
 import pathlib
+import statistics
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("ratios.json")
@@ -46,8 +48,16 @@ def read(paths):
             mine = {key: row[key] for key in SETTINGS if key in row}
             if settings.setdefault(kind, mine) != mine:
                 sys.exit(f"{path}: runs of {settings[kind]} and of {mine} cannot be compared at once")
-            rows.setdefault(kind, {})[name_of(row)] = row
+            rows.setdefault(kind, {}).setdefault(name_of(row), []).append(row)
+    for kind, found in rows.items():
+        rows[kind] = {name: median(of_runs) for name, of_runs in found.items()}
     return rows, settings
+
+
+def median(rows):
+    """The same line of several runs as one."""
+    ratio = statistics.median(row["ratio"] for row in rows)
+    return {"ratio": ratio, "best": max(row["best"] for row in rows)}
 
 
 def compare(kind, before, rows, noise):
