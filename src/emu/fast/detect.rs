@@ -85,7 +85,7 @@ fn plans() -> Vec<(Plan, Product)> {
     let lanes = |format, rule, scale| {
         let mut product = product(format, Format::Fp32);
         product.scale = scale;
-        (Plan::Lanes(lane_plan(format, rule, scale)), product)
+        (Plan::Lanes(lane_plan(format, rule, scale, 24)), product)
     };
     let block = |scale: Scale| {
         let mut product = product(Format::E2m1, Format::Fp32);
@@ -170,7 +170,7 @@ fn sticky_plan(hidden_bit: bool) -> StickyPlan {
 }
 
 /// Vortex, with lanes of more than one product.
-fn lane_plan(format: Format, rule: LaneRule, scale: Option<Scale>) -> LanePlan {
+fn lane_plan(format: Format, rule: LaneRule, scale: Option<Scale>, fraction_bits: u32) -> LanePlan {
     let formats = Formats {
         scale,
         ..to_fp32(format)
@@ -179,7 +179,7 @@ fn lane_plan(format: Format, rule: LaneRule, scale: Option<Scale>) -> LanePlan {
         rule,
         lanes: 8,
         group: if format == Format::E2m1 { 32 } else { 16 },
-        fraction_bits: 24,
+        fraction_bits,
         width: 30,
         hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
         masks: false,
@@ -279,16 +279,8 @@ mod tests {
                 Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
                 Plan::Pairs(plan) => plan.group = 6 - plan.group,
                 Plan::Lanes(lanes) => {
-                    let scale = product.scale;
                     let [format, _] = product.operands;
-                    let other = match &plan {
-                        _ if format == Format::E2m1 => continue,
-                        Plan::Lanes(plan) if *plan == lane_plan(format, LaneRule::Drl, scale) => {
-                            LaneRule::Tfr
-                        }
-                        _ => LaneRule::Drl,
-                    };
-                    *lanes = lane_plan(format, other, scale);
+                    *lanes = lane_plan(format, lanes.rule, product.scale, 23);
                 }
                 _ => continue,
             }

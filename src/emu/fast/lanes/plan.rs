@@ -25,7 +25,7 @@ pub enum LaneRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanePlan {
     pub(super) operands: Format,
-    pub(super) rule: LaneRule,
+    pub rule: LaneRule,
     pub(super) scale: Option<Scale>,
     pub(super) lanes: usize,
     pub(super) ending: Ending,
