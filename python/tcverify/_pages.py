@@ -21,6 +21,8 @@ font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans
 
 def _row(case: Case) -> str:
     summary, document = case.summary, case.document
+    word: str
+    lines: list[str | None]
     if summary is None or document is None:
         word, lines = case.verdict, [case.error]
     else:
