@@ -1,71 +1,8 @@
-//! Reports that somebody made up: `verify-report` and the script that shares no code with it refuse each.
-
-use std::path::PathBuf;
-use std::process::Command;
+//! Each forgery is refused, by both.
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Run};
-
-/// Two Ds for the same operands, and reports on them.
-fn folder() -> Folder {
-    let folder = Folder::new();
-    for command in [
-        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
-        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
-        "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
-        "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy",
-        "commit --arch a100 --dtype fp16 a.npy b.npy d.npy -o c.json",
-        "check --arch auto --dtype fp16 a.npy b.npy d.npy --json auto.json -q",
-    ] {
-        folder.tcverify(command).expect(0);
-    }
-    let digest = "7".repeat(64);
-    for (name, words, code) in [
-        ("same", "d.npy", 0),
-        ("other", "other.npy", 1),
-        ("rows", "d.npy --rows 2..5", 0),
-        ("drawn", "d.npy --sample 50 --seed 3", 0),
-        ("wrong", "other.npy --sample 50 --seed 3", 1),
-        ("lenient", "other.npy --nan any --zero any", 1),
-        ("tree", "d.npy --tree --block-rows 4", 0),
-        ("digest", &format!("--d-digest {digest}"), 1),
-        (
-            "beacon",
-            "d.npy --sample 50 --seed-from c.json --beacon 8430af44",
-            0,
-        ),
-        ("never", "d.npy --promote never", 0),
-        ("narrow", "d.npy --instruction-k 4", 1),
-        (
-            "scheduled",
-            "d.npy --schedule cutlass-splitk-parallel --split-k 2",
-            1,
-        ),
-    ] {
-        let words =
-            format!("check --arch a100 --dtype fp16 a.npy b.npy {words} --json {name}.json -q");
-        folder.tcverify(&words).expect(code);
-    }
-    folder
-}
-
-fn read(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(&format!("{name}.json"))).unwrap()
-}
-
-fn script(folder: &Folder, arguments: &[&str]) -> Option<Run> {
-    let numpy = Command::new("python3")
-        .args(["-c", "import numpy"])
-        .output();
-    if !numpy.is_ok_and(|run| run.status.success()) {
-        return None;
-    }
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/verify_report.py");
-    let mut command = folder.shell("python3");
-    command.arg(script).args(arguments);
-    Some(folder.run(&mut command))
-}
+use super::{HONEST, folder, read, script};
 
 /// Who can know better.
 #[derive(Clone, Copy, PartialEq)]
@@ -385,73 +322,6 @@ fn forge(mut report: Value, at: &str, value: Value) -> Value {
 }
 
 #[test]
-fn true_reports_are_confirmed() {
-    let folder = folder();
-    for name in [
-        "same",
-        "other",
-        "rows",
-        "drawn",
-        "wrong",
-        "lenient",
-        "tree",
-        "digest",
-        "scheduled",
-        "beacon",
-        "never",
-        "narrow",
-        "auto",
-    ] {
-        let said = folder
-            .tcverify(&format!("verify-report {name}.json"))
-            .expect(0);
-        assert!(
-            said.stdout.contains("--replay confirms it"),
-            "{}",
-            said.stdout
-        );
-        let said = folder
-            .tcverify(&format!("verify-report {name}.json --replay"))
-            .expect(0);
-        assert!(
-            said.stdout.contains("the replay gives this report"),
-            "{}",
-            said.stdout
-        );
-        // Which models fit D, a replay by one of them cannot say.
-        let word = said
-            .stdout
-            .contains("which others fit is the report's word");
-        assert_eq!(word, name == "auto", "{}", said.stdout);
-        let quiet = folder
-            .tcverify(&format!("verify-report {name}.json --quiet"))
-            .expect(0);
-        assert_eq!(quiet.stdout, "");
-        // As other programs write JSON.
-        let compact = serde_json::to_string(&read(&folder, name)).unwrap();
-        folder.write("compact.json", compact);
-        folder.tcverify("verify-report compact.json").expect(0);
-        match script(&folder, &[&format!("{name}.json")]) {
-            Some(run) => drop(run.expect(0)),
-            None => println!("not checked: NumPy is not here: the script on {name}"),
-        }
-    }
-    let elsewhere = Folder::new();
-    let root = folder.path("");
-    elsewhere.write("same.json", folder.read("same.json"));
-    elsewhere
-        .tcverify("verify-report same.json")
-        .expect(2)
-        .mentions(&["a.npy"]);
-    elsewhere
-        .tcverify(&format!(
-            "verify-report same.json --root {}",
-            root.display()
-        ))
-        .expect(0);
-}
-
-#[test]
 fn each_forgery_is_refused() {
     let folder = folder();
     let mut names = Vec::new();
@@ -533,84 +403,6 @@ fn a_consistent_lie_is_found_by_the_replay() {
         .expect(1);
 }
 
-#[test]
-fn what_is_no_report_has_no_answer() {
-    let folder = folder();
-    let same = String::from_utf8(folder.read("same.json")).unwrap();
-    let twice = same.replacen("\"verdict\"", "\"verdict\": \"different\", \"verdict\"", 1);
-    let inner = same.replacen("\"arch\"", "\"arch\": \"h100\", \"arch\"", 1);
-    for (text, word) in [
-        ("", "empty"),
-        ("[]", "schema"),
-        ("{}", "schema"),
-        ("{\"schema\": \"tcverify.batch/2\"}", "batch"),
-        ("\u{1b}[2J", "report"),
-        (twice.as_str(), "verdict"),
-        (inner.as_str(), "twice"),
-    ] {
-        folder.write("no.json", text);
-        folder
-            .tcverify("verify-report no.json")
-            .refuses(&["no.json", word]);
-        if let Some(run) = script(&folder, &["no.json"]) {
-            run.expect(2);
-        }
-    }
-    folder.write("no.json", [0xff, 0xfe]);
-    folder
-        .tcverify("verify-report no.json")
-        .refuses(&["no.json"]);
-    folder
-        .tcverify("verify-report absent.json")
-        .refuses(&["absent.json"]);
-    // A file that was changed since is not what the report is of.
-    std::fs::copy(folder.path("other.npy"), folder.path("d.npy")).unwrap();
-    let run = folder.tcverify("verify-report same.json").expect(1);
-    assert!(run.stdout.contains("BAD  D"), "{run:#?}");
-    // One that is gone is no difference.
-    std::fs::remove_file(folder.path("d.npy")).unwrap();
-    folder
-        .tcverify("verify-report same.json")
-        .refuses(&["d.npy"]);
-}
-
-/// Scripts without what they need have no answer; nothing looks like "different".
-#[test]
-fn scripts_that_lack_something_say_so() {
-    let folder = folder();
-    let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts");
-    // Modules of these names that cannot be imported.
-    for module in ["numpy", "distributed"] {
-        folder.write(&format!("{module}.py"), "raise ImportError('not here')\n");
-    }
-    for (script, arguments, module) in [
-        ("verify_report.py", vec!["same.json"], "NumPy"),
-        (
-            "distribute_dask.py",
-            vec!["plan.json", "-o", "r.json", "--parts", "p"],
-            "dask",
-        ),
-        (
-            "capture/capture_torch.py",
-            vec!["gemm", "--dtype", "bf16", "-o", "x.npy"],
-            "NumPy",
-        ),
-    ] {
-        let mut command = folder.shell("python3");
-        command
-            .env("PYTHONPATH", folder.path(""))
-            .arg(scripts.join(script));
-        if Command::new("python3").arg("--version").output().is_err() {
-            println!("SKIPPED: no python3 was found");
-            return;
-        }
-        folder
-            .run(command.args(arguments))
-            .expect(2)
-            .mentions(&["not here", module]);
-    }
-}
-
 /// Whoever reads a report without the files sees what no check could have written, before anything is shown of it.
 #[test]
 fn what_no_check_wrote_is_seen_without_files() {
@@ -623,18 +415,7 @@ fn what_no_check_wrote_is_seen_without_files() {
         let report: tcverify::report::Report = serde_json::from_value(forged).unwrap();
         report.contradictions()
     };
-    let names = [
-        "same",
-        "other",
-        "rows",
-        "drawn",
-        "wrong",
-        "lenient",
-        "tree",
-        "digest",
-        "scheduled",
-    ];
-    for name in names {
+    for name in HONEST {
         assert_eq!(found(name, "", Value::Null), [""; 0], "{name}");
     }
     let first = "/outcome/comparison/first/0";

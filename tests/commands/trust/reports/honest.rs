@@ -1,0 +1,138 @@
+//! Honest reports are confirmed; what is none has no answer.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{HONEST, folder, read, script};
+use crate::support::Folder;
+
+#[test]
+fn true_reports_are_confirmed() {
+    let folder = folder();
+    for name in HONEST {
+        let said = folder
+            .tcverify(&format!("verify-report {name}.json"))
+            .expect(0);
+        assert!(
+            said.stdout.contains("--replay confirms it"),
+            "{}",
+            said.stdout
+        );
+        let said = folder
+            .tcverify(&format!("verify-report {name}.json --replay"))
+            .expect(0);
+        assert!(
+            said.stdout.contains("the replay gives this report"),
+            "{}",
+            said.stdout
+        );
+        // Which models fit D, a replay by one of them cannot say.
+        let word = said
+            .stdout
+            .contains("which others fit is the report's word");
+        assert_eq!(word, name == "auto", "{}", said.stdout);
+        let quiet = folder
+            .tcverify(&format!("verify-report {name}.json --quiet"))
+            .expect(0);
+        assert_eq!(quiet.stdout, "");
+        // As other programs write JSON.
+        let compact = serde_json::to_string(&read(&folder, name)).unwrap();
+        folder.write("compact.json", compact);
+        folder.tcverify("verify-report compact.json").expect(0);
+        match script(&folder, &[&format!("{name}.json")]) {
+            Some(run) => drop(run.expect(0)),
+            None => println!("not checked: NumPy is not here: the script on {name}"),
+        }
+    }
+    let elsewhere = Folder::new();
+    let root = folder.path("");
+    elsewhere.write("same.json", folder.read("same.json"));
+    elsewhere
+        .tcverify("verify-report same.json")
+        .expect(2)
+        .mentions(&["a.npy"]);
+    elsewhere
+        .tcverify(&format!(
+            "verify-report same.json --root {}",
+            root.display()
+        ))
+        .expect(0);
+}
+
+#[test]
+fn what_is_no_report_has_no_answer() {
+    let folder = folder();
+    let same = String::from_utf8(folder.read("same.json")).unwrap();
+    let twice = same.replacen("\"verdict\"", "\"verdict\": \"different\", \"verdict\"", 1);
+    let inner = same.replacen("\"arch\"", "\"arch\": \"h100\", \"arch\"", 1);
+    for (text, word) in [
+        ("", "empty"),
+        ("[]", "schema"),
+        ("{}", "schema"),
+        ("{\"schema\": \"tcverify.batch/2\"}", "batch"),
+        ("\u{1b}[2J", "report"),
+        (twice.as_str(), "verdict"),
+        (inner.as_str(), "twice"),
+    ] {
+        folder.write("no.json", text);
+        folder
+            .tcverify("verify-report no.json")
+            .refuses(&["no.json", word]);
+        if let Some(run) = script(&folder, &["no.json"]) {
+            run.expect(2);
+        }
+    }
+    folder.write("no.json", [0xff, 0xfe]);
+    folder
+        .tcverify("verify-report no.json")
+        .refuses(&["no.json"]);
+    folder
+        .tcverify("verify-report absent.json")
+        .refuses(&["absent.json"]);
+    // A file that was changed since is not what the report is of.
+    std::fs::copy(folder.path("other.npy"), folder.path("d.npy")).unwrap();
+    let run = folder.tcverify("verify-report same.json").expect(1);
+    assert!(run.stdout.contains("BAD  D"), "{run:#?}");
+    // One that is gone is no difference.
+    std::fs::remove_file(folder.path("d.npy")).unwrap();
+    folder
+        .tcverify("verify-report same.json")
+        .refuses(&["d.npy"]);
+}
+
+/// Scripts without what they need have no answer; nothing looks like "different".
+#[test]
+fn scripts_that_lack_something_say_so() {
+    let folder = folder();
+    let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    // Modules of these names that cannot be imported.
+    for module in ["numpy", "distributed"] {
+        folder.write(&format!("{module}.py"), "raise ImportError('not here')\n");
+    }
+    for (script, arguments, module) in [
+        ("verify_report.py", vec!["same.json"], "NumPy"),
+        (
+            "distribute_dask.py",
+            vec!["plan.json", "-o", "r.json", "--parts", "p"],
+            "dask",
+        ),
+        (
+            "capture/capture_torch.py",
+            vec!["gemm", "--dtype", "bf16", "-o", "x.npy"],
+            "NumPy",
+        ),
+    ] {
+        let mut command = folder.shell("python3");
+        command
+            .env("PYTHONPATH", folder.path(""))
+            .arg(scripts.join(script));
+        if Command::new("python3").arg("--version").output().is_err() {
+            println!("SKIPPED: no python3 was found");
+            return;
+        }
+        folder
+            .run(command.args(arguments))
+            .expect(2)
+            .mentions(&["not here", module]);
+    }
+}
