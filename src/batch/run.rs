@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::progress::{STEPS, Share};
@@ -53,14 +53,17 @@ pub fn run(
         pages,
     };
     progress.begin(cases.len() as u64 * STEPS);
-    let done: Vec<OnceLock<BatchCase>> = cases.iter().map(|_| OnceLock::new()).collect();
+    let done: Mutex<Vec<Option<BatchCase>>> = Mutex::new(cases.iter().map(|_| None).collect());
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
     let one = |i: usize| match judged((i, &cases[i]), state, files, terms, progress) {
-        Ok(case) => done[i].set(case).is_ok(),
+        Ok(case) => {
+            done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(case);
+            true
+        }
         Err(error) => {
-            *trouble.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             false
         }
     };
@@ -92,10 +95,12 @@ pub fn run(
             break;
         }
     }
-    if let Some(error) = trouble.into_inner().unwrap_or_else(|e| e.into_inner()) {
+    if let Some(error) = trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let done: Option<Vec<_>> = done.into_iter().map(OnceLock::into_inner).collect();
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // In the same memory.
+    let done: Option<Vec<_>> = done.into_iter().collect();
     let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
     done.map(Batch::of).ok_or_else(lost)
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use tempfile::SpooledTempFile;
 
 /// So many bytes stay in memory before there is a file.
-const IN_MEMORY: usize = 16 << 20;
+const IN_MEMORY: usize = 4 << 20;
 
 /// Where texts are kept: a file without a name, once they are many.
 pub struct Store(Mutex<Kept>);

@@ -1,5 +1,7 @@
 //! Each forgery is refused, by both.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::{HONEST, folder, read, script};
