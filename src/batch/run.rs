@@ -99,7 +99,6 @@ pub fn run(
         return Err(error);
     }
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // In the same memory.
     let done: Option<Vec<_>> = done.into_iter().collect();
     let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
     done.map(Batch::of).ok_or_else(lost)
