@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use tcverify::check::{Check, Claim, Prepared, Progress, ScheduleRequest, Source, Tensors};
 use tcverify::emu::schedule::Overrides;
+use tcverify::generate::{Role, Spec};
 use tcverify::identify::{Formats, Identify};
 use tcverify::io;
 use tcverify::num::Format;
@@ -40,23 +41,13 @@ impl Progress for Work {
     }
 }
 
-/// BF16 numbers over some binades below one.
-fn operand(rows: usize, columns: usize, seed: u64) -> Tensor {
-    // SplitMix64.
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    let code = |word: u64| {
-        let field = 126 - u64::from((word >> 8 | 1 << 6).trailing_zeros());
-        (word & 1) << 15 | field << 7 | word >> 1 & 0x7f
-    };
-    let codes: Vec<u64> = (0..rows * columns).map(|_| code(next())).collect();
-    Tensor::from_codes(Format::Bf16, vec![rows, columns], &codes)
+/// Normal numbers in BF16.
+fn operand(rows: usize, columns: usize, seed: u64, role: Role) -> Tensor {
+    let spec = Spec::parse(&format!("generate:{seed}:normal:{rows}x{columns}"));
+    let spec = spec.expect("a specification").expect("a right one");
+    let mut payload = vec![0; 2 * rows * columns];
+    spec.fill(Format::Bf16, role, &mut payload);
+    Tensor::from_payload(Format::Bf16, vec![rows, columns], payload)
 }
 
 /// Seconds of all cores, where the system says so.
@@ -80,7 +71,7 @@ fn main() {
 }
 
 fn search([m, n, k]: [usize; 3], result: Format, schedule: Schedule) -> String {
-    let (a, b) = (operand(m, k, 1), operand(k, n, 2));
+    let (a, b) = (operand(m, k, 1, Role::A), operand(k, n, 2, Role::B));
     let mut check = Check::in_memory("ampere", Format::Bf16);
     check.claim = Claim::Nothing;
     check.d_dtype = (result != Format::Fp32).then_some(result);
