@@ -13,8 +13,13 @@ use crate::tensor::Tensor;
 /// Called now and then with the number of multiply-adds finished since the last call.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// Bytes of D that are in memory at a time (one row at the least).
+/// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
+/// for a band and read again stays in a cache then, and no matrix is packed twice.
 const BAND: usize = 32 << 20;
+const SMALL_BAND: usize = 1 << 20;
+
+/// Elements that are worth a task when codes become a payload.
+const STORED: usize = 1 << 12;
 
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
@@ -160,12 +165,19 @@ impl<'a> Replay<'a> {
         self.assert_suited();
         let row_bytes = self.problem.n * self.format().bytes();
         let rows = self.problem.batches() * self.problem.m;
-        let band_rows = (BAND / row_bytes).max(64).min(rows);
+        let m = self.problem.m;
+        let band_rows = match SMALL_BAND / (m * row_bytes) {
+            0 => (BAND / row_bytes).max(64),
+            matrices => matrices * m,
+        };
+        let band_rows = band_rows.min(rows);
         let mut payload = vec![0u8; band_rows * row_bytes];
+        let mut codes = vec![0u64; band_rows * self.problem.n];
         for first_row in (0..rows).step_by(band_rows) {
             let count = band_rows.min(rows - first_row);
             let payload = &mut payload[..count * row_bytes];
-            let exact = self.fill(first_row, payload, progress);
+            let exact = self.fill(first_row, &mut codes[..count * self.problem.n], progress);
+            self.store(&codes, payload);
             sink(Band { first_row, payload }, exact)?;
         }
         Ok(())
@@ -336,46 +348,51 @@ impl<'a> Replay<'a> {
         codes.into_iter().map(|code| part.convert(code)).collect()
     }
 
-    /// Computes the rows of D from `first_row` on that `payload` has room for. Returns how many
-    /// multiply-adds fell to the exact engine.
-    fn fill(&self, first_row: usize, payload: &mut [u8], progress: Progress) -> u64 {
+    /// Computes the rows of D from `first_row` on that `codes` has room for, before what ends a bare chain.
+    /// Returns how many multiply-adds fell to the exact engine.
+    fn fill(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let Some(kernel) = self.kernel else {
+            return self.codes(first_row, codes, progress);
+        };
+        let bare = Replay {
+            kernel: None,
+            ..*self
+        };
+        let mut run = Run::new(&bare, kernel, progress);
+        run.fill(first_row, codes);
+        run.exact
+    }
+
+    /// Codes in D's format, as its payload.
+    fn store(&self, codes: &[u64], payload: &mut [u8]) {
         let n = self.problem.n;
         let width = self.format().bytes();
-        let mut codes = vec![0u64; payload.len() / width];
-        let exact = match self.kernel {
-            None => self.codes(first_row, &mut codes, progress),
-            Some(kernel) => {
-                let bare = Replay {
-                    kernel: None,
-                    ..*self
-                };
-                let mut run = Run::new(&bare, kernel, progress);
-                run.fill(first_row, &mut codes);
-                run.exact
-            }
-        };
         // A kernel's epilogue has converted them.
-        let convert = |code| match self.kernel {
-            None => self.convert(code),
-            Some(_) => code,
-        };
+        let as_they_are = self.kernel.is_some()
+            || self
+                .convert_to
+                .is_none_or(|to| to == self.arithmetic.accumulator);
         payload
             .par_chunks_mut(n * width)
+            .with_min_len(STORED.div_ceil(n))
             .zip(codes.par_chunks(n))
-            .for_each(|(bytes, codes)| match width {
+            .for_each(|(bytes, codes)| match (width, as_they_are) {
                 // The loop over the common width is worth compiling by itself.
-                4 => {
+                (4, true) => {
                     for (bytes, &code) in bytes.chunks_exact_mut(4).zip(codes) {
-                        bytes.copy_from_slice(&(convert(code) as u32).to_le_bytes());
+                        bytes.copy_from_slice(&(code as u32).to_le_bytes());
                     }
                 }
                 _ => {
                     for (bytes, &code) in bytes.chunks_exact_mut(width).zip(codes) {
-                        bytes.copy_from_slice(&convert(code).to_le_bytes()[..width]);
+                        let code = match as_they_are {
+                            true => code,
+                            false => self.convert(code),
+                        };
+                        bytes.copy_from_slice(&code.to_le_bytes()[..width]);
                     }
                 }
             });
-        exact
     }
 
     /// The bare chains over K: codes of the accumulator's format, from `first_row` on. Returns how many

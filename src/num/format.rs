@@ -58,6 +58,7 @@ pub enum Specials {
 
 /// All that is to be known of a format. A new one is a row here, a variant and a place in
 /// [`Format::ALL`].
+#[derive(Clone, Copy)]
 struct Row {
     name: &'static str,
     /// Other names: of ml_dtypes, PyTorch, CUTLASS and people.
@@ -183,7 +184,7 @@ impl Format {
     // arXiv:2206.02915, AMD's FP8 and BF8. Scales: UE8M0 is E8M0 of OCP Microscaling Formats 1.0;
     // UE4M3 is E4M3 without its sign (PTX ISA).
     #[rustfmt::skip]
-    const fn row(self) -> Row {
+    const fn described(self) -> Row {
         use Specials::{Fnuz, Ieee, NanOnly, None as Finite};
         match self {
             Format::Fp16 => stored("<f2", Some("F16"),
@@ -218,6 +219,22 @@ impl Format {
                 row("ue8m0", &["e8m0", "e8m0fnu", "float8_e8m0fnu"], 8, 0, NanOnly))),
             Format::Ue4m3 => scale(row("ue4m3", &[], 4, 3, NanOnly)),
         }
+    }
+
+    /// The format's row of a table: what is asked for every element must not be made up each time.
+    #[inline]
+    const fn row(self) -> &'static Row {
+        const ROWS: [Row; Format::ALL.len()] = {
+            let mut rows = [Format::ALL[0].described(); Format::ALL.len()];
+            let mut i = 0;
+            while i < rows.len() {
+                let format = Format::ALL[i];
+                rows[format as usize] = format.described();
+                i += 1;
+            }
+            rows
+        };
+        &ROWS[self as usize]
     }
 
     pub const fn name(self) -> &'static str {
@@ -268,26 +285,31 @@ impl Format {
             .find(|f| f.row().safetensors == Some(name))
     }
 
+    #[inline]
     pub const fn kind(self) -> Kind {
         self.row().kind
     }
 
     /// Whether numbers are integers.
+    #[inline]
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
     /// Bytes of one element in memory and in a canonical payload.
+    #[inline]
     pub const fn bytes(self) -> usize {
         self.row().bytes
     }
 
+    #[inline]
     pub const fn exponent_bits(self) -> u32 {
         self.row().exponent_bits
     }
 
     /// Bits of the fraction field; the significand has one more. None in an integer: its significand
     /// counts units.
+    #[inline]
     pub const fn fraction_bits(self) -> u32 {
         if self.is_integer() {
             0
@@ -296,16 +318,19 @@ impl Format {
         }
     }
 
+    #[inline]
     pub const fn specials(self) -> Specials {
         self.row().specials
     }
 
     /// Low bits of a stored element that are no part of the number (13 for TF32 and XF32, else 0).
+    #[inline]
     pub const fn ignored_bits(self) -> u32 {
         self.row().ignored_bits
     }
 
     /// Bits of sign, exponent and fraction together.
+    #[inline]
     pub const fn width(self) -> u32 {
         let row = self.row();
         let sign = match row.kind {
@@ -317,6 +342,7 @@ impl Format {
         sign + row.exponent_bits + row.fraction_bits
     }
 
+    #[inline]
     pub const fn bias(self) -> i32 {
         if self.is_integer() {
             return 0;
@@ -329,6 +355,7 @@ impl Format {
     }
 
     /// The exponent of subnormals and of the smallest normal numbers.
+    #[inline]
     pub const fn min_exponent(self) -> i32 {
         match self {
             // Its field 0 is one more power of two.
@@ -339,6 +366,7 @@ impl Format {
     }
 
     /// The exponent of the largest finite numbers.
+    #[inline]
     pub const fn max_exponent(self) -> i32 {
         if self.is_integer() {
             return self.width() as i32 - 1;
@@ -353,6 +381,7 @@ impl Format {
     }
 
     /// The largest code an element may have: all bits of sign, exponent, fraction and ignored ones.
+    #[inline]
     pub const fn max_code(self) -> u64 {
         let bits = self.width() + self.ignored_bits();
         if bits == 64 {
@@ -363,6 +392,7 @@ impl Format {
     }
 
     /// Mask of the sign bit in a stored code; none without a sign.
+    #[inline]
     pub const fn sign_mask(self) -> u64 {
         match self.kind() {
             Kind::Float | Kind::Signed => 1 << (self.width() + self.ignored_bits() - 1),
@@ -371,6 +401,7 @@ impl Format {
     }
 
     /// The sign bit of a stored code with this sign.
+    #[inline]
     pub const fn sign(self, negative: bool) -> u64 {
         if negative { self.sign_mask() } else { 0 }
     }

@@ -70,7 +70,9 @@ impl Tensor {
         }
     }
 
-    /// Codes at `offset`, `offset + stride`, ... of a format of at most 32 bits.
+    /// Codes at `offset`, `offset + stride`, ... of a format of at most 32 bits. Compiled where it is called:
+    /// for the vectors there.
+    #[inline(always)]
     pub(super) fn read_run(&self, offset: usize, stride: usize, out: &mut [u32]) {
         debug_assert!(self.format.bytes() <= 4);
         let plain = self.stored.encoding == Encoding::Code
@@ -78,24 +80,45 @@ impl Tensor {
             && !self.round_tf32
             && stride == 1;
         if !plain {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = self.code(offset + i * stride) as u32;
-            }
-            return;
+            return self.read_each(offset, stride, out);
         }
         let width = self.stored.width;
         let start = self.start + offset * width;
         let bytes = &self.bytes()[start..start + out.len() * width];
-        let words = out.iter_mut();
+        // Loops and no closures: those would be compiled apart.
         match width {
-            1 => words.zip(bytes).for_each(|(out, &byte)| *out = byte.into()),
-            2 => words.zip(bytes.chunks_exact(2)).for_each(|(out, word)| {
-                *out = u16::from_le_bytes([word[0], word[1]]).into();
-            }),
-            _ => words.zip(bytes.chunks_exact(4)).for_each(|(out, word)| {
-                *out = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-            }),
+            1 => {
+                for (out, &byte) in out.iter_mut().zip(bytes) {
+                    *out = byte.into();
+                }
+            }
+            2 => {
+                for (out, word) in out.iter_mut().zip(bytes.chunks_exact(2)) {
+                    *out = u16::from_le_bytes([word[0], word[1]]).into();
+                }
+            }
+            _ => {
+                for (out, word) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *out = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                }
+            }
         }
+    }
+
+    #[inline(never)]
+    fn read_each(&self, offset: usize, stride: usize, out: &mut [u32]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = self.code(offset + i * stride) as u32;
+        }
+    }
+
+    /// Reads a byte of every line of memory that these elements lie in.
+    pub(super) fn one_of_each_line(&self, offsets: Range<usize>) -> u8 {
+        const LINE: usize = 64;
+        let at = |offset: usize| self.start + offset * self.stored.width;
+        let bytes = &self.bytes()[at(offsets.start)..at(offsets.end)];
+        let lines = bytes.iter().step_by(LINE);
+        lines.fold(0, |seen, byte| seen ^ byte)
     }
 
     #[inline]

@@ -130,10 +130,16 @@ pub struct Plane<'a> {
 
 impl Plane<'_> {
     /// `out.len()` codes of a row from `column` on. For formats of at most 32 bits.
+    #[inline(always)]
     pub fn read_row(&self, row: usize, column: usize, out: &mut [u32]) {
         assert!(row < self.rows && column + out.len() <= self.columns);
         let offset = self.offset + row * self.row_stride + column * self.column_stride;
         self.tensor.read_run(offset, self.column_stride, out);
+    }
+
+    /// Whether a row lies together in memory rather than a column.
+    pub fn has_rows_together(&self) -> bool {
+        self.column_stride <= self.row_stride
     }
 
     /// `rows` rows from `row` on, `columns` codes of each from `column` on, row by row. Reads in the
@@ -147,7 +153,7 @@ impl Plane<'_> {
         out: &mut [u32],
     ) {
         assert_eq!(out.len(), rows * columns);
-        if self.column_stride <= self.row_stride {
+        if self.has_rows_together() {
             for (i, out) in out.chunks_mut(columns).enumerate() {
                 self.read_row(row + i, column, out);
             }
@@ -162,6 +168,22 @@ impl Plane<'_> {
                 out[i * columns + j] = code;
             }
         }
+    }
+
+    /// Brings a block into the caches, in the order of the memory: what is read next in narrow strips would
+    /// otherwise wait for every line of it.
+    pub fn read_ahead(&self, rows: Range<usize>, columns: Range<usize>) {
+        let (outer, inner, steps) = match self.has_rows_together() {
+            true => (rows, columns, (self.row_stride, self.column_stride)),
+            false => (columns, rows, (self.column_stride, self.row_stride)),
+        };
+        let mut seen = 0;
+        for i in outer {
+            let first = self.offset + i * steps.0;
+            let ends = [inner.start, inner.end - 1].map(|j| first + j * steps.1);
+            seen ^= self.tensor.one_of_each_line(ends[0]..ends[1] + 1);
+        }
+        std::hint::black_box(seen);
     }
 
     #[inline]

@@ -160,11 +160,13 @@ fn wherever_c_lies() {
         for spread in [0, 3, 9, 20, 60] {
             for middle in [-40, 0, 12] {
                 for middle_c in [-150, -126, -60, -30, -20, -10, 0, 10, 20, 30, 40, 126] {
-                    let shape = [
-                        1 + random.below(9) as usize,
-                        16 + random.below(60) as usize,
-                        (1 + random.below(90) as usize).min(longest),
-                    ];
+                    let few = 1 + random.below(9) as usize;
+                    let many = 16 + random.below(60) as usize;
+                    let k = (1 + random.below(90) as usize).min(longest);
+                    let shape = match random.below(4) {
+                        0 => [many, few, k],
+                        _ => [few, many, k],
+                    };
                     let c = Some([middle_c + middle, 2]);
                     let case = case(&arithmetic, shape, [middle, spread], c, &mut random);
                     case.compare(

@@ -81,6 +81,11 @@ pub trait Plain: Sync {
     fn start(&self, code: u64) -> Self::State;
     fn finish(&self, state: Self::State) -> Option<u64>;
 
+    /// As of [`TileKernel`].
+    fn commutes(&self) -> bool {
+        true
+    }
+
     /// Panels are filled up to whole groups of so many k; more than one only where zero products
     /// change nothing.
     fn group(&self) -> usize {
@@ -153,6 +158,10 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
 
     fn specials(&self) -> SpecialRule {
         self.plan.specials()
+    }
+
+    fn commutes(&self) -> bool {
+        self.plan.commutes()
     }
 
     fn start(&self, code: u64) -> P::State {

@@ -88,6 +88,11 @@ impl Plain for HalfPlan {
         (!state.is_nan()).then(|| narrowed(self.accumulator, state))
     }
 
+    /// Of two NaNs the first operand's goes on.
+    fn commutes(&self) -> bool {
+        false
+    }
+
     fn group(&self) -> usize {
         self.span
     }

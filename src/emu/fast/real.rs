@@ -1,6 +1,6 @@
 //! The numbers that IEEE kernels compute with: FP32 or FP64, packed and in vectors.
 
-use super::decode;
+use super::decode::Decoder;
 use super::vector::{ACROSS, Vector};
 use crate::num::Format;
 use crate::tensor::Plane;
@@ -63,7 +63,7 @@ impl Real for f32 {
         } = block;
         let mut codes = vec![0; rows * columns];
         plane.read_block(row, rows, column, columns, &mut codes);
-        decode::floats(format, &codes, out);
+        Decoder::new(format).floats(&codes, out);
     }
     fn is_finite(self) -> bool {
         f32::is_finite(self)

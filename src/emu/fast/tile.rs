@@ -51,6 +51,11 @@ pub trait TileKernel: Sync {
         true
     }
 
+    /// Whether the model gives the same if A and B change places, NaNs included.
+    fn commutes(&self) -> bool {
+        true
+    }
+
     fn panel(&self, k: Range<usize>) -> Self::Panel;
 
     /// Packs rows of A.

@@ -24,7 +24,7 @@ use layout::Layout;
 use operands::{ADDENDS, Addend, KINDS, Kind};
 
 /// Ragged ones, thin ones, less than a group, more than a panel, batches.
-const SHAPES: [Shape; 24] = [
+const SHAPES: [Shape; 26] = [
     Shape::new(1, 1, 1),
     Shape::new(1, 67, 1),
     Shape::new(67, 1, 1),
@@ -36,6 +36,8 @@ const SHAPES: [Shape; 24] = [
     Shape::new(5, 33, 17),
     Shape::new(1, 130, 40),
     Shape::new(130, 1, 40),
+    Shape::new(70, 3, 600),
+    Shape::new(1, 2, 5000),
     Shape::new(2, 65, 129),
     Shape::new(17, 70, 130),
     Shape::new(64, 64, 64),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::plan::{LanePlan, LaneRule};
 use super::{Panel, ROWS};
-use crate::emu::fast::decode;
+use crate::emu::fast::decode::Decoder;
 use crate::emu::fast::platform::{Platform, Wide};
 use crate::emu::fast::tile::Operand;
 use crate::tensor::Plane;
@@ -237,7 +237,7 @@ impl Wide for Decode<'_> {
     #[inline(always)]
     fn run(self) -> bool {
         let Decode { plan, codes, out } = self;
-        decode::floats(plan.operands, codes, out);
+        Decoder::new(plan.operands).floats(codes, out);
         let limit = if plan.ieee_top { TOP } else { f32::INFINITY };
         let mut special = false;
         for value in out {

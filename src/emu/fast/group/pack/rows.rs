@@ -1,0 +1,177 @@
+//! Rows of A.
+
+use super::{
+    DOWN, EMPTY, Panel, ROWS, Range, TOP, bounds, factor, move_exponents, range, rescale, shift,
+};
+use crate::emu::fast::decode::{Decoder, ZERO};
+use crate::emu::fast::group::plan::GroupPlan;
+use crate::emu::fast::platform::{Platform, Wide};
+use crate::emu::fast::tile::{Operand, Packed};
+use crate::num::Format;
+
+/// Rows of A, packed.
+#[derive(Debug)]
+pub struct PackedA {
+    /// `[strip][k][ROWS]`
+    pub values: Vec<f32>,
+    /// `[strip][k][ROWS]`, the field in each of the four bytes.
+    pub fields: Vec<u32>,
+    /// Shift of every row, times 2^23.
+    pub shifts: Vec<i32>,
+    pub ranges: Vec<Range>,
+    /// Whether sums of products with the rows of a strip may leave 32 bits, per strip.
+    pub heavy: Vec<bool>,
+    /// Whether a row has an infinity or NaN here.
+    pub special: Vec<bool>,
+}
+
+impl PackedA {
+    /// Rows of a strip that are any.
+    pub fn rows(&self, strip: usize) -> usize {
+        (self.special.len() - strip * ROWS).min(ROWS)
+    }
+}
+
+impl Packed for PackedA {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
+}
+
+/// Packs rows `first..first + count` of a plane of A.
+pub fn pack_a(
+    platform: Platform,
+    plan: &GroupPlan,
+    operand: Operand,
+    first: usize,
+    count: usize,
+    panel: &Panel,
+) -> PackedA {
+    let strips = count.div_ceil(ROWS);
+    let padded = panel.padded();
+    let mut packed = PackedA {
+        values: vec![0.0; strips * padded * ROWS],
+        fields: vec![0; strips * padded * ROWS],
+        shifts: vec![0; strips * ROWS],
+        ranges: vec![EMPTY; strips],
+        heavy: vec![false; strips],
+        special: vec![false; count],
+    };
+    let mut codes = vec![0u32; panel.len];
+    let mut scales = Vec::new();
+    let mut row = Row {
+        values: vec![0.0; panel.len],
+        exponents: vec![0; panel.len],
+        fields: vec![0; panel.len],
+    };
+    for index in 0..count {
+        operand
+            .codes
+            .read_row(first + index, panel.start, &mut codes);
+        if let Some((plane, block)) = operand.scales {
+            scales.clear();
+            let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
+            scales.extend((0..panel.len).map(scale));
+        }
+        let (strip, lane) = (index / ROWS, index % ROWS);
+        let decoded = platform.wide(DecodeRow {
+            plan,
+            codes: &codes,
+            scales: &scales,
+            row: &mut row,
+        });
+        packed.shifts[index] = decoded.shift << 23;
+        packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
+        packed.special[index] = decoded.special;
+        packed.heavy[strip] |= plan.checked && is_heavy(plan, panel, &row);
+        let base = strip * padded * ROWS + lane;
+        for (position, k) in panel.positions() {
+            let at = base + position * ROWS;
+            packed.values[at] = row.values[k];
+            packed.fields[at] = row.fields[k];
+        }
+    }
+    packed
+}
+
+/// Elements of one row of A over a panel.
+pub struct Row {
+    values: Vec<f32>,
+    exponents: Vec<i32>,
+    fields: Vec<u32>,
+}
+
+/// What there is to say of a row as a whole.
+pub struct Decoded {
+    shift: i32,
+    range: Range,
+    special: bool,
+}
+
+/// Takes a row of A apart.
+struct DecodeRow<'a> {
+    plan: &'a GroupPlan,
+    codes: &'a [u32],
+    scales: &'a [u8],
+    row: &'a mut Row,
+}
+
+impl Wide for DecodeRow<'_> {
+    type Output = Decoded;
+
+    #[inline(always)]
+    fn run(self) -> Decoded {
+        let DecodeRow {
+            plan,
+            codes,
+            scales,
+            row,
+        } = self;
+        let mut special = Decoder::new(plan.a).numbers(codes, &mut row.values, &mut row.exponents);
+        special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
+        let bounds = bounds(&row.exponents);
+        let shift = match plan.absolute() && plan.accumulator != Format::Fp16 {
+            true => DOWN,
+            false => shift(plan, bounds.1),
+        };
+        for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
+            let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
+            let relative = if e == ZERO { 0 } else { relative };
+            *field = relative * 0x0101_0101;
+        }
+        if plan.scale.is_some() {
+            for (value, &scale) in row.values.iter_mut().zip(scales) {
+                *value = rescale(plan, *value, scale, shift);
+            }
+        } else if shift != 0 {
+            // Exact, but for elements so small that `Range::suits` refuses the whole panel.
+            let factor = factor(shift);
+            row.values.iter_mut().for_each(|value| *value *= factor);
+        }
+        Decoded {
+            shift,
+            range: range(bounds, shift),
+            special,
+        }
+    }
+}
+
+/// Whether the significands of some group add up to so much that a sum could leave 32 bits.
+fn is_heavy(plan: &GroupPlan, panel: &Panel, row: &Row) -> bool {
+    let limit = plan.weight_limit();
+    let one = plan.a.fraction_bits() as i32;
+    let significand = |&k: &usize| -> f32 {
+        match row.values.get(k) {
+            // As a fraction of the power of two of its field, back to units of the last bit.
+            Some(value) if row.exponents[k] != ZERO => {
+                let field = (row.fields[k] & 255) as i32 - TOP - 127;
+                value.abs() * factor((field - one).clamp(-126, 126))
+            }
+            _ => 0.0,
+        }
+    };
+    // Integers far below 2^24: the sum is exact.
+    let weight = |group: &[usize]| group.iter().map(significand).sum::<f32>();
+    let mut groups = panel.order.chunks(plan.group);
+    groups.any(|group| weight(group) > limit as f32)
+}
