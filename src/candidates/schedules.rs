@@ -359,7 +359,7 @@ impl List<'_> {
                     self.preset(name, Overrides::default());
                 }
             }
-            Per::Row => {
+            Per::Row | Per::RowOrTensor => {
                 for promote in [None, Some(PromoteChoice::Never)] {
                     let overrides = Overrides {
                         promote,

@@ -34,7 +34,7 @@ pub struct Explanation {
     pub given: Option<Given>,
     /// A chain of IEEE fused multiply-adds over the same operands; integers have none.
     pub ieee_chain: Option<Number>,
-    /// Absent where a schedule multiplies the sum with other numbers.
+    /// Absent where a schedule does more with the sum than add C and round it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<Exact>,
     pub steps: usize,
@@ -165,7 +165,11 @@ impl Question<'_> {
             Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
             None => Number::new(arithmetic.addend(), 0),
         };
-        let bare = kernel.values.is_neutral() && schedule.spec.scales.is_none();
+        let spec = &schedule.spec;
+        let bare = kernel.values.is_neutral()
+            && spec.scales.is_none()
+            && spec.zero_point.is_none()
+            && spec.epilogue.function.is_none();
         let exact = bare.then(|| {
             // C may have another format than the instruction's.
             let products = (0..element.k()).map(|k| element.product(k));

@@ -10,7 +10,8 @@ use super::Element;
 use super::chain::{Entry, Wish, chain};
 use super::{Dyadic, Number, Value};
 use crate::emu::schedule::{
-    Exactly, GatheredOperands, KIndices, Observed, Ops, ScheduleSpec, element_with,
+    Exactly, Function, GatheredOperands, IntegerOperation, KIndices, Observed, Ops, ScheduleSpec,
+    element_with,
 };
 use crate::emu::{self, Replay};
 use crate::num::Format;
@@ -24,9 +25,9 @@ pub enum Event {
     Partial { index: usize, count: usize },
     /// A chain of the instruction.
     Chain(Box<Chain>),
-    /// An operation in f32.
+    /// An operation in f32, or on integers modulo 2^32.
     Operation(Operation),
-    /// A rounding to D's format.
+    /// A rounding to D's format, or of an integer to f32.
     Rounded {
         from: Number,
         to: Number,
@@ -58,7 +59,7 @@ pub struct Chain {
 pub struct Operation {
     /// What it is for.
     pub stage: &'static str,
-    /// `add`, `mul` or `fma`.
+    /// `add`, `mul` or `fma`, `relu` or `relu_nan`; on integers `mul` or `sub`.
     pub operation: &'static str,
     pub operands: Vec<Number>,
     pub result: Number,
@@ -131,7 +132,19 @@ impl Recorder<'_, '_> {
         exact: Value,
         result: u32,
     ) -> u32 {
-        let number = |code: u32| Number::new(Format::Fp32, code.into());
+        self.taken_down(Format::Fp32, operation, operands, exact, result);
+        result
+    }
+
+    fn taken_down(
+        &self,
+        format: Format,
+        operation: &'static str,
+        operands: &[u32],
+        exact: Value,
+        result: u32,
+    ) {
+        let number = |code: u32| Number::new(format, code.into());
         let mut seen = self.lock();
         let stage = seen.stage;
         seen.events.push(Event::Operation(Operation {
@@ -141,7 +154,21 @@ impl Recorder<'_, '_> {
             result: number(result),
             off: number(result).value().minus(&exact),
         }));
-        result
+    }
+
+    fn integers(&self, operation: IntegerOperation, operands: [u32; 2], result: u32) {
+        let [x, y] = operands.map(|code| i64::from(code as i32));
+        let (name, exact) = match operation {
+            IntegerOperation::Multiply => ("mul", x * y),
+            IntegerOperation::Subtract => ("sub", x - y),
+        };
+        let exact = Value::Finite(Dyadic::from_int(exact.into(), 0));
+        self.taken_down(Format::Int32, name, &operands, exact, result);
+    }
+
+    fn rounded(&self, from: Number, to: Number) {
+        let off = to.value().minus(&from.value());
+        self.lock().events.push(Event::Rounded { from, to, off });
     }
 
     fn chain(&self, ended: &crate::emu::schedule::Chain, problem: &emu::Problem, result: u64) {
@@ -226,14 +253,28 @@ impl Ops for Recorder<'_, '_> {
                 result,
             } => self.chain(chain, problem, result),
             Observed::Stage(stage) => self.lock().stage = stage,
-            Observed::Rounded { from, to } => {
-                let from = Number::new(Format::Fp32, from.into());
-                let to = Number::new(self.replay.format(), to);
-                self.lock().events.push(Event::Rounded {
-                    from,
-                    to,
-                    off: to.value().minus(&from.value()),
-                });
+            Observed::Rounded { from, to } => self.rounded(
+                Number::new(Format::Fp32, from.into()),
+                Number::new(self.replay.format(), to),
+            ),
+            Observed::Integers {
+                operation,
+                operands,
+                result,
+            } => self.integers(operation, operands, result),
+            Observed::Converted { from, to } => self.rounded(
+                Number::new(Format::Int32, from.into()),
+                Number::new(Format::Fp32, to.into()),
+            ),
+            Observed::Applied { function, from, to } => {
+                self.lock().stage = "function";
+                // What it makes of a number is exact.
+                let name = match function {
+                    Function::Relu => "relu",
+                    Function::ReluNan => "relu_nan",
+                    Function::Gelu | Function::Silu => unreachable!("no valid schedule has it"),
+                };
+                self.operation(name, &[from], value(to), to);
             }
         }
     }

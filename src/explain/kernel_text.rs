@@ -6,6 +6,7 @@ use super::document::{Explanation, KernelTrace};
 use super::kernel::{Chain, Event, Operation};
 use super::text::{CAUTION, QUIET, STRONG, entries, exactly, shown, signed};
 use super::{Dyadic, Number};
+use crate::num::Format;
 
 /// Operations that are all shown; of more, the first and the last ones.
 const MAX_EVENTS: usize = 400;
@@ -73,16 +74,32 @@ fn operation(operation: &Operation, out: &mut dyn Write) -> io::Result<()> {
     let numbers: Vec<_> = operation.operands.iter().map(Number::decimal).collect();
     let text = match (operation.operation, numbers.as_slice()) {
         ("mul", [x, y]) => format!("{x} * {y}"),
+        ("sub", [x, y]) => format!("{x} - {y}"),
         ("fma", [x, y, z]) => format!("fma({x}, {y}, {z})"),
-        (_, numbers) => numbers.join(" + "),
+        ("add", numbers) => numbers.join(" + "),
+        (name, numbers) => format!("{name}({})", numbers.join(", ")),
+    };
+    let loss = match operation.result.format {
+        Format::Int32 => wrapped(&operation.off),
+        _ => loss(&operation.off),
     };
     writeln!(
         out,
         "  {:<12} {text}  ->  {}{}",
         operation.stage,
         shown(&operation.result),
-        loss(&operation.off)
+        loss
     )
+}
+
+/// What modulo 2^32 took off an integer.
+fn wrapped(off: &Option<Dyadic>) -> String {
+    match off {
+        Some(off) if !off.is_zero() => {
+            format!("  {CAUTION}modulo 2^32: off by {}{CAUTION:#}", signed(off))
+        }
+        _ => String::new(),
+    }
 }
 
 fn loss(off: &Option<Dyadic>) -> String {

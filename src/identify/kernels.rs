@@ -32,16 +32,8 @@ struct Planned {
     request: ScheduleRequest,
 }
 
-/// Kernels of CUDA cores for operands of 16 bits, whose custom options nothing but a search can tell.
-const CUDA_CORES: [&str; 4] = [
-    "magma_sgemmEx_kernel",
-    "gemmSN_NN_kernel",
-    "gemv2T_kernel_val",
-    "dot_kernel",
-];
-
 impl Kernels {
-    /// Everything that a text leaves open, tried on every architecture.
+    /// Everything that a text leaves open, tried on these architectures, or on all if there are none.
     ///
     /// # Errors
     /// If it cannot be read, is about another product, or no order that it allows is known.
@@ -49,6 +41,7 @@ impl Kernels {
         said: KernelSaid,
         formats: Formats,
         captured: &Captured,
+        only: &[String],
     ) -> Result<Kernels, CheckError> {
         let fault = |error| kernel_fault("kernel", &None, error);
         let reading = kernel::read(said.text()).map_err(fault)?;
@@ -75,7 +68,7 @@ impl Kernels {
             options.found.push("dtype");
         }
         let mut kernels = Kernels::default();
-        let mut errors = kernels.collect(&said, &reading, &shape, &options);
+        let mut errors = kernels.collect(&said, &reading, &shape, &options, only);
         if kernels.plans.is_empty() {
             // That a kernel is of another GPU says nothing of why it is not planned on its own.
             errors.sort_by_key(|error| matches!(error, KernelError::WrongGpu { .. }));
@@ -97,7 +90,7 @@ impl Kernels {
             .into_iter()
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
-            for text in CUDA_CORES {
+            for text in kernel::unnamed() {
                 let reading = kernel::read(text).expect("a name");
                 let options = Options {
                     operands: Some([format; 2]),
@@ -107,7 +100,7 @@ impl Kernels {
                 };
                 let said = KernelSaid::Text(text.into());
                 // Most are for D of one row or column.
-                kernels.collect(&said, &reading, shape, &options);
+                kernels.collect(&said, &reading, shape, &options, &[]);
             }
         }
         for planned in &mut kernels.plans {
@@ -117,16 +110,19 @@ impl Kernels {
         kernels
     }
 
-    /// Plans for every architecture of the catalogue; why there are none for some.
+    /// Plans for every architecture of the catalogue, or for these; why there are none for some.
     fn collect(
         &mut self,
         said: &KernelSaid,
         reading: &KernelReading,
         shape: &Shape,
         options: &Options,
+        only: &[String],
     ) -> Vec<KernelError> {
         let mut errors = Vec::new();
-        for architecture in Catalogue::builtin().architectures() {
+        let wanted = |name: &String| only.is_empty() || only.contains(name);
+        let architectures = Catalogue::builtin().architectures().iter();
+        for architecture in architectures.filter(|one| wanted(&one.name)) {
             let mut options = options.clone();
             options
                 .on(&architecture.name)

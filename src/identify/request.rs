@@ -142,7 +142,7 @@ impl Identify {
         architectures.dedup();
         let captured = Captured::read(self, memory)?;
         let kernel = self.kernel.clone().map(KernelSaid::Text);
-        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured));
+        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured, &architectures));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {

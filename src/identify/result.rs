@@ -80,6 +80,7 @@ impl Prepared {
             nearest_other: nearest(tested, FIRST.min(searched.sample.elements.len())),
             budget: self.request.limits.budget,
             architectures: self.architectures.clone(),
+            kernel: self.request.kernel.clone(),
             plain,
             untested: all.iter().filter(|candidate| alone(candidate)).count() - plain,
             schedules: searched.schedules.clone(),
@@ -94,9 +95,12 @@ impl Prepared {
     fn never_searched(&self) -> Vec<String> {
         let words = "anything but what the words about the kernel leave open: leave out --kernel";
         let words = self.kernels.is_some().then_some(words);
+        let scaled = "kernels that do not scale results: leave out --scale-result";
+        let scaled = self.request.scale_result.map(|_| scaled);
         // The first two are kernels of others.
         let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];
-        let all = words.into_iter().chain(rest.iter().copied());
+        let all = words.into_iter().chain(scaled);
+        let all = all.chain(rest.iter().copied());
         all.map(str::to_owned).collect()
     }
 
@@ -207,7 +211,16 @@ impl Prepared {
                 summary: guess.spec.summary(),
                 sha256: guess.spec.sha256(),
                 spec: guess.spec.clone(),
-                kernel: guess.plan.map(|plan| kernels.words(plan).clone()),
+                kernel: guess.plan.map(|plan| {
+                    let mut words = kernels.words(plan).clone();
+                    // Where several compute the same, none is found.
+                    let mut pairs = candidate.names.windows(2);
+                    let one = pairs.all(|two| two[0].architecture == two[1].architecture);
+                    words
+                        .settings
+                        .retain(|setting| one || !setting.is_found("GPU"));
+                    words
+                }),
             }),
         }
     }

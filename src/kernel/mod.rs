@@ -29,6 +29,7 @@ mod text;
 mod tests;
 
 pub use error::KernelError;
+pub(crate) use family::unnamed;
 pub use family::{Coverage, FAMILIES, Family, Standing};
 pub use known::{Fact, Known, SOURCES, citation};
 pub use options::Options;

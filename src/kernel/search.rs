@@ -84,11 +84,7 @@ fn answers(ask: &str, family: &Family, settings: &Settings, shape: &Shape) -> Ve
     }
     match ask {
         "split-k" => {
-            // A split kernel of nvjet says that it is one.
-            let first = match (family.id, &settings.scheme) {
-                ("nvjet", Some(_)) => 2,
-                _ => 1,
-            };
+            let first = (family.tried.fewest_slices)(settings);
             let most = MAX_SPLITS.min(shape.k);
             each(first..=most.max(first), |o, count| o.split_k = Some(count))
         }
@@ -98,10 +94,9 @@ fn answers(ask: &str, family: &Family, settings: &Settings, shape: &Shape) -> Ve
         }
         "accumulation" => each([true, false], |o, fast| o.fast_accumulation = Some(fast)),
         "tile-k" => each([64, 32, 128], |o, k| o.tile_k = Some(k)),
-        "custom" => {
-            let most = if family.id == "gemv" { 112 } else { 2 };
-            each(0..most, |o, custom| o.custom = Some(custom))
-        }
+        "custom" => each(family.tried.customs.clone(), |o, custom| {
+            o.custom = Some(custom)
+        }),
         "arch" => {
             let gpus = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
             each(gpus, |o, gpu| o.capability = Some(gpu))

@@ -43,6 +43,9 @@ pub struct Identification {
     /// The only architectures that were looked at, if not all were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub architectures: Vec<String>,
+    /// What a library says of its kernel: only what it leaves open was searched, and no model alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// Models alone that were tested; those that the budget had no room for.
     pub plain: usize,
     pub untested: usize,
@@ -175,9 +178,19 @@ impl std::fmt::Display for Named {
 
 impl std::fmt::Display for IdentifiedSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.overrides.is_empty() {
-            true => f.write_str(&self.name),
-            false => write!(f, "{} ({})", self.name, self.overrides),
+        // Of a library's kernel, how slices meet is no override.
+        let settings = self.kernel.iter().flat_map(|kernel| &kernel.settings);
+        let found = settings.filter(|setting| {
+            let of_a_kernel = !["GPU", "operands", "D"].contains(&&*setting.name);
+            of_a_kernel && setting.is_found(&setting.name)
+        });
+        let found: Vec<_> = found
+            .map(|setting| format!("{} {}", setting.name, setting.value))
+            .collect();
+        match (found.is_empty(), self.overrides.is_empty()) {
+            (false, _) => write!(f, "{} ({})", self.name, found.join(", ")),
+            (true, false) => write!(f, "{} ({})", self.name, self.overrides),
+            (true, true) => f.write_str(&self.name),
         }
     }
 }

@@ -46,6 +46,13 @@ pub struct KernelSetting {
     pub from: String,
 }
 
+impl KernelSetting {
+    /// Whether it is this one, and a search found it.
+    pub fn is_found(&self, name: &str) -> bool {
+        self.how == "found" && self.name == name
+    }
+}
+
 impl KernelWords {
     /// Nobody said any of it, the text included: a search tried it.
     pub fn is_found(&mut self) {

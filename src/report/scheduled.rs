@@ -60,6 +60,9 @@ pub struct Factors {
     pub beta: Factor,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_result: Option<Factor>,
+    /// Operands (`a`, `b`) of which one scale is given that stands for all rows or columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_scale_of: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,6 +81,19 @@ impl Factor {
     }
 }
 
+impl Factors {
+    /// For people: of which operands one scale stands for all rows or columns.
+    pub fn repeated(&self) -> Option<String> {
+        let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
+        Some(match (has("a"), has("b")) {
+            (true, true) => "one scale for all rows of A, and one for all columns of B".into(),
+            (true, false) => "one scale for all rows of A".into(),
+            (false, true) => "one scale for all columns of B".into(),
+            (false, false) => return None,
+        })
+    }
+}
+
 impl Scheduled {
     /// A schedule that `given` options have changed, and the numbers it worked with.
     pub fn of(schedule: &Schedule, given: &BTreeMap<String, String>, values: &Values) -> Scheduled {
@@ -86,6 +102,12 @@ impl Scheduled {
                 alpha: Factor::of(values.alpha),
                 beta: Factor::of(values.beta),
                 scale_result: values.scale_result.map(Factor::of),
+                one_scale_of: ["a", "b"]
+                    .into_iter()
+                    .zip(values.one_scale())
+                    .filter(|(_, one)| *one)
+                    .map(|(side, _)| side.to_owned())
+                    .collect(),
             }),
             ..Scheduled::describe(schedule, given)
         }

@@ -223,6 +223,9 @@ fn schedule(report: &Report, out: &mut Page) -> io::Result<()> {
         if let Some(scale) = &factors.scale_result {
             row(out, "", &format!("results times {}", scale.value))?;
         }
+        if let Some(repeated) = factors.repeated() {
+            row(out, "", &repeated)?;
+        }
     }
     let given: std::collections::BTreeSet<_> = schedule
         .constants

@@ -72,11 +72,13 @@ pub struct OperandArgs {
     #[arg(long, value_name = "C.npy", help_heading = "Operands")]
     pub c: Option<PathBuf>,
 
-    /// Scales of A, Mx(K/block): one for every block of k of every row
+    /// Scales of A, Mx(K/block): one for every block of k of every row; f32 with a schedule that scales, one for every
+    /// row, or one for all where the kernel repeats it (vLLM's)
     #[arg(long, value_name = "SA.npy", help_heading = "Operands")]
     pub scale_a: Option<PathBuf>,
 
-    /// Scales of B, (K/block)xN; stored as B is, so Nx(K/block) with --transpose-b
+    /// Scales of B, (K/block)xN; stored as B is, so Nx(K/block) with --transpose-b; with such a schedule one for every
+    /// column, or one for all
     #[arg(long, value_name = "SB.npy", help_heading = "Operands")]
     pub scale_b: Option<PathBuf>,
 

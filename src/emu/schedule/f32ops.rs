@@ -4,6 +4,7 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic, which IEEE
 //! 754 obliges to the same results.
 
+use super::Function;
 use super::traversal::Chain;
 use super::values::f32_code;
 use crate::emu::Problem;
@@ -48,6 +49,27 @@ pub enum Observed<'t> {
     Stage(&'static str),
     /// A rounding to D's format.
     Rounded { from: u32, to: u64 },
+    /// An operation on integers, modulo 2^32.
+    Integers {
+        operation: IntegerOperation,
+        operands: [u32; 2],
+        result: u32,
+    },
+    /// An integer as an f32.
+    Converted { from: u32, to: u32 },
+    /// What the epilogue's function makes of an f32.
+    Applied {
+        function: Function,
+        from: u32,
+        to: u32,
+    },
+}
+
+/// What is done with integers before they are f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntegerOperation {
+    Multiply,
+    Subtract,
 }
 
 /// An f32 as a code of a result's format: FP8 saturates; every NaN becomes the one whose bits are all

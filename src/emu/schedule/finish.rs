@@ -1,6 +1,6 @@
 //! The epilogue: from a finished sum to D.
 
-use super::f32ops::{Observed, Ops};
+use super::f32ops::{IntegerOperation, Observed, Ops};
 use super::values::{ONE, f32_code};
 use super::{BiasAdded, Combine, Function, Kernel, Multiply, ScaledAt, Scaling, WithoutC};
 use crate::num::{Format, Rounding, round_code};
@@ -193,14 +193,7 @@ impl<O: Ops> Finish<'_, O> {
         } = *self.kernel;
         let at = [place.batch, place.row_of(row), place.column + column];
         let mut x = match self.accumulator {
-            Format::Int32 => {
-                let off = spec
-                    .zero_point
-                    .map_or(0, |of| values.zero_point(of, place.batch, at[1], at[2]));
-                let sum = u64::from(sum.wrapping_sub(off));
-                let (from, to) = (Format::Int32, Format::Fp32);
-                round_code(from, sum, to, Rounding::NearestEven, 0) as u32
-            }
+            Format::Int32 => self.converted(self.less_zero_point(sum, at)),
             _ => sum,
         };
         let mut bias = values.bias(at[0], at[2]);
@@ -233,7 +226,10 @@ impl<O: Ops> Finish<'_, O> {
             x = self.ops.add(x, bias);
         }
         if let Some(function) = spec.epilogue.function {
-            x = function.of(x);
+            let from = x;
+            x = function.of(from);
+            let to = x;
+            self.ops.observe(Observed::Applied { function, from, to });
         }
         match self.result_scale() {
             Some(scale) => {
@@ -242,6 +238,37 @@ impl<O: Ops> Finish<'_, O> {
             }
             None => x,
         }
+    }
+
+    /// An integer sum of the element at `at` (matrix, row and column) less its zero point, modulo 2^32.
+    fn less_zero_point(&self, sum: u32, [batch, row, column]: [usize; 3]) -> u32 {
+        let Some(of) = self.kernel.spec.zero_point else {
+            return sum;
+        };
+        let integers = |operation, operands, result| {
+            self.ops.observe(Observed::Integers {
+                operation,
+                operands,
+                result,
+            });
+            result
+        };
+        self.ops.observe(Observed::Stage("zero point"));
+        let (row, column) = self.kernel.values.zero_point(of, batch, row, column);
+        let off = row.map_or(column, |row| {
+            let product = row.wrapping_mul(column);
+            integers(IntegerOperation::Multiply, [row, column], product)
+        });
+        let left = sum.wrapping_sub(off);
+        integers(IntegerOperation::Subtract, [sum, off], left)
+    }
+
+    /// An integer as f32.
+    fn converted(&self, from: u32) -> u32 {
+        let (int32, fp32) = (Format::Int32, Format::Fp32);
+        let to = round_code(int32, from.into(), fp32, Rounding::NearestEven, 0) as u32;
+        self.ops.observe(Observed::Converted { from, to });
+        to
     }
 
     /// C's element, unless beta is zero: then no kernel reads C.

@@ -3,7 +3,7 @@
 //!
 //! * `spec`, `level`: the vocabulary, everything that decides a bit; `validate`: what a kernel can follow.
 //! * `file`: a spec with its name and its sources, as `presets/` and users write them.
-//! * `divide`, `order`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
+//! * `divide`, `order`, `spine`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
 //!   which their sums are added.
 //! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
@@ -25,6 +25,7 @@ mod order;
 mod overrides;
 mod run;
 mod spec;
+mod spine;
 mod summary;
 mod sums;
 mod traversal;
@@ -32,7 +33,7 @@ mod validate;
 mod validate_levels;
 mod values;
 
-pub(crate) use f32ops::{Exactly, Natively, Observed, Ops, to_bf16, to_fp16};
+pub(crate) use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
 pub use kernel::{Kernel, Place};

@@ -82,6 +82,7 @@ impl<'a, 'r> Run<'a, 'r> {
             None => Some(self.kernel.traversal(k, span, 0, 0)),
             Some(_) => None,
         };
+        let early = self.replay.engine != Engine::Exact && self.replay.problem.c.is_none();
         let (mut next, mut rest) = (first_row, out);
         while !rest.is_empty() {
             let (batch, row) = (next / m, next % m);
@@ -90,7 +91,8 @@ impl<'a, 'r> Run<'a, 'r> {
                     (rows.end - self.kernel.place.row - row, columns.len())
                 }
                 None => {
-                    let kept = uniform.as_ref().map_or(1, |uniform| uniform.root.kept());
+                    let kept = |uniform: &KTraversal| uniform.root.kept(early);
+                    let kept = uniform.as_ref().map_or(1, kept);
                     let columns = match self.kernel.spec.inner.is_empty() {
                         true => COLUMNS,
                         false => SUMMED_COLUMNS,
@@ -211,8 +213,7 @@ impl<'a, 'r> Run<'a, 'r> {
         match node {
             Node::Chain(chain) => {
                 let one = (Start::First, false);
-                let alone = std::slice::from_ref(node);
-                self.at_once(ops, finish.kernel, problem, one, alone)
+                self.at_once(ops, finish.kernel, problem, one, &[node])
                     .unwrap_or_else(|| self.chain_sums(ops, finish.kernel, problem, chain))
             }
             Node::Sum(sum) => self.sum(ops, finish, problem, sum),

@@ -128,6 +128,8 @@ pub enum Per {
     Tensor,
     /// A row of A; a column of B.
     Row,
+    /// The same, or all of A, or of B: a side that has one number has it for every row or column.
+    RowOrTensor,
     /// So many rows of A and k; so many k and columns of B.
     Block {
         rows: usize,

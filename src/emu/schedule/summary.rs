@@ -80,6 +80,7 @@ impl ScheduleSpec {
         let per = match scales.per {
             Per::Tensor => "per tensor".to_owned(),
             Per::Row => "per row and column".to_owned(),
+            Per::RowOrTensor => "per row and column, or one for all".to_owned(),
             Per::Block { rows, columns, k } => {
                 format!("per {rows}x{k} of A and {k}x{columns} of B")
             }

@@ -8,6 +8,7 @@ use super::k_index::KIndices;
 use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
+use super::spine::{Operand, Spine};
 use super::traversal::{Chain, Node, Role, Sum};
 use super::{Kernel, Merge, Multiply, Partials, Per, Start};
 use crate::emu::fast::{Merging, Platform, Promotion};
@@ -18,9 +19,9 @@ const GATHERED: usize = 128 << 20;
 
 impl Run<'_, '_> {
     /// The sums of parts, brought together in f32.
-    pub(super) fn sum(
+    pub(super) fn sum<O: Ops>(
         &mut self,
-        ops: impl Ops,
+        ops: O,
         finish: &Finish<impl Ops>,
         problem: &Problem,
         sum: &Sum,
@@ -62,7 +63,10 @@ impl Run<'_, '_> {
         let scaled = *role == (Role::Promotion { scaled: true });
         if order.is_serial()
             && *partials != Partials::Result
-            && let Some(sums) = self.at_once(ops, kernel, problem, (*start, scaled), parts)
+            && let Some(sums) = {
+                let parts: Vec<&Node> = parts.iter().collect();
+                self.at_once(ops, kernel, problem, (*start, scaled), &parts)
+            }
         {
             return sums;
         }
@@ -86,6 +90,16 @@ impl Run<'_, '_> {
             return total;
         }
         let additions = order.additions(parts.len());
+        let spine = match *partials {
+            // C is the first part's, and sums that are rounded are made one by one.
+            Partials::F32 if !O::OBSERVED && problem.c.is_none() => additions.spine(parts.len()),
+            _ => None,
+        };
+        if let Some(spine) = spine {
+            let mut total = self.spine(ops, finish, problem, parts, &spine);
+            self.from(*start, &mut total, n, add);
+            return total;
+        }
         let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
         sums.resize_with(additions.width, || vec![0; problem.m * n]);
         ops.observe(Observed::Stage(stage));
@@ -95,9 +109,51 @@ impl Run<'_, '_> {
             sums[into] = target;
         }
         let mut total = sums.swap_remove(additions.result);
-        if *start == Start::Zero {
+        self.from(*start, &mut total, n, add);
+        total
+    }
+
+    /// What starts from +0 is added to it.
+    fn from(
+        &self,
+        start: Start,
+        total: &mut [u32],
+        n: usize,
+        add: impl Fn(&u32, u32) -> u32 + Sync,
+    ) {
+        if start == Start::Zero {
             let zeros = vec![0; total.len()];
-            self.update(&mut total, &zeros, n, add);
+            self.update(total, &zeros, n, add);
+        }
+    }
+
+    /// Sums in f32 of parts, a run of chains by a kernel while it has them at hand.
+    fn spine(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        parts: &[Node],
+        spine: &Spine,
+    ) -> Vec<u32> {
+        let run: Vec<&Node> = spine.run().iter().map(|&part| &parts[part]).collect();
+        // A run of one is a part as any other.
+        let at_once = match run.len() {
+            1 => None,
+            _ => self.at_once(ops, finish.kernel, problem, (Start::First, false), &run),
+        };
+        let (mut total, done) = match at_once {
+            Some(sums) => (sums, run.len() - 1),
+            None => (self.node(ops, finish, problem, &parts[spine.first]), 0),
+        };
+        for operand in &spine.then[done..] {
+            let sums = match operand {
+                Operand::Sum(part) => self.node(ops, finish, problem, &parts[*part]),
+                Operand::Spine(spine) => self.spine(ops, finish, problem, parts, spine),
+            };
+            self.update(&mut total, &sums, problem.n, |&total, sum| {
+                ops.add(total, sum)
+            });
         }
         total
     }
@@ -109,7 +165,7 @@ impl Run<'_, '_> {
         kernel: &Kernel,
         problem: &Problem,
         (start, scaled): (Start, bool),
-        parts: &[Node],
+        parts: &[&Node],
     ) -> Option<Vec<u32>> {
         let Engine::Fast(platform) = self.replay.engine else {
             return None;
@@ -117,7 +173,7 @@ impl Run<'_, '_> {
         if parts.len() > 1 && self.special || !self.bare(*problem).may_promote() {
             return None;
         }
-        let chain = |node: &Node| match node {
+        let chain = |node: &&Node| match node {
             Node::Chain(chain) => Some(chain.indices.clone()),
             Node::Sum(_) => None,
         };

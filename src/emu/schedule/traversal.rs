@@ -77,13 +77,20 @@ impl Node {
         }
     }
 
-    /// The most sums that are kept at once, all levels together.
-    pub fn kept(&self) -> usize {
+    /// The most sums that are kept at once, all levels together; `early` is whether those that can be are
+    /// added as soon as there are two.
+    pub fn kept(&self, early: bool) -> usize {
         let Node::Sum(sum) = self else { return 1 };
-        let inside = sum.parts.iter().map(Node::kept).max().unwrap_or(1);
+        let inside = sum.parts.iter().map(|node| node.kept(early));
+        let inside = inside.max().unwrap_or(1);
         match &sum.merge {
-            Merge::Sum { order, .. } if !order.is_serial() => {
-                inside + order.additions(sum.parts.len()).width
+            Merge::Sum {
+                order, partials, ..
+            } if !order.is_serial() => {
+                let additions = order.additions(sum.parts.len());
+                let spine = additions.spine(sum.parts.len());
+                let spine = spine.filter(|_| early && *partials == Partials::F32);
+                inside + spine.map_or(additions.width, |spine| spine.kept())
             }
             _ => inside + 1,
         }

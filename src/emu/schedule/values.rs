@@ -1,5 +1,7 @@
 //! The numbers of one product that a schedule works with beside A, B and C.
 
+use std::iter::repeat_n;
+
 use super::{Per, ZeroPoint};
 use crate::emu::{Problem, ShapeError, shape_text};
 use crate::num::{Format, convert_exact};
@@ -16,6 +18,8 @@ pub struct Values {
     bias: Option<Table>,
     /// Of A and of B.
     scales: Option<[Table; 2]>,
+    /// Of which one scale is repeated for every row or column.
+    one_scale: [bool; 2],
     /// Integers of the rows of D, and of its columns.
     zero_point: [Option<Table>; 2],
 }
@@ -40,6 +44,7 @@ impl Default for Values {
             scale_result: None,
             bias: None,
             scales: None,
+            one_scale: [false; 2],
             zero_point: [None, None],
         }
     }
@@ -50,7 +55,7 @@ impl Default for Values {
 pub fn scale_shapes(per: Per, m: usize, n: usize, k: usize) -> [[usize; 2]; 2] {
     match per {
         Per::Tensor => [[1, 1], [1, 1]],
-        Per::Row => [[m, 1], [1, n]],
+        Per::Row | Per::RowOrTensor => [[m, 1], [1, n]],
         Per::Block {
             rows,
             columns,
@@ -87,6 +92,13 @@ impl Table {
             columns,
             stride,
         }
+    }
+
+    /// Makes so many equal numbers of the one that every matrix has.
+    fn repeat(&mut self, count: usize) {
+        let codes = self.codes.iter();
+        self.codes = codes.flat_map(|&code| repeat_n(code, count)).collect();
+        self.stride *= count;
     }
 
     fn get(&self, batch: usize, row: usize, column: usize) -> u32 {
@@ -140,11 +152,15 @@ impl Values {
             // A vector serves wherever only one axis is longer than 1.
             let vector =
                 shape.len() < 2 && planes.tensor().len() == count && (rows == 1 || columns == 1);
-            let fits =
-                (planes.rows(), planes.columns()) == (rows, columns) && suits(planes, problem);
+            let have = (planes.rows(), planes.columns());
+            let one_for_all = per == Per::RowOrTensor && have == (1, 1);
+            let fits = (have == (rows, columns) || one_for_all) && suits(planes, problem);
             if !vector && !fits {
                 let wanted = match (rows, columns) {
                     (1, 1) => "a single number".to_owned(),
+                    (1, n) | (n, 1) if per == Per::RowOrTensor => {
+                        format!("{n}, {rows}x{columns} or a single number")
+                    }
                     (1, n) | (n, 1) => format!("{n} or {rows}x{columns}"),
                     _ => format!("{rows}x{columns}"),
                 };
@@ -163,6 +179,10 @@ impl Values {
                 )));
             }
             let mut table = Table::of(planes);
+            if one_for_all && count > 1 {
+                table.repeat(count);
+                self.one_scale[tables.len()] = true;
+            }
             table.columns = columns;
             tables.push(table);
         }
@@ -208,16 +228,24 @@ impl Values {
         Ok(self)
     }
 
-    /// What is taken off the sum of an element.
-    pub fn zero_point(&self, of: ZeroPoint, batch: usize, row: usize, column: usize) -> u32 {
-        let get = |i: usize, at: usize| self.zero_point[i].as_ref().map(|t| t.get(batch, at, 0));
-        let column = get(1, column).expect("checked beforehand");
-        match of {
-            ZeroPoint::PerTensor => column,
-            ZeroPoint::PerRow => get(0, row)
-                .expect("checked beforehand")
-                .wrapping_mul(column),
-        }
+    /// What is taken off the sum of an element: the integer of its column, times that of its row if there
+    /// is one.
+    ///
+    /// # Panics
+    /// If there are none where the schedule has some.
+    pub fn zero_point(
+        &self,
+        of: ZeroPoint,
+        batch: usize,
+        row: usize,
+        column: usize,
+    ) -> (Option<u32>, u32) {
+        let get = |i: usize, at: usize| {
+            let table = self.zero_point[i].as_ref();
+            table.expect("checked beforehand").get(batch, at, 0)
+        };
+        let row = (of == ZeroPoint::PerRow).then(|| get(0, row));
+        (row, get(1, column))
     }
 
     /// Whether any are given.
@@ -245,7 +273,7 @@ impl Values {
             .expect("a schedule with scales is given some");
         match per {
             Per::Tensor => a.get(batch, 0, 0),
-            Per::Row => a.get(batch, row, 0),
+            Per::Row | Per::RowOrTensor => a.get(batch, row, 0),
             Per::Block { rows, k: of_k, .. } => a.get(batch, row / rows, k / of_k),
         }
     }
@@ -261,7 +289,7 @@ impl Values {
             .expect("a schedule with scales is given some");
         match per {
             Per::Tensor => b.get(batch, 0, 0),
-            Per::Row => b.get(batch, 0, column),
+            Per::Row | Per::RowOrTensor => b.get(batch, 0, column),
             Per::Block {
                 columns, k: of_k, ..
             } => b.get(batch, k / of_k, column / columns),
@@ -280,6 +308,12 @@ impl Values {
     pub fn has_scales(&self) -> bool {
         self.scales.is_some()
     }
+
+    /// Whether one scale stands for all rows of A, and one for all columns of B, where the schedule takes one for
+    /// each as well.
+    pub fn one_scale(&self) -> [bool; 2] {
+        self.one_scale
+    }
 }
 
 impl Per {
@@ -288,6 +322,8 @@ impl Per {
             (Per::Tensor, _) => "one for all".into(),
             (Per::Row, "A") => "one for every row of A".into(),
             (Per::Row, _) => "one for every column of B".into(),
+            (Per::RowOrTensor, "A") => "one for every row of A, or one for all".into(),
+            (Per::RowOrTensor, _) => "one for every column of B, or one for all".into(),
             (Per::Block { rows: 1, k, .. }, "A") => format!("one for every row and {k} k of A"),
             (Per::Block { rows, k, .. }, "A") => {
                 format!("one for every {rows} rows and {k} k of A")

@@ -1,6 +1,6 @@
 //! FP8 kernels of Ada: tiles dealt out in turn.
 
-use super::{Coverage, Family, Request, Standing, sliced};
+use super::{Coverage, Family, Request, Standing, Tried, sliced};
 use crate::kernel::Known::Compared;
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings};
@@ -45,6 +45,7 @@ pub static FAMILY: Family = Family {
             source: "logs",
         },
     ],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

@@ -1,6 +1,8 @@
 //! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
 
-use super::{Coverage, Family, Request, Standing, chunks, common_needs, scheme_needs, sliced};
+use super::{
+    Coverage, Family, Request, Standing, Tried, chunks, common_needs, scheme_needs, sliced,
+};
 use crate::kernel::Known::{Compared, Read};
 use crate::kernel::plan::{Residue, Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
@@ -59,6 +61,7 @@ pub static FAMILY: Family = Family {
             source: "cutlass",
         },
     ],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

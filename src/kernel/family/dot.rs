@@ -1,6 +1,6 @@
 //! dot: blocks of 128 threads share K, and a second kernel adds the blocks.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::Known::Probed;
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
@@ -25,6 +25,7 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16; the order was read off a probe",
         source: "bitequiv",
     }],
+    tried: Tried::unnamed("dot_kernel"),
     needs,
     plan,
 };
@@ -59,14 +60,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             stride: blocks * tile,
             end: request.k(),
         };
-        Traversal {
-            spans: Some(span)
-                .filter(|span| span.start < span.end)
-                .into_iter()
-                .collect(),
-            instruction_k: 1,
-            restart: None,
-        }
+        Traversal::of_spans([span], 1)
     };
     let block = |block: usize| {
         let lanes = (0..THREADS)

@@ -1,6 +1,6 @@
 //! PyTorch's `GEMMDesc`: the text is the order.
 
-use super::{Coverage, Family, Request, Standing, chunks, sliced};
+use super::{Coverage, Family, Request, Standing, Tried, chunks, sliced};
 use crate::kernel::Known::Read;
 use crate::kernel::Traversal;
 use crate::kernel::plan::{Residue, Span};
@@ -22,6 +22,7 @@ pub static FAMILY: Family = Family {
         what: "no producer writes one yet",
         source: "gemm-desc",
     }],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

@@ -1,6 +1,6 @@
 //! gemmSN: threads share K, for few rows of 16-bit operands.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::Known::Compared;
 use crate::kernel::plan::Sum;
 use crate::kernel::{Fact, Join, Sharing};
@@ -22,6 +22,7 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, M 2 to 16, 279,486 comparisons",
         source: "bitequiv",
     }],
+    tried: Tried::unnamed("gemmSN_NN_kernel"),
     needs,
     plan,
 };

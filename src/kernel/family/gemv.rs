@@ -1,11 +1,11 @@
 //! gemv: D is one row or one column.
 
-use super::{Coverage, Family, Request, Standing, chunks};
+use super::{Coverage, Family, Request, Standing, Tried, chunks};
 use crate::kernel::Known::{Compared, Probed};
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Capability, Cut, Fact, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
-use crate::kernel::{Restart, Settings, Slice, Start, Traversal};
+use crate::kernel::{Settings, Slice, Start, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "gemv",
@@ -30,6 +30,10 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were read off a probe",
         source: "bitequiv",
     }],
+    tried: Tried {
+        customs: 0..112,
+        ..Tried::unnamed("gemv2T_kernel_val")
+    },
     needs,
     plan,
 };
@@ -240,16 +244,10 @@ fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice
             stride: vector * lanes,
             end: range.end,
         };
-        Traversal {
-            spans: Some(span)
-                .filter(|span| span.start < span.end)
-                .into_iter()
-                .collect(),
-            instruction_k: 1,
-            restart: tiles.map(|tiles| Restart {
-                every: tiles * vector,
-                from: Start::First,
-            }),
+        let chain = Traversal::of_spans([span], 1);
+        match tiles {
+            Some(tiles) => chain.restarting(tiles * vector, Start::First),
+            None => chain,
         }
     };
     Slice {

@@ -1,6 +1,6 @@
 //! Kernels that name wgmma and a tile, from before nvjet.
 
-use super::{Coverage, Family, Request, Standing, common_needs, sliced};
+use super::{Coverage, Family, Request, Standing, Tried, common_needs, sliced};
 use crate::kernel::Known::Read;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
@@ -23,6 +23,7 @@ pub static FAMILY: Family = Family {
         what: "a plan without slices is an assumption; slices are not planned",
         source: "logs",
     }],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

@@ -1,6 +1,6 @@
 //! magma_sgemmEx: one chain of multiply-adds.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::Known::Compared;
 use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
@@ -20,6 +20,7 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, M 6 to 16, K 2 to 45: 221 of 221",
         source: "bitequiv",
     }],
+    tried: Tried::unnamed("magma_sgemmEx_kernel"),
     needs: |_| Vec::new(),
     plan,
 };

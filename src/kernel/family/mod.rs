@@ -33,9 +33,46 @@ pub struct Family {
     pub algos: &'static [u32],
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
+    pub(super) tried: Tried,
     /// What a plan needs and the settings do not say.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
+}
+
+/// What a search tries of a family where nobody says it.
+#[derive(Debug)]
+pub(super) struct Tried {
+    /// A kernel that is tried on 16-bit operands without being named: nothing but a search tells the options
+    /// of kernels of CUDA cores.
+    pub unnamed: Option<&'static str>,
+    /// Custom options.
+    pub customs: std::ops::Range<u32>,
+    /// The fewest slices.
+    pub fewest_slices: fn(&Settings) -> usize,
+}
+
+impl Tried {
+    /// Only where a text names the family: the custom options 0 and 1.
+    const NAMED: Tried = Tried {
+        unnamed: None,
+        customs: 0..2,
+        fewest_slices: |_| 1,
+    };
+
+    /// On CUDA cores, without being named.
+    const fn unnamed(kernel: &'static str) -> Tried {
+        Tried {
+            unnamed: Some(kernel),
+            ..Tried::NAMED
+        }
+    }
+}
+
+/// Names of the kernels that are tried on 16-bit operands without being named.
+pub fn unnamed() -> impl Iterator<Item = &'static str> {
+    FAMILIES
+        .into_iter()
+        .filter_map(|family| family.tried.unnamed)
 }
 
 /// How much is known of a family's order on some GPUs.

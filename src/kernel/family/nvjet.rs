@@ -1,6 +1,6 @@
 //! nvjet: cuBLAS's kernels for aligned products on Hopper and later.
 
-use super::{Coverage, Family, Request, Standing, chunks, common_needs, sliced};
+use super::{Coverage, Family, Request, Standing, Tried, chunks, common_needs, sliced};
 use crate::kernel::Known::{Compared, Derived, Probed, Read};
 use crate::kernel::plan::Residue;
 use crate::kernel::{Capability, Cut, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
@@ -78,6 +78,11 @@ pub static FAMILY: Family = Family {
             source: "bitequiv",
         },
     ],
+    tried: Tried {
+        // A split kernel says that it is one.
+        fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
+        ..Tried::NAMED
+    },
     needs,
     plan,
 };

@@ -1,6 +1,6 @@
 //! gemmk1: K = 1.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::Known::Compared;
 use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
@@ -20,6 +20,7 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, 3,125 products",
         source: "bitequiv",
     }],
+    tried: Tried::NAMED,
     needs: |_| Vec::new(),
     plan,
 };

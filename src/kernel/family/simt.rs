@@ -1,6 +1,6 @@
 //! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
 
-use super::{Coverage, Family, Request, Standing, cutlass, scheme_needs, sliced};
+use super::{Coverage, Family, Request, Standing, Tried, cutlass, scheme_needs, sliced};
 use crate::kernel::Known::Read;
 use crate::kernel::plan::Residue;
 use crate::kernel::{Fact, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
@@ -28,6 +28,7 @@ pub static FAMILY: Family = Family {
         what: "read in CUTLASS's source; nobody compared FP32 or FP64 products",
         source: "cutlass",
     }],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

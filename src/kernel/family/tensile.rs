@@ -1,6 +1,6 @@
 //! Tensile and hipBLASLt: read in their source, compared with nothing.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::Known::Read;
 use crate::kernel::plan::{Residue, Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
@@ -40,6 +40,7 @@ pub static FAMILY: Family = Family {
         what: "inferred from the kernel writer's source; no output was compared",
         source: "tensile",
     }],
+    tried: Tried::NAMED,
     needs,
     plan,
 };

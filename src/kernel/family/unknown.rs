@@ -1,6 +1,6 @@
 //! Kernels whose order nobody has published.
 
-use super::{Coverage, Family, Request, Standing};
+use super::{Coverage, Family, Request, Standing, Tried};
 use crate::kernel::{KernelError, Plan};
 
 pub static FAMILY: Family = Family {
@@ -15,6 +15,7 @@ pub static FAMILY: Family = Family {
         what: "39: FP8 of Hopper in cuBLAS up to 12.4; 41, 56: seen on H100; 67: sm_121; 70, 71: NVFP4",
         source: "logs",
     }],
+    tried: Tried::NAMED,
     needs: |_| Vec::new(),
     plan,
 };

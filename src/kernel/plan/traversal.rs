@@ -76,11 +76,15 @@ impl Span {
 impl Traversal {
     /// Consecutive k.
     pub fn of(range: Range<usize>, instruction_k: usize) -> Traversal {
+        Traversal::of_spans([Span::of(range)], instruction_k)
+    }
+
+    /// What there is of these runs, in this order.
+    pub fn of_spans(spans: impl IntoIterator<Item = Span>, instruction_k: usize) -> Traversal {
         Traversal {
-            spans: [range]
+            spans: spans
                 .into_iter()
-                .filter(|range| !range.is_empty())
-                .map(Span::of)
+                .filter(|span| span.start < span.end)
                 .collect(),
             instruction_k,
             restart: None,
@@ -91,15 +95,7 @@ impl Traversal {
     pub fn residue_first(range: Range<usize>, tile_k: usize, instruction_k: usize) -> Traversal {
         let first = range.start + range.len() % tile_k;
         let ranges = [range.start..first, first..range.end];
-        Traversal {
-            spans: ranges
-                .into_iter()
-                .filter(|range| !range.is_empty())
-                .map(Span::of)
-                .collect(),
-            instruction_k,
-            restart: None,
-        }
+        Traversal::of_spans(ranges.map(Span::of), instruction_k)
     }
 
     pub fn restarting(self, every: usize, from: Start) -> Traversal {

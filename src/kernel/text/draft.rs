@@ -73,6 +73,14 @@ impl Draft {
         self.family = Some(Said::new(family, how, printable(from)));
     }
 
+    /// The tile of D that a block of threads computes, of so many rows and columns.
+    pub fn tile_of_d(&mut self, token: &str, size: [u32; 2], known: Option<(Known, &'static str)>) {
+        self.settings.tile = Some(Said::stated(size, printable(token)));
+        let [rows, columns] = size;
+        let why = format!("tile of D, {rows} x {columns}: decides no bit");
+        self.ignored(token, "", why, known);
+    }
+
     pub fn finished(mut self) -> KernelReading {
         if self.settings.tile_k.is_none()
             && let Some(stages) = &self.settings.stages

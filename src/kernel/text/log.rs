@@ -315,6 +315,19 @@ fn product(
             format!("A has {of_a} k, but B has {of_b}"),
         ));
     }
+    for (name, have, what, of_d) in [
+        ("A", depth(a, !transposed.a), "rows", d.rows),
+        ("B", depth(b, transposed.b), "columns", d.columns),
+        ("C", c.rows, "rows", d.rows),
+        ("C", c.columns, "columns", d.columns),
+    ] {
+        if let (Some(have), Some(of_d)) = (have, of_d)
+            && have != of_d
+        {
+            let why = format!("{name} is for {have} {what} of D, but D has {of_d}");
+            return Err(KernelError::syntax(FORM, why));
+        }
+    }
     if let (Some(rows), Some(columns), Some(k)) = (d.rows, d.columns, of_a.or(of_b)) {
         let (m, n) = match d.row_major {
             true => (rows, columns),

@@ -67,15 +67,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
 
 fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
     match which {
-        1 => {
-            draft.settings.tile = Some(Said::stated([x, y], token));
-            draft.ignored(
-                token,
-                "",
-                format!("tile of D, {x} x {y}: decides no bit"),
-                NO_BIT,
-            );
-        }
+        1 => draft.tile_of_d(token, [x, y], NO_BIT),
         2 => {
             draft.settings.tile_k = Some(Said::stated(x as usize, token));
             draft.used(

@@ -147,15 +147,7 @@ fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelErro
 
 fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
     match which {
-        1 => {
-            draft.settings.tile = Some(Said::stated([x, y], token));
-            draft.ignored(
-                token,
-                "",
-                format!("tile of D, {x} x {y}: decides no bit"),
-                NAMES,
-            );
-        }
+        1 => draft.tile_of_d(token, [x, y], NAMES),
         2 if x > 0 => {
             draft.settings.tile_k = Some(Said::stated(x as usize, token));
             draft.used(token, "", format!("tiles of {x} k, {y} under way"));

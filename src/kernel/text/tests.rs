@@ -360,6 +360,15 @@ fn bad_texts_are_refused_in_a_sentence() {
         said(&SPLIT.replace("rows=2304 cols=144", "rows=2303 cols=144"))
             .contains("A has 2304 k, but B has 2303")
     );
+    // Layouts that are of no one product.
+    assert!(
+        said(&SPLIT.replace("rows=2304 cols=144", "rows=2304 cols=145"))
+            .contains("B is for 145 columns of D, but D has 144")
+    );
+    assert!(
+        said(&SPLIT.replace("rows=2304 cols=768", "rows=2304 cols=769"))
+            .contains("A is for 769 rows of D, but D has 768")
+    );
     assert!(said("{\"algo\": [1]}").contains("neither a number nor a name"));
     assert!(said("{\"algo\": 66").contains("cannot be read"));
     let hostile = said("algo=\u{1b}[2J66");

@@ -87,6 +87,9 @@ fn schedule(schedule: &Scheduled, out: &mut dyn Write) -> io::Result<()> {
         if let Some(scale) = &factors.scale_result {
             fact("Scale of results", &text(scale), out)?;
         }
+        if let Some(repeated) = factors.repeated() {
+            fact("Scales", &repeated, out)?;
+        }
     }
     for [first, end] in &schedule.omitted_k {
         let last = end - 1;

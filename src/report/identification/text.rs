@@ -51,9 +51,11 @@ impl Identification {
         }
         if self.fits.len() > fits {
             let more = self.fits.len() - fits;
+            let fit = if more == 1 { "fits" } else { "fit" };
             writeln!(
                 out,
-                "  {more} more fit: see --limit; the JSON has all of them\n"
+                "  {} more {fit}: see --limit; the JSON has all of them\n",
+                grouped(more as u64)
             )?;
         }
         self.rest(limit, out)?;
@@ -64,8 +66,12 @@ impl Identification {
     fn line(&self, line: &Line, out: &mut dyn Write) -> io::Result<()> {
         let first = &self.fits[line.fits[0]];
         writeln!(out, "    - {line}")?;
-        for (how, what) in line.words().into_iter().flat_map(KernelWords::lines) {
+        let words = line.words();
+        for (how, what) in words.iter().flat_map(KernelWords::lines) {
             writeln!(out, "      {how}: {}", crate::io::escaped(&what))?;
+        }
+        if let Some(defect) = words.and_then(|words| words.defect) {
+            writeln!(out, "      {CAUTION}{defect}{CAUTION:#}")?;
         }
         let command = &first.model.best_name().command;
         writeln!(out, "      {QUIET}{}{QUIET:#}", crate::io::escaped(command))?;
@@ -92,8 +98,8 @@ impl Identification {
         if !self.others.is_empty() && limit > 0 {
             writeln!(
                 out,
-                "Others, by agreement on the first {} sampled elements",
-                self.sample.first
+                "Others, those first that agree in most of the first {}: so many agree of those that each was tested on",
+                counted(self.sample.first, "sampled element")
             )?;
         }
         for other in self.others.iter().take(limit) {
@@ -120,9 +126,16 @@ impl Identification {
         }
         if self.others.len() > limit {
             let more = self.others.len() - limit;
-            writeln!(out, "  {more} more do not fit either")?;
+            let (more, do_not) = match more {
+                1 => ("1".into(), "does not"),
+                _ => (grouped(more as u64), "do not"),
+            };
+            writeln!(out, "  {more} more {do_not} fit either")?;
         }
-        Ok(())
+        match self.others.is_empty() {
+            true => Ok(()),
+            false => writeln!(out),
+        }
     }
 
     /// What was not done.
@@ -132,21 +145,27 @@ impl Identification {
             let only = self.architectures.join(", ");
             left.push(format!("architectures other than {only}: see --arch"));
         }
+        let untested = |count, what, of| {
+            let were = if count == 1 { "was" } else { "were" };
+            format!("{}{of} {were} not tested", counted(count, what))
+        };
         if self.untested > 0 {
-            left.push(format!("{} models were not tested", self.untested));
+            left.push(untested(self.untested, "model", ""));
         }
         match &self.schedules {
             None => left.push("schedules of kernels were not searched: see --schedules".into()),
-            Some(searched) if searched.untested > 0 => left.push(format!(
-                "{} candidates under schedules were not tested",
-                searched.untested
-            )),
+            Some(searched) if searched.untested > 0 => {
+                left.push(untested(searched.untested, "candidate", " under schedules"));
+            }
             Some(_) => {}
         }
         let sampled = self.fits.iter().filter(|fit| !fit.in_full).count();
         if sampled > 0 {
+            let were = if sampled == 1 { "was" } else { "were" };
             left.push(format!(
-                "{sampled} that fit were not replayed in full: see --budget and --quick"
+                "{} that {} {were} not replayed in full: see --budget and --quick",
+                grouped(sampled as u64),
+                if sampled == 1 { "fits" } else { "fit" }
             ));
         }
         left.extend(
@@ -154,7 +173,7 @@ impl Identification {
                 .iter()
                 .map(|what| format!("never: {what}")),
         );
-        writeln!(out, "\nNot searched")?;
+        writeln!(out, "Not searched")?;
         for what in left {
             writeln!(out, "  {CAUTION}{what}{CAUTION:#}")?;
         }
@@ -166,18 +185,42 @@ impl Identification {
         self.nearest_other.is_none_or(|missed| missed < WEAK)
     }
 
-    /// `16 models` or `16 models alone and 912 candidates under schedules of kernels`.
+    /// Whether models were tried alone: not where a kernel is known to be behind D.
+    fn tried_alone(&self) -> bool {
+        self.plain + self.untested > 0
+    }
+
+    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the
+    /// kernel's words allow`.
     fn searched(&self) -> String {
         let of = match self.architectures.is_empty() {
             true => String::new(),
             false => format!(" of {}", self.architectures.join(", ")),
         };
-        match &self.schedules {
-            None => format!("{} models{of}; schedules were not searched", self.plain),
-            Some(searched) => format!(
-                "{} models alone and {} candidates under schedules of kernels{of}",
-                self.plain, searched.tested
+        let models = counted(self.plain, "model");
+        let Some(searched) = &self.schedules else {
+            return format!("{models}{of}; schedules were not searched");
+        };
+        let under = counted(searched.tested, "candidate");
+        match (self.tried_alone(), self.kernel.is_some()) {
+            (_, true) => format!("{under} that the kernel's words allow{of}"),
+            (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
+            (false, false) => format!("{under} under schedules of kernels{of}"),
+        }
+    }
+
+    /// `2 models alone and 3 under schedules`, or those of them that there can be.
+    fn fitting(&self) -> String {
+        let under = |fit: &&Fit| fit.model.schedule.is_some();
+        let scheduled = self.fits.iter().filter(under).count();
+        let models = counted(self.fits.len() - scheduled, "model");
+        match (&self.schedules, self.tried_alone()) {
+            (None, _) => format!("{models} alone"),
+            (Some(_), true) => format!(
+                "{models} alone and {} under schedules",
+                grouped(scheduled as u64)
             ),
+            (Some(_), false) => counted(scheduled, "candidate"),
         }
     }
 
@@ -185,29 +228,20 @@ impl Identification {
         let all = match self.fits.iter().all(|fit| fit.in_full) {
             true if self.elements == 1 => "the one element of D".to_owned(),
             true => format!("all {} elements of D", grouped(self.elements)),
+            false if self.fits.len() == 1 => "all elements of D that it was tested on".to_owned(),
             false => "all elements of D that they were tested on".to_owned(),
         };
         let searched = self.searched();
         if self.fits.is_empty() {
             return writeln!(out, "{BAD}NONE{BAD:#}  gives this D, of {searched}");
         }
-        let under = |fit: &&Fit| fit.model.schedule.is_some();
-        let scheduled = self.fits.iter().filter(under).count();
-        let plain = self.fits.len() - scheduled;
         let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
         let all_looked_at = complete && self.untested == 0 && self.architectures.is_empty();
         let sure = all_looked_at && self.fits[0].in_full && !self.is_weak();
         if self.fits.len() == 1 && sure {
             return writeln!(out, "{GOOD}ONE{GOOD:#}  gives {all}, of {searched}");
         }
-        let models = |count| if count == 1 { "model" } else { "models" };
-        let who = match &self.schedules {
-            None => format!("{plain} {} alone", models(plain)),
-            Some(_) => format!(
-                "{plain} {} alone and {scheduled} under schedules",
-                models(plain)
-            ),
-        };
+        let who = self.fitting();
         let (give, apart) = match self.fits.len() {
             1 => ("gives", ""),
             _ => ("give", "; this D cannot tell them apart"),
@@ -225,12 +259,16 @@ impl Identification {
         };
         writeln!(
             out,
-            "Evidence: of a sample of {} elements{order}, {} tell candidates apart",
-            grouped(self.sample.most as u64),
+            "Evidence: of a sample of {}{order}, {} tell candidates apart",
+            counted(self.sample.most, "element"),
             grouped(self.telling as u64)
         )?;
         if self.is_weak() && !self.fits.is_empty() {
+            let tested = self.schedules.as_ref().map_or(0, |of| of.tested);
             let missed = match self.nearest_other {
+                None if self.kernel.is_some() && tested == 1 => {
+                    "the kernel's words leave nothing open, so nothing else was tested".to_owned()
+                }
                 None => "no candidate that was tested gives anything else".to_owned(),
                 Some(1) => {
                     "the nearest candidate that does not fit differs in 1 element".to_owned()
@@ -309,6 +347,12 @@ impl Identification {
             value(ours)
         )
     }
+}
+
+/// `1 model`, `1,024 models`.
+fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count as u64))
 }
 
 /// The arithmetics of a tie, and who has them.

@@ -15,6 +15,8 @@ pub struct Tie<'a> {
 pub struct Line<'a> {
     /// None is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
+    /// What a library says of the kernel, but for the number of slices if that was found.
+    words: Option<KernelWords>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
     pub fits: Vec<usize>,
@@ -61,12 +63,13 @@ impl<'a> Tie<'a> {
         let schedule = model.schedule.as_ref();
         let mut rest = schedule.map_or(Overrides::default(), |of| of.overrides.clone());
         let slices = rest.split_k.take();
-        let name = schedule.map(|of| (&of.name, &of.kernel));
-        let known = self.lines.iter();
-        let mut known = known.map(|line| line.schedule.map(|of| (&of.name, &of.kernel)));
-        let at = known.position(|known| known == name).unwrap_or_else(|| {
+        let words = schedule.and_then(|of| of.kernel.as_ref());
+        let words = words.map(without_slices);
+        let same = |line: &Line| line.has(schedule, words.as_ref());
+        let at = self.lines.iter().position(same).unwrap_or_else(|| {
             self.lines.push(Line {
                 schedule,
+                words,
                 variants: Vec::new(),
                 fits: Vec::new(),
             });
@@ -107,15 +110,26 @@ impl<'a> Tie<'a> {
 }
 
 impl Line<'_> {
-    /// What a library says of the kernel.
-    pub fn words(&self) -> Option<&KernelWords> {
-        self.schedule?.kernel.as_ref()
+    /// What a library says of the kernel: each setting as it is known, and the numbers of slices that were found.
+    pub fn words(&self) -> Option<KernelWords> {
+        let mut words = self.schedule?.kernel.clone()?;
+        let slices = self.variants.iter().flat_map(|variant| &variant.slices);
+        let slices: Vec<usize> = slices.copied().collect();
+        for setting in &mut words.settings {
+            if setting.is_found("slices") && slices.len() > 1 {
+                setting.value = runs(&slices);
+            }
+        }
+        Some(words)
+    }
+
+    fn has(&self, schedule: Option<&IdentifiedSchedule>, words: Option<&KernelWords>) -> bool {
+        let name = |schedule: &IdentifiedSchedule| schedule.name.clone();
+        self.schedule.map(name) == schedule.map(name) && self.words.as_ref() == words
     }
 
     fn is_like(&self, other: &Line) -> bool {
-        let (mine, others) = (self.schedule, other.schedule);
-        mine.map(|of| (&of.name, &of.kernel)) == others.map(|of| (&of.name, &of.kernel))
-            && self.variants == other.variants
+        self.has(other.schedule, other.words.as_ref()) && self.variants == other.variants
     }
 }
 
@@ -156,6 +170,14 @@ impl Identified {
         let name = self.names.iter().rev().max_by_key(|name| name.evidence);
         name.expect("every model has a name")
     }
+}
+
+/// The same of kernels that differ in a number of slices that was found.
+fn without_slices(words: &KernelWords) -> KernelWords {
+    let mut words = words.clone();
+    words.order.clear();
+    words.settings.retain(|setting| !setting.is_found("slices"));
+    words
 }
 
 /// `2 to 5, 8 and 10`.

@@ -294,7 +294,7 @@ impl Product {
                     scale_a.push(a[matrix]);
                     scale_b.push(b[matrix]);
                 }
-                Per::Row => {
+                Per::Row | Per::RowOrTensor => {
                     scale_a.push(a[matrix * m + row]);
                     scale_b.push(b[matrix * n + column]);
                 }

@@ -94,6 +94,89 @@ fn how_slices_meet_is_found_too() {
     assert!(fits(&other.expect(1).json()).is_empty());
 }
 
+/// The headline counts what was searched: no models alone where a kernel is stated.
+#[test]
+fn the_headline_says_what_the_words_allow() {
+    let how = "--arch h100 --schedule cublas-nvjet-splitk --split-k 3";
+    let folder = product([24, 40, 1536], how);
+    let ask = |kernel: &str, more: &str| {
+        let command = format!("identify --kernel {kernel} {more} a.npy b.npy d.npy");
+        let report = folder.tcverify(&format!("{command} --json -")).json();
+        (folder.tcverify(&command), report)
+    };
+    let (run, report) = ask(NVJET, "");
+    assert_eq!(report["kernel"], NVJET);
+    assert_eq!(report["plain"], 0);
+    let tested = report["schedules"]["tested"].as_u64().expect("a number");
+    assert!(tested > 5, "{tested}");
+    let words = format!(
+        "ONE  gives all 960 elements of D, of {tested} candidates that the kernel's words allow"
+    );
+    let text = run.expect(0).stdout;
+    assert_eq!(text.lines().next(), Some(&words[..]), "{text}");
+    // None of them: another tile, from which other slices follow.
+    let other = NVJET.replace("64x10_4x1", "128x10_4x1");
+    let (run, report) = ask(&other, "");
+    let tested = report["schedules"]["tested"].as_u64().expect("a number");
+    let words = format!("NONE  gives this D, of {tested} candidates that the kernel's words allow");
+    let text = run.stdout;
+    assert!(text.starts_with(&words), "{text}");
+    assert!(!text.contains("models alone"), "{text}");
+    // Nothing left open: one candidate, with nothing to compare it with.
+    let (run, _) = ask(
+        "algo=66,stages=35,splitK=3,reduction=2",
+        "--dtype bf16 --arch h100",
+    );
+    let text = run.expect(0).stdout;
+    assert!(
+        text.starts_with(
+            "1 candidate gives all 960 elements of D (of 1 candidate that the kernel's words allow"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("leave nothing open, so nothing else was tested"),
+        "{text}"
+    );
+    // Without words nothing is said of them.
+    let plain = folder
+        .tcverify("identify --dtype bf16 --json - a.npy b.npy d.npy")
+        .json();
+    assert_eq!(plain["kernel"], Value::Null);
+}
+
+/// A D of few bits, which orders with many numbers of slices give: one line of the text has them, with what was
+/// found of all.
+#[test]
+fn slices_that_are_tied_share_a_line() {
+    let how = "--arch h100 --d-dtype bf16 --schedule cublas-nvjet-splitk --split-k 3";
+    let folder = product([4, 6, 1536], how);
+    let name = NVJET.replace("tss", "tst");
+    let search = format!("identify --kernel {name} a.npy b.npy d.npy");
+    let report = folder
+        .tcverify(&format!("{search} --json -"))
+        .expect(0)
+        .json();
+    assert!(fits(&report).len() > 3, "{report}");
+    let text = folder.tcverify(&search).expect(0).stdout;
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("- kernel-nvjet"))
+        .collect();
+    let [line] = lines[..] else { panic!("{text}") };
+    let slices = line
+        .trim()
+        .strip_prefix("- kernel-nvjet: ")
+        .expect("numbers of slices");
+    assert!(
+        text.contains(&format!(
+            "found: slices {}",
+            slices.trim_end_matches(" slices")
+        )),
+        "{text}"
+    );
+}
+
 /// Lanes that share an element of D as no preset says: 16 of them, with pieces of K.
 #[test]
 fn custom_options_of_gemv_kernels_are_found() {
@@ -148,6 +231,7 @@ fn words_that_do_not_fit_the_files_are_refused() {
     };
     refused("gibberish", "", &["gibberish", "kernels list"]);
     refused(NVJET, "--dtype fp16", &["a.npy", "bf16"]);
+    refused(NVJET, "--arch a100", &["a kernel of sm_90", "sm_80"]);
     refused("algo=41", "--dtype bf16", &["ALGO_ID 41"]);
     refused(
         "algo=66,splitK=999,reduction=2",

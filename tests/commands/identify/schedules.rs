@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use tcverify::report::grouped;
+
 use crate::support::hidden::number::Dice;
 use crate::support::{Folder, Npy, floats, le16};
 
@@ -151,7 +153,10 @@ fn the_search_can_be_forbidden_and_bounded() {
         ))
         .stdout;
     let untested = counted(&bounded, "untested");
-    let words = format!("{untested} candidates under schedules were not tested");
+    let words = format!(
+        "{} candidates under schedules were not tested",
+        grouped(untested)
+    );
     assert!(text.contains(&words), "{text}");
 }
 

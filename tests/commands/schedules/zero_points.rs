@@ -75,6 +75,179 @@ fn they_are_taken_off_the_sums() {
         .expect(1);
 }
 
+/// Every step between the integer sum and D is told, in integers where it is one: what the products add up to by
+/// hand is what each event says. Another order of them does not come to this D.
+#[test]
+fn they_are_explained_step_by_step() {
+    let folder = product();
+    // 3 * 5 = 15; azp = 20 and azp_adj = 2^30 + 2, whose product, 20 * 2^30 + 40, is 40 modulo 2^32; 15 - 40 = -25.
+    let adj = integers(COLUMNS, |column| (1 << 30) + column as i32 - 2);
+    folder.save("adj.npy", &Npy::new("<i4", &[COLUMNS], adj));
+    let token = format!(
+        "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
+    );
+    folder
+        .tcverify(&format!("replay {token} -o d.npy"))
+        .expect(0);
+    let explain = format!("explain {token} d.npy --at 2,4");
+    let explanation = folder
+        .tcverify(&format!("{explain} --json"))
+        .expect(0)
+        .json();
+    let events = explanation["kernel"]["events"].as_array().expect("a list");
+    let told: Vec<String> = events
+        .iter()
+        .map(|event| {
+            let value = |name: &str| event[name]["value"].as_str().unwrap_or("").to_owned();
+            let operands = event["operands"].as_array().into_iter().flatten();
+            let operands: Vec<_> = operands.map(|x| x["value"].as_str().unwrap()).collect();
+            let kind = event["event"].as_str().unwrap();
+            match kind {
+                "chain" => format!("chain {}", value("result")),
+                "rounded" => format!(
+                    "{} {} to {} {}",
+                    event["from"]["format"].as_str().unwrap(),
+                    value("from"),
+                    event["to"]["format"].as_str().unwrap(),
+                    value("to")
+                ),
+                _ => format!(
+                    "{}: {} {} = {} off {}",
+                    event["stage"].as_str().unwrap(),
+                    event["operation"].as_str().unwrap(),
+                    operands.join(" "),
+                    value("result"),
+                    event["off"].as_str().unwrap()
+                ),
+            }
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "chain 15",
+            "zero point: mul 20 1073741826 = 40 off -21474836480",
+            "zero point: sub 15 40 = -25 off 0",
+            "int32 -25 to fp32 -25",
+            "scales: mul -25 0.5 = -12.5 off 0",
+            "scales: fma -12.5 2 0 = -25 off 0",
+        ]
+    );
+    assert_eq!(explanation["computed"]["value"], "-25");
+    let text = folder.tcverify(&explain).expect(0).stdout;
+    for words in [
+        "20 * 1073741826  ->  0x00000028 40  modulo 2^32: off by -21474836480",
+        "15 - 40  ->  0xffffffe7 -25",
+        "-25 to fp32  ->  0xc1c80000 -25",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Without the integers' step the sum would be 15.
+    let other = explain.replace("--azp azp.npy --azp-adj adj.npy", "--azp-adj zero.npy");
+    let other = other.replace("-azp-token", "-azp");
+    let zero = integers(COLUMNS, |_| 0);
+    folder.save("zero.npy", &Npy::new("<i4", &[COLUMNS], zero));
+    let other = folder.tcverify(&other).expect(1).stdout;
+    assert!(other.contains("15 to fp32"), "{other}");
+    assert!(!other.contains("0xffffffe7"), "{other}");
+}
+
+/// What integers lose as f32, and what a function does, is told too.
+#[test]
+fn roundings_of_integers_and_functions_are_explained() {
+    let folder = product();
+    let adj = integers(COLUMNS, |_| (1 << 24) + 16);
+    folder.save("adj.npy", &Npy::new("<i4", &[COLUMNS], adj));
+    let preset = folder
+        .tcverify("schedules --raw vllm-int8-azp")
+        .expect(0)
+        .stdout;
+    let mut schedule: serde_json::Value = serde_json::from_str(&preset).expect("a schedule");
+    schedule["spec"]["epilogue"]["function"] = "relu".into();
+    schedule["name"] = "mine".into();
+    folder.write("relu.json", schedule.to_string());
+    let how = format!("{PRODUCT} {SCALES} --schedule-file relu.json --azp-adj adj.npy --at 2,4");
+    let text = folder.tcverify(&format!("explain {how}")).expect(0).stdout;
+    for words in [
+        // 15 - 2^24 - 16 is no f32.
+        "15 - 16777232  ->  0xfeffffff -16777217",
+        "-16777217 to fp32  ->  0xcb800000 -16777216  off by +1",
+        "relu(-16777216)  ->  0x00000000 0",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Nothing without a rounding is to be compared with.
+    let json = folder.tcverify(&format!("explain {how} --json"));
+    assert!(json.expect(0).json().get("exact").is_none());
+}
+
+/// vLLM takes one scale of A, of B, or of both, and repeats it.
+#[test]
+fn one_scale_stands_for_all_rows_or_columns() {
+    let folder = product();
+    let one = |x: f32, shape: &[usize]| Npy::new("<f4", shape, floats(&[x]));
+    folder.save("one-a.npy", &one(2.0, &[1]));
+    folder.save("one-b.npy", &one(0.5, &[1, 1]));
+    folder.save("other.npy", &one(0.75, &[]));
+    folder.save("three.npy", &Npy::new("<f4", &[3], floats(&[0.5; 3])));
+    let how = format!("{PRODUCT} --schedule vllm-int8-azp --azp-adj adj.npy");
+    folder
+        .tcverify(&format!("replay {how} {SCALES} -o d.npy"))
+        .expect(0);
+    for (scales, words) in [
+        (
+            "--scale-a one-a.npy --scale-b sb.npy",
+            "one scale for all rows of A",
+        ),
+        (
+            "--scale-a sa.npy --scale-b one-b.npy",
+            "one scale for all columns of B",
+        ),
+        (
+            "--scale-a one-a.npy --scale-b one-b.npy",
+            "one scale for all rows of A, and one for all columns of B",
+        ),
+    ] {
+        let report = format!("check {how} {scales} d.npy");
+        let text = folder.tcverify(&report).expect(0).stdout;
+        let said: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(words), "{words}: {text}");
+    }
+    let full = folder
+        .tcverify(&format!("check {how} {SCALES} d.npy"))
+        .expect(0);
+    assert!(
+        !full.stdout.contains("one scale for all"),
+        "{}",
+        full.stdout
+    );
+    // Another one gives another D.
+    folder
+        .tcverify(&format!(
+            "check {how} --scale-a one-a.npy --scale-b other.npy d.npy"
+        ))
+        .expect(1);
+    let refused = |scales: &str, words: &[&str]| {
+        let command = format!("check {how} {scales} d.npy");
+        folder.tcverify(&command).refuses(words);
+    };
+    refused(
+        "--scale-a three.npy --scale-b sb.npy",
+        &["scales of A are 3", "4, 4x1 or a single number"],
+    );
+    refused(
+        "--scale-a sa.npy --scale-b three.npy",
+        &["scales of B are 3", "6, 1x6 or a single number"],
+    );
+    // Where the library takes no single one, it is refused.
+    folder
+        .tcverify(
+            "replay --arch h100 --dtype e4m3 --schedule torch-scaled-mm-rowwise --scale-a one-a.npy --scale-b one-b.npy \
+             generate:1:normal:4x64 generate:2:normal:64x6 -o e.npy",
+        )
+        .refuses(&["scales of A are 1", "4 or 4x1"]);
+}
+
 #[test]
 fn parts_have_them_too() {
     let folder = product();

@@ -1,0 +1,133 @@
+//! Additions as runs: whichever of two sums is there first, the other is added to it. f32 additions commute,
+//! NaN (one code) and zeros included, so a kernel can add chains to what it holds.
+
+use super::order::Additions;
+
+/// A sum to which others are added, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spine {
+    pub first: usize,
+    pub then: Vec<Operand>,
+}
+
+/// What is added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    Sum(usize),
+    Spine(Spine),
+}
+
+impl Additions {
+    /// These additions of so many sums; none where missing ones take part.
+    pub(super) fn spine(&self, count: usize) -> Option<Spine> {
+        if self.width != count {
+            return None;
+        }
+        let bare = |first| Spine {
+            first,
+            then: Vec::new(),
+        };
+        let mut spines: Vec<Spine> = (0..count).map(bare).collect();
+        for &[into, from] in &self.steps {
+            let from = std::mem::replace(&mut spines[from], bare(from));
+            let into = &mut spines[into];
+            if into.then.is_empty() {
+                let first = std::mem::replace(into, from).first;
+                into.then.push(Operand::Sum(first));
+            } else if from.then.is_empty() {
+                into.then.push(Operand::Sum(from.first));
+            } else {
+                into.then.push(Operand::Spine(from));
+            }
+        }
+        Some(spines.swap_remove(self.result))
+    }
+}
+
+impl Spine {
+    /// The first sum and those that follow before any that is itself added up.
+    pub fn run(&self) -> Vec<usize> {
+        let rest = self.then.iter().map_while(|operand| match operand {
+            Operand::Sum(sum) => Some(*sum),
+            Operand::Spine(_) => None,
+        });
+        std::iter::once(self.first).chain(rest).collect()
+    }
+
+    /// The most sums that are there at once.
+    pub fn kept(&self) -> usize {
+        let inside = self.then.iter().map(|operand| match operand {
+            Operand::Sum(_) => 1,
+            Operand::Spine(spine) => spine.kept(),
+        });
+        1 + inside.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Order;
+    use super::*;
+
+    fn text(spine: &Spine) -> String {
+        let operand = |operand: &Operand| match operand {
+            Operand::Sum(sum) => format!("p{sum}"),
+            Operand::Spine(spine) => text(spine),
+        };
+        let rest: Vec<_> = spine.then.iter().map(operand).collect();
+        format!("(p{} {})", spine.first, rest.join(" "))
+    }
+
+    #[test]
+    fn few_sums_wait() {
+        for (order, count, run, want, kept) in [
+            (Order::Pairwise, 5, 5, "(p0 p3 p4 p1 p2)", 2),
+            (Order::Pairwise, 7, 3, "(p0 p4 p6 (p1 p5) p2 p3)", 3),
+            (Order::Reverse, 3, 3, "(p1 p2 p0)", 2),
+            (Order::Butterfly, 4, 2, "(p0 p2 (p1 p3))", 3),
+            (Order::Adjacent, 8, 2, "(p0 p1 (p2 p3) (p4 p5 (p6 p7)))", 4),
+        ] {
+            let spine = order
+                .additions(count)
+                .spine(count)
+                .expect("none is missing");
+            assert_eq!(text(&spine), want, "{order:?}");
+            assert_eq!((spine.run().len(), spine.kept()), (run, kept), "{order:?}");
+        }
+        // Sums that are missing count as +0, which changes a -0.
+        assert_eq!(Order::Butterfly.additions(3).spine(3), None);
+    }
+
+    /// Every tree of f32 additions comes to the same bits as the single additions.
+    #[test]
+    fn no_bit_changes() {
+        fn value(spine: &Spine, sums: &[f32]) -> f32 {
+            spine.then.iter().fold(sums[spine.first], |total, operand| {
+                total
+                    + match operand {
+                        Operand::Sum(sum) => sums[*sum],
+                        Operand::Spine(spine) => value(spine, sums),
+                    }
+            })
+        }
+        let mut serial_differs = false;
+        for order in [Order::Pairwise, Order::Reverse, Order::Adjacent] {
+            for count in 1..40 {
+                let sums: Vec<f32> = (0..count)
+                    .map(|i| ((i * 37 % 41) as f32 - 20.3).powi(3) * 1.1)
+                    .collect();
+                let additions = order.additions(count);
+                let mut one_by_one = sums.clone();
+                for &[into, from] in &additions.steps {
+                    one_by_one[into] += one_by_one[from];
+                }
+                let want = one_by_one[additions.result].to_bits();
+                let spine = additions.spine(count).expect("none is missing");
+                assert_eq!(value(&spine, &sums).to_bits(), want, "{order:?} of {count}");
+                let serial = sums.iter().copied().reduce(|x, y| x + y).unwrap();
+                serial_differs |= serial.to_bits() != want;
+            }
+        }
+        assert!(serial_differs);
+    }
+}
