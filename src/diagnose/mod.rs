@@ -190,20 +190,30 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         mismatches,
         place: None,
     };
-    if let Some(found) = stored::specials(case).or_else(|| stored::all_alike(case)) {
-        let findings = vec![all(found)];
+    let seen = stored::specials(case).or_else(|| stored::all_alike(case));
+    let alike = |found: &Found| found.hypothesis == Hypothesis::Constant;
+    if let Some(found) = seen.as_ref().filter(|found| !alike(found)) {
         return Diagnosis {
-            findings,
+            findings: vec![all(found.clone())],
             ..Diagnosis::default()
         };
     }
     let [computing, scheduling] = [WORK, WORK].map(Work::new);
     let controls = case.controls();
     let n = case.replay.problem.n;
-    let seen = case.spread.different.iter();
-    let different = seen.map(|seen| case.stored([seen.position / n, seen.position % n]));
+    let differing = case.spread.different.iter();
+    let different = differing.map(|seen| case.stored([seen.position / n, seen.position % n]));
     let different: Vec<Stored> = different.collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
+    if let Some(found) = seen {
+        // Ones times ones are a test of whether all of K was summed.
+        let lost = schedule::lost_tail(case, &trials[1]);
+        let findings = lost.into_iter().chain([found]).map(all).collect();
+        return Diagnosis {
+            findings,
+            ..Diagnosis::default()
+        };
+    }
     let mut findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
     let mut tried = vec![computed::TRIED, schedule::TRIED, stored::TRIED];
     if findings.is_empty() {

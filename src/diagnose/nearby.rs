@@ -181,7 +181,9 @@ impl Single<'_> {
         }
         let values = Values::default();
         let mut names = Vec::new();
+        let mut losing = Vec::new();
         let mut count = 0;
+        let span = replay.arithmetic.step.span();
         let list = guesses(&Asked {
             arithmetic: replay.arithmetic,
             problem: &replay.problem,
@@ -206,10 +208,25 @@ impl Single<'_> {
             if other.elements(&[self.at])[0] != self.given.code {
                 continue;
             }
+            // What leaves out k is told as that.
+            let omitted = kernel.map(|kernel| kernel.omitted(replay.problem.k, span));
+            if let Some([first, end]) = omitted.and_then(|omitted| omitted.first().copied()) {
+                losing.extend(guess.map(|guess| (end - first, guess.to_string())));
+                continue;
+            }
             count += 1;
             if names.len() < MAX_NAMED {
                 names.push(guess.map_or("one chain, without a schedule".into(), |g| g.to_string()));
             }
+        }
+        if let Some((lost, _)) = losing.first() {
+            let same = losing.iter().filter(|(count, _)| count == lost);
+            let names: Vec<_> = same.take(MAX_NAMED).map(|(_, name)| &name[..]).collect();
+            let text = format!(
+                "D omits the last {lost} k, a known defect of cuBLAS's split nvjet kernels (ALGO 66): it is that of {}",
+                names.join(", ")
+            );
+            found.push(Found::new(Hypothesis::LostTail, text));
         }
         // Kernels that add C last are no others.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;

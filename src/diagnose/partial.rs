@@ -46,7 +46,7 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
     let k = case.replay.problem.k;
     let text = format!(
         "The last {} of {k} products are missing from every element, D is that of the first {count} (cuBLAS's \
-         split K is known to lose a tail of K that is no multiple of 64): {}",
+         split nvjet kernels, ALGO 66, are known to lose a tail of K that is no multiple of 64): {}",
         k - count,
         trial.words()
     );

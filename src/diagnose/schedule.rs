@@ -102,7 +102,7 @@ pub fn multiplied(kernel: Kernel) -> bool {
 
 /// Slices of whole tiles that do not reach the end of K. A defect of cuBLAS's split K (nvjet, algorithm
 /// 66) with tiles of 64, or of 128 for FP8: its slices have floor(K / s) rounded up to tiles.
-fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
+pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
     let replay = case.replay;
     let problem = replay.problem;
     if replay.kernel.is_some() || replay.arithmetic.scale.is_some() {
@@ -150,8 +150,8 @@ fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
                 let left = problem.k - lost;
                 let text = format!(
                     "The last {lost} of {} products are missing from every element: D is that of the \
-                     first {left} in {slices} slices of {}, added up in f32, as cuBLAS's split K has it \
-                     that loses its tail: {}",
+                     first {left} in {slices} slices of {}, added up in f32, a known defect of cuBLAS's \
+                     split nvjet kernels (ALGO 66): {}",
                     problem.k,
                     left / slices,
                     trial.words()

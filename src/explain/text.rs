@@ -115,6 +115,22 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
             &format!("{}: {}", schedule.name, schedule.title),
         )?;
         row(out, "", &schedule.summary)?;
+        for [first, end] in &schedule.omitted_k {
+            let last = end - 1;
+            let text = format!("leaves out k {first} to {last}: D is no product of all of A and B");
+            row(out, "", &format!("{CAUTION}{text}{CAUTION:#}"))?;
+        }
+        if let Some(said) = &schedule.kernel {
+            let place = said.place.as_ref().or(said.text.as_ref());
+            let place = place.map_or(String::new(), |place| format!(" ({place})"));
+            row(out, "kernel", &format!("{}{place}", said.kind))?;
+            for (how, what) in said.lines() {
+                row(out, "", &format!("{QUIET}{how}: {what}{QUIET:#}"))?;
+            }
+            if let Some(defect) = &said.defect {
+                row(out, "defect", &format!("{CAUTION}{defect}{CAUTION:#}"))?;
+            }
+        }
     }
     let p = &e.product;
     let mut shape = p.batch.clone();

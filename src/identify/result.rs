@@ -6,6 +6,8 @@ use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
 use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
+use crate::emu::Arithmetic;
+use crate::emu::schedule::{Kernel, ScheduleSpec, Values};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
@@ -186,6 +188,14 @@ impl Prepared {
         schedule
     }
 
+    /// The k that a schedule leaves out of this product, by the first tile of D.
+    fn omitted(&self, spec: &ScheduleSpec, arithmetic: &Arithmetic) -> Vec<[usize; 2]> {
+        let problem = self.problem();
+        let values = Values::default();
+        let kernel = Kernel::new(spec, &values, &problem);
+        kernel.omitted(problem.k, arithmetic.step.span())
+    }
+
     fn model(&self, candidate: &Candidate, kernels: &Kernels) -> Identified {
         let arithmetic = candidate.arithmetic.clone();
         let names = candidate.names.iter().map(|name| Named {
@@ -210,6 +220,7 @@ impl Prepared {
                 overrides: self.schedule(guess, kernels).overrides,
                 summary: guess.spec.summary(),
                 sha256: guess.spec.sha256(),
+                omitted_k: self.omitted(&guess.spec, &candidate.arithmetic),
                 spec: guess.spec.clone(),
                 kernel: guess.plan.map(|plan| {
                     let mut words = kernels.words(plan).clone();

@@ -169,7 +169,7 @@ impl Prepared {
     }
 
     /// The problem in some of its formats.
-    fn problem(&self) -> Problem<'_> {
+    pub(super) fn problem(&self) -> Problem<'_> {
         let problem = self.captured.problem(self.captured.any(), None);
         problem.expect("shapes were checked")
     }

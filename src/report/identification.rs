@@ -6,7 +6,7 @@ mod ties;
 use serde::Serialize;
 
 use super::{KernelWords, Tool};
-use crate::emu::schedule::{Overrides, ScheduleSpec};
+use crate::emu::schedule::{Overrides, Parts, ScheduleSpec, SliceLength};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
 
@@ -96,6 +96,9 @@ pub struct IdentifiedSchedule {
     pub summary: String,
     pub sha256: String,
     pub spec: ScheduleSpec,
+    /// k whose products it leaves out of D, as pairs of the first and the one behind the last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omitted_k: Vec<[usize; 2]>,
     /// If it is no preset but a library's kernel: what of it was stated, found, assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelWords>,
@@ -192,6 +195,23 @@ impl std::fmt::Display for IdentifiedSchedule {
             (true, false) => write!(f, "{} ({})", self.name, self.overrides),
             (true, true) => f.write_str(&self.name),
         }
+    }
+}
+
+impl IdentifiedSchedule {
+    /// What it leaves out of D, in words.
+    fn omits(&self) -> Vec<String> {
+        let slices = self.spec.split.as_ref().map(|split| &split.parts);
+        let length = SliceLength::CeilOfFloor;
+        let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
+        let text = |&[first, end]: &[usize; 2]| match defect {
+            true => format!(
+                "this D omits the last {} k ({first} on): known defect of cuBLAS's split nvjet kernels (ALGO 66)",
+                end - first
+            ),
+            false => format!("leaves out k {first} to {}", end - 1),
+        };
+        self.omitted_k.iter().map(text).collect()
     }
 }
 

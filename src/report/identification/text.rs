@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::ties::{Line, Tie, ties};
-use super::{Apart, FITS_SHOWN, Fit, Identification, Identified};
+use super::{Apart, FITS_SHOWN, Fit, Identification, Identified, IdentifiedSchedule};
 use crate::num::decimal;
 use crate::report::{KernelWords, grouped};
 
@@ -70,8 +70,13 @@ impl Identification {
         for (how, what) in words.iter().flat_map(KernelWords::lines) {
             writeln!(out, "      {how}: {}", crate::io::escaped(&what))?;
         }
-        if let Some(defect) = words.and_then(|words| words.defect) {
-            writeln!(out, "      {CAUTION}{defect}{CAUTION:#}")?;
+        for omitted in first
+            .model
+            .schedule
+            .iter()
+            .flat_map(IdentifiedSchedule::omits)
+        {
+            writeln!(out, "      {CAUTION}{omitted}{CAUTION:#}")?;
         }
         let command = &first.model.best_name().command;
         writeln!(out, "      {QUIET}{}{QUIET:#}", crate::io::escaped(command))?;
@@ -203,7 +208,7 @@ impl Identification {
         };
         let under = counted(searched.tested, "candidate");
         match (self.tried_alone(), self.kernel.is_some()) {
-            (_, true) => format!("{under} that the kernel's words allow{of}"),
+            (_, true) => format!("{under}{of} that the kernel's words allow"),
             (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
             (false, false) => format!("{under} under schedules of kernels{of}"),
         }

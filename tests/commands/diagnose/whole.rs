@@ -241,6 +241,7 @@ fn a_lost_tail_of_k() {
         );
         assert_eq!(cause["at"], json!([left]), "{cause}");
         says(&cause, &format!("last {lost} of {k} products are missing"));
+        says(&cause, "ALGO 66");
         assert_eq!(
             options.is_empty(),
             !cause["sentence"].as_str().unwrap().contains("9 slices")

@@ -137,7 +137,7 @@ fn full_replays_are_within_the_budget() {
     assert_eq!(fit["in_full"], false);
     assert_eq!(fit["tested"], 1024);
     assert!(
-        text.contains("1 that fit were not replayed in full"),
+        text.contains("1 that fits was not replayed in full"),
         "{text}"
     );
     let (_, report) = identified(product, &operands, "--dtype bf16");

@@ -114,12 +114,13 @@ fn the_headline_says_what_the_words_allow() {
     );
     let text = run.expect(0).stdout;
     assert_eq!(text.lines().next(), Some(&words[..]), "{text}");
-    // None of them: another tile, from which other slices follow.
-    let other = NVJET.replace("64x10_4x1", "128x10_4x1");
-    let (run, report) = ask(&other, "");
-    let tested = report["schedules"]["tested"].as_u64().expect("a number");
+    // None of them: one chain over K.
+    folder
+        .tcverify("replay --dtype bf16 --arch h100 a.npy b.npy -o other.npy")
+        .expect(0);
+    let other = folder.tcverify(&format!("identify --kernel {NVJET} a.npy b.npy other.npy"));
     let words = format!("NONE  gives this D, of {tested} candidates that the kernel's words allow");
-    let text = run.stdout;
+    let text = other.expect(1).stdout;
     assert!(text.starts_with(&words), "{text}");
     assert!(!text.contains("models alone"), "{text}");
     // Nothing left open: one candidate, with nothing to compare it with.
@@ -130,7 +131,7 @@ fn the_headline_says_what_the_words_allow() {
     let text = run.expect(0).stdout;
     assert!(
         text.starts_with(
-            "1 candidate gives all 960 elements of D (of 1 candidate that the kernel's words allow"
+            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel's words allow"
         ),
         "{text}"
     );

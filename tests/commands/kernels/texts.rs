@@ -205,6 +205,83 @@ fn a_lost_tail_is_named() {
     run("check", "d.npy --html r.html").expect(0);
     let page = String::from_utf8(folder.read("r.html")).expect("text");
     assert!(page.contains("Leaves out"));
+    let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
+    assert!(
+        element.contains("this D omits the last 8 k (8640 on)"),
+        "{element}"
+    );
+    assert!(
+        element.contains("stated: ALGO_ID 66, slices 9"),
+        "{element}"
+    );
+}
+
+/// Whoever does not know the kernel is told the same, also of ones times ones, where D is one number.
+#[test]
+fn a_lost_tail_that_nobody_stated_is_named() {
+    let folder = Folder::new();
+    let ones = |name: &str, shape: &[usize]| {
+        let count = shape.iter().product();
+        let codes = std::iter::repeat_n(0x3c00u16.to_le_bytes(), count);
+        folder.save(
+            name,
+            &Npy::new("<f2", shape, codes.flatten().collect::<Vec<u8>>()),
+        );
+    };
+    ones("ones-a.npy", &[16, 584]);
+    ones("ones-b.npy", &[584, 24]);
+    for (operands, alike) in [
+        ("generate:1:normal:16x584 generate:2:normal:584x24", false),
+        ("ones-a.npy ones-b.npy", true),
+    ] {
+        let product = format!("--dtype fp16 {operands} d.npy");
+        let lossy = "replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2";
+        folder
+            .tcverify(&format!("{lossy} --dtype fp16 {operands} -o d.npy"))
+            .expect(0);
+        let report = folder.tcverify(&format!("check --arch h100 {product} --json -"));
+        let causes = report.expect(1).json()["causes"].clone();
+        let kinds = causes.as_array().expect("a list").iter();
+        let kinds: Vec<_> = kinds
+            .map(|cause| cause["kind"].as_str().expect("a word"))
+            .collect();
+        assert_eq!(
+            kinds,
+            if alike {
+                vec!["lost_tail", "constant"]
+            } else {
+                vec!["lost_tail"]
+            }
+        );
+        let sentence = causes[0]["sentence"].as_str().expect("a sentence");
+        for words in ["last 8 of 584 products are missing", "ALGO 66"] {
+            assert!(sentence.contains(words), "{sentence}");
+        }
+        let element = folder.tcverify(&format!("explain --arch h100 {product} --at 3,4"));
+        let element = element.expect(1).stdout;
+        let words = "omits the last 8 k, a known defect of cuBLAS's split nvjet kernels (ALGO 66)";
+        assert!(element.contains(words), "{element}");
+        // Of a D with all k nothing of it is said.
+        let whole = format!("{lossy} --whole-tail --dtype fp16 {operands} -o whole.npy");
+        folder.tcverify(&whole).expect(0);
+        let other = product.replace("d.npy", "whole.npy");
+        let element = folder.tcverify(&format!("explain --arch h100 {other} --at 3,4"));
+        assert!(
+            !element.stdout.contains("omits the last"),
+            "{}",
+            element.stdout
+        );
+    }
+    let search =
+        "identify --dtype fp16 --arch h100 generate:1:normal:16x584 generate:2:normal:584x24";
+    folder
+        .tcverify("replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2 --dtype fp16 generate:1:normal:16x584 generate:2:normal:584x24 -o d.npy")
+        .expect(0);
+    let text = folder.tcverify(&format!("{search} d.npy")).expect(0).stdout;
+    assert!(
+        text.contains("this D omits the last 8 k (576 on): known defect"),
+        "{text}"
+    );
 }
 
 /// Kernels of CUDA cores: their NaN is NVIDIA's.
