@@ -249,7 +249,12 @@ fn judge_operation(
         path: array.source.path().to_owned(),
         sha256: named.input.file_sha256.clone(),
     });
-    let files = files.collect();
+    let mut files: Vec<Read> = files.collect();
+    let committed = asked.seed_from.iter().zip(&report.commitment);
+    files.extend(committed.map(|(path, committed)| Read {
+        path: path.clone(),
+        sha256: committed.file_sha256.clone(),
+    }));
     let judged = BatchCase::judged_operation(&case.name, &report);
     let judged = judged.map_err(|error| error.to_string())?;
     let basis = prepared.basis().map_err(|error| error.to_string())?;

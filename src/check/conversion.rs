@@ -106,13 +106,14 @@ impl Fields {
             }
             _ => Err(CheckError::request(
                 "sample",
-                "`sample` needs `seed_from` and `beacon`, which nobody can know when D is made, or a `seed` that you \
-                 chose after D was handed over; there is none by default, because everybody would know it",
+                "`sample` needs `seed_from` and `beacon`, which nobody can know when the result is made, or a `seed` \
+                 that you chose after it was handed over; there is none by default, because everybody would know it",
             )),
         }
     }
 
-    fn scope(&self) -> Result<Scope, CheckError> {
+    /// Which part of the result is compared.
+    pub(super) fn scope(&self) -> Result<Scope, CheckError> {
         let (rows, columns) = match &self.region {
             None => (self.rows.unwrap_or_default(), self.cols.unwrap_or_default()),
             Some(text) => {

@@ -28,17 +28,30 @@ impl Scope {
         problem: &Problem,
         committed: Option<&Committed>,
     ) -> Result<Option<Part>, CheckError> {
+        let committed = committed.map(|committed| committed.file_sha256.as_str());
+        self.part_of(&Region::all(problem), committed)
+    }
+
+    /// The same of any result; a commitment is known by its file's SHA-256.
+    pub(super) fn part_of(
+        &self,
+        all: &Region,
+        committed: Option<&str>,
+    ) -> Result<Option<Part>, CheckError> {
         if self.is_all() {
             return Ok(None);
         }
         let fail = |field| move |reason| CheckError::request(field, reason);
         let region = Region {
-            rows: self.rows.of("rows", problem.m).map_err(fail("rows"))?,
+            batches: all.batches,
+            rows: self
+                .rows
+                .of("rows", all.rows.len())
+                .map_err(fail("rows"))?,
             columns: self
                 .columns
-                .of("columns", problem.n)
+                .of("columns", all.columns.len())
                 .map_err(fail("cols"))?,
-            ..Region::all(problem)
         };
         let elements = self.sample.as_ref().map(|draw| draw.elements);
         if let Some(elements) = elements
@@ -52,7 +65,7 @@ impl Scope {
             None => None,
             Some(Seed::Number(seed)) => Some(Drawn::by_seed(*seed)),
             Some(Seed::Beacon { beacon, .. }) => {
-                let commitment = committed.map_or("", |committed| &committed.file_sha256);
+                let commitment = committed.unwrap_or_default();
                 let draw = PublicDraw::new(commitment, beacon).map_err(fail("beacon"))?;
                 Some(Drawn::by_beacon(commitment, beacon, &draw))
             }

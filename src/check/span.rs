@@ -29,7 +29,7 @@ impl Span {
         let range = self.start..self.end.unwrap_or(count);
         if range.start >= range.end || range.end > count {
             return Err(format!(
-                "{what} {self}: D has {what} 0 to {}, and at least one is needed",
+                "{what} {self}: there are {what} 0 to {}, and at least one is needed",
                 count - 1
             ));
         }

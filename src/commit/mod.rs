@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod hash;
 mod lines;
+mod operation;
 mod proof;
 mod rows;
 mod streaming;
@@ -21,6 +22,7 @@ pub use document::{
 pub use error::CommitError;
 pub use hash::Hash;
 pub use lines::{Along, Lines};
+pub use operation::{FixedArray, OPERATION_COMMITMENT, OperationCommitment};
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};
 pub use streaming::StreamingLeaves;

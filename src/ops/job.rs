@@ -294,6 +294,45 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Computes some rows, ascending, and hands the codes of each to `sink`, in their order. Those that follow each other
+    /// in a unit are computed together.
+    pub fn some(
+        &self,
+        rows: &[usize],
+        progress: &(dyn Fn(u64) + Sync),
+        mut sink: impl FnMut(&[u32]),
+    ) {
+        let columns = self.columns().max(1);
+        for rows in rows.chunks((BAND / columns).max(1)) {
+            let mut tasks: Vec<Range<usize>> = Vec::new();
+            let mut end = 0;
+            for &row in rows {
+                match tasks.last_mut() {
+                    Some(task) if task.end == row && row < end => task.end += 1,
+                    _ => {
+                        tasks.push(row..row + 1);
+                        end = self.work.end(row);
+                        // Small units side by side.
+                        while (end - row) * columns < TASK && end < self.rows() {
+                            end = self.work.end(end);
+                        }
+                    }
+                }
+            }
+            let computed = tasks.into_par_iter().map(|task| {
+                let mut codes = vec![0; task.len() * columns];
+                self.unit_by_unit(task, &mut codes);
+                progress(codes.len() as u64);
+                codes
+            });
+            let computed: Vec<Vec<u32>> = computed.collect();
+            computed
+                .iter()
+                .flat_map(|codes| codes.chunks(columns))
+                .for_each(&mut sink);
+        }
+    }
+
     fn unit_by_unit(&self, task: Range<usize>, piece: &mut [u32]) {
         let columns = self.columns();
         let mut row = task.start;

@@ -17,6 +17,9 @@ pub struct Chain {
     pub links: Vec<Link>,
     /// Steps that are linked and identical, by name.
     pub identical: Vec<String>,
+    /// Those of which a part was compared, and is identical.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identical_in_part: Vec<String>,
     /// Those that differ, and follow from no other that differs or could not be judged.
     pub first_different: Vec<String>,
     /// Others that differ: from captured arrays that a step before them did not give.
@@ -78,7 +81,8 @@ impl Chain {
                 _ if !linked[i] => continue,
                 CaseVerdict::Different if follows[i] => &mut chain.different_after,
                 CaseVerdict::Different => &mut chain.first_different,
-                _ => &mut chain.identical,
+                CaseVerdict::IdenticalInPart => &mut chain.identical_in_part,
+                CaseVerdict::Identical => &mut chain.identical,
             };
             names.push(case.name.clone());
         }
@@ -105,6 +109,10 @@ impl Chain {
                 "steps are"
             }
         )];
+        if !self.identical_in_part.is_empty() {
+            let part = names(&self.identical_in_part);
+            said.push(format!("compared in part, and identical there: {part}"));
+        }
         if !self.first_different.is_empty() {
             said.push(format!("differs first: {}", names(&self.first_different)));
         }

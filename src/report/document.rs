@@ -414,6 +414,11 @@ impl Drawn {
         }
     }
 
+    /// Whether somebody chose the seed.
+    pub fn is_chosen(&self) -> bool {
+        self.from.is_none()
+    }
+
     /// What odds rest on.
     fn assumes(&self) -> &'static str {
         match self.from {

@@ -8,7 +8,7 @@ use super::words::{
 };
 use crate::io::{escaped as line, without_commands};
 
-use super::{Comparison, Exporter, Outcome, Report, Verdict};
+use super::{Comparison, Exporter, Outcome, Report, Sampled, Verdict};
 
 /// GitHub's Markdown.
 pub struct Markdown;
@@ -70,19 +70,7 @@ impl Exporter for Markdown {
             }
         }
         if let Some(sample) = &report.reproduced.sample {
-            let mut text = format!(
-                "{} of {} elements were compared",
-                grouped(sample.elements),
-                grouped(sample.population)
-            );
-            if let Some(caught) = sample.caught_99_percent {
-                let caught = grouped(caught);
-                let assumes = sample.assumes.as_deref().unwrap_or_default();
-                text += &format!(
-                    "; {caught} or more tampered ones are caught with 99 % at least, if {assumes}"
-                );
-            }
-            row("sample", &text)?;
+            row("sample", &sampled(sample))?;
             if let Some(from) = &sample.seed_from {
                 row("drawn by commitment", &from.commitment_sha256)?;
                 row("and beacon", &from.beacon)?;
@@ -166,6 +154,23 @@ fn digests(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         block("sh", command, out)?;
     }
     writeln!(out, "\n{} {}", report.tool.name, report.tool.version)
+}
+
+/// How much was compared, and what that catches.
+pub(super) fn sampled(sample: &Sampled) -> String {
+    let mut text = format!(
+        "{} of {} elements were compared",
+        grouped(sample.elements),
+        grouped(sample.population)
+    );
+    if let Some(caught) = sample.caught_99_percent {
+        let caught = grouped(caught);
+        let assumes = sample.assumes.as_deref().unwrap_or_default();
+        text += &format!(
+            "; {caught} or more tampered ones are caught with 99 % at least, if {assumes}"
+        );
+    }
+    text
 }
 
 /// A line of code, in a block that nothing in it can end.

@@ -51,7 +51,8 @@ pub use lines::wrapped;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use markdown::Markdown;
 pub use operation::{
-    MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport, ReproducedResult,
+    CommittedOperation, MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport,
+    ReproducedResult,
 };
 pub use outcome::Outcome;
 pub use piece::Piece;

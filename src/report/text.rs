@@ -470,7 +470,7 @@ pub(super) fn digest(out: &mut Page, label: &str, sha256: &str, about: &str) -> 
     row(out, "", about)
 }
 
-fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
+pub(super) fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
     let [rows, columns] = [sample.rows, sample.columns];
     let seed = sample
         .seed

@@ -1,6 +1,6 @@
 //! Sentences that several forms of a report share.
 
-use super::{Alike, Bucket, Comparison, Model, Outcome, Report, Verdict};
+use super::{Alike, Bucket, Comparison, Model, Outcome, Report, Reproduced, Sampled, Verdict};
 use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
 
@@ -17,12 +17,24 @@ pub fn title(report: &Report) -> String {
     if report.chosen.is_some() {
         title += ", model chosen to fit D";
     }
-    let Outcome::Elements { comparison, .. } = &report.outcome else {
+    let all = &report.reproduced.shape;
+    title + &qualified(&report.outcome, report.reproduced.sample.as_ref(), all, "D")
+}
+
+/// How much of a result a verdict is about, and what it lets pass, to follow it.
+pub(super) fn qualified(
+    outcome: &Outcome,
+    sample: Option<&Sampled>,
+    shape: &[usize],
+    result: &str,
+) -> String {
+    let mut title = String::new();
+    let Outcome::Elements { comparison, .. } = outcome else {
         return title;
     };
-    if report.reproduced.sample.is_some() {
-        let all = report.reproduced.shape.iter().map(|&n| n as u64).product();
-        title += &format!(", {} of D compared", share(comparison.elements, all));
+    if sample.is_some() {
+        let all = shape.iter().map(|&n| n as u64).product();
+        title += &format!(", {} of {result} compared", share(comparison.elements, all));
     }
     if comparison.accepted > 0 {
         let elements = if comparison.accepted == 1 {
@@ -59,22 +71,37 @@ fn share(part: u64, all: u64) -> String {
 
 /// What came out, without the verdict itself.
 pub fn sentence(report: &Report) -> String {
-    let all: u64 = report.reproduced.shape.iter().map(|&n| n as u64).product();
-    let (which, whose) = match &report.reproduced.sample {
-        None => ("", "of D".to_owned()),
-        Some(sample) if sample.seed.is_none() => {
-            ("chosen ", format!("of {} that D has,", grouped(all)))
-        }
-        Some(_) => ("sampled ", format!("of {} that D has,", grouped(all))),
-    };
+    let Reproduced { shape, sample, .. } = &report.reproduced;
     match &report.outcome {
         Outcome::Digest { .. } if report.verdict == Verdict::Identical => {
             "the reproduced D has the expected digest".to_owned()
         }
         Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
-        Outcome::Elements { comparison, .. } if comparison.mismatches == 0 => {
+        Outcome::Elements { comparison, .. } => {
+            compared(comparison, sample.as_ref(), shape, "D")
+        }
+    }
+}
+
+/// What came out of a comparison of all of a result, or of a part of it.
+pub(super) fn compared(
+    comparison: &Comparison,
+    sample: Option<&Sampled>,
+    shape: &[usize],
+    result: &str,
+) -> String {
+    let all = grouped(shape.iter().map(|&n| n as u64).product());
+    let (which, whose) = match sample {
+        None => ("", format!("of {result}")),
+        Some(sample) if sample.seed.is_none() => {
+            ("chosen ", format!("of {all} that {result} has,"))
+        }
+        Some(_) => ("sampled ", format!("of {all} that {result} has,")),
+    };
+    match (comparison.mismatches, comparison.elements) {
+        (0, elements) => {
             let accepted = accepted(comparison);
-            match comparison.elements {
+            match elements {
                 1 => format!("the one {which}element {whose} is reproduced{accepted}"),
                 n => format!(
                     "all {} {which}elements {whose} are reproduced{accepted}",
@@ -82,13 +109,11 @@ pub fn sentence(report: &Report) -> String {
                 ),
             }
         }
-        Outcome::Elements { comparison, .. } if comparison.elements == 1 => {
-            format!("the one {which}element {whose} differs")
-        }
-        Outcome::Elements { comparison, .. } => format!(
+        (_, 1) => format!("the one {which}element {whose} differs"),
+        (mismatches, elements) => format!(
             "{} of {} {which}elements {whose} differ ({} %){}",
-            grouped(comparison.mismatches),
-            grouped(comparison.elements),
+            grouped(mismatches),
+            grouped(elements),
             percent(comparison),
             accepted(comparison)
         ),

@@ -2,7 +2,9 @@
 //! ([`PreparedOperation`]), and the verdict on it.
 
 mod deviation;
+mod committed;
 mod explain;
+mod part;
 mod prepare;
 mod run;
 mod suggest;
@@ -21,6 +23,7 @@ pub use sweep::{SWEEP, Sweep};
 
 use super::error::CheckError;
 use super::source::Source;
+use super::span::Span;
 use super::words::{EngineChoice, Strictness};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
@@ -81,6 +84,16 @@ operation! {
     nan: Strictness,
     /// Whether signs of zeros must agree.
     zero: Strictness,
+    /// Only these rows of the result, in every matrix of its last two axes.
+    rows: Span,
+    /// So many random elements instead of all.
+    sample: u64,
+    /// Seed of the draw; whoever knew it when the result was made could spare the sample.
+    seed: u64,
+    /// A commitment, which arrays, rule and result must be those of: it and the beacon make the seed.
+    seed_from: PathBuf,
+    /// A public value that nobody could know when the commitment was published.
+    beacon: String,
     /// How many mismatches to list.
     max_mismatches: usize,
     /// Do not look for what would give a result that differs.
@@ -156,7 +169,10 @@ impl Operation {
                 source.in_folder(folder);
             }
         }
-        if let Some(path) = &mut self.variant_file {
+        for path in [&mut self.variant_file, &mut self.seed_from]
+            .into_iter()
+            .flatten()
+        {
             *path = folder.join(&*path);
         }
     }
@@ -170,6 +186,9 @@ impl Operation {
         }
         if let Some(path) = &self.variant_file {
             outputs.protect("the variant", path);
+        }
+        if let Some(path) = &self.seed_from {
+            outputs.protect("the commitment", path);
         }
     }
 

@@ -249,6 +249,7 @@ impl PreparedOperation {
     ) -> Result<PreparedOperation, CheckError> {
         let (variant, file) = asked.variant()?;
         asked.used(&variant.rule)?;
+        asked.scope()?;
         let parameters = asked.parameters()?;
         let mut read = |field: &'static str, source: &Source, said: Option<Format>| {
             let mut from = Reader {

@@ -2,6 +2,7 @@
 
 use sha2::Digest;
 
+use super::part::{compare, computed};
 use super::{Operation, PreparedOperation, fail};
 use crate::check::command_line::shell_line;
 use crate::check::error::CheckError;
@@ -46,22 +47,31 @@ impl PreparedOperation {
             let reason = "`y` (or `y_digest`) is missing: there is nothing to check";
             return Err(fail("y", reason));
         }
+        let commitment = self.confirm_commitment()?;
         let job = self.job()?;
+        let part = self.part()?;
         let most = self.asked.max_mismatches.unwrap_or(MAX_MISMATCHES);
         let policy = self.asked.policy();
         let mut differ = self
             .y
             .as_ref()
             .map(|y| Differ::new(&y.tensor, policy, most).mapping(map));
-        progress.begin(job.shape.iter().map(|&n| n as u64).product());
-        let mut hash = sha2::Sha256::new();
-        job.run(&|elements| progress.advance(elements), |band| {
-            if let Some(differ) = &mut differ {
-                differ.compare(&band);
+        let all = || job.shape.iter().map(|&n| n as u64).product();
+        progress.begin(part.as_ref().map_or_else(all, |part| computed(part, &job)));
+        let (mut digest, mut sample) = (None, None);
+        match (&part, &mut differ) {
+            (Some(part), Some(differ)) => sample = Some(compare(part, &job, differ, progress)),
+            (_, differ) => {
+                let mut hash = sha2::Sha256::new();
+                job.run(&|elements| progress.step(elements), |band| {
+                    if let Some(differ) = differ {
+                        differ.compare(&band);
+                    }
+                    hash.update(band.payload);
+                });
+                digest = Some(hex(&hash.finalize()));
             }
-            hash.update(band.payload);
-        });
-        let digest = hex(&hash.finalize());
+        }
         let inputs: Vec<NamedInput> = self
             .all()
             .map(|(name, array)| NamedInput {
@@ -76,8 +86,9 @@ impl PreparedOperation {
                 let found = differ.conclude();
                 map = found.map;
                 let comparison = found.comparison;
-                let given = inputs.last().map(|y| y.input.payload_sha256.as_str());
-                self.confirm_agreement(&comparison, given == Some(&digest))?;
+                if let (Some(digest), Some(y)) = (&digest, inputs.last()) {
+                    self.confirm_agreement(&comparison, y.input.payload_sha256 == *digest)?;
+                }
                 let word = |any| if any { "any" } else { "exact" }.into();
                 let same = comparison.mismatches == 0;
                 let outcome = Outcome::Elements {
@@ -89,7 +100,7 @@ impl PreparedOperation {
             }
             (None, expected) => {
                 let expected = expected.clone().unwrap_or_default();
-                let same = expected == digest;
+                let same = Some(&expected) == digest.as_ref();
                 let outcome = Outcome::Digest {
                     expected_payload_sha256: expected,
                 };
@@ -98,25 +109,27 @@ impl PreparedOperation {
         };
         let (mut causes, mut tried) = (Vec::new(), Vec::new());
         if !same && self.asked.no_causes != Some(true) {
-            (causes, tried) = self.causes(&outcome);
+            (causes, tried) = self.causes(&outcome, part.as_ref());
         }
         let report = OperationReport {
             schema: crate::report::OPERATION_REPORT.into(),
             tool: Tool::default(),
-            verdict: if same {
-                Verdict::Identical
-            } else {
-                Verdict::Different
+            verdict: match (same, &sample) {
+                (true, None) => Verdict::Identical,
+                (true, Some(_)) => Verdict::IdenticalInPart,
+                (false, _) => Verdict::Different,
             },
             request: serde_json::to_value(&self.asked).ok(),
             command: self.command(&self.asked),
             operation: self.operated(&job.about),
+            commitment,
             inputs,
             reproduced: ReproducedResult {
                 output: job.output.to_owned(),
                 format: job.format,
                 shape: job.shape.clone(),
                 payload_sha256: digest,
+                sample,
             },
             outcome,
             causes,

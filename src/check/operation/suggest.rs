@@ -1,10 +1,12 @@
 //! Which other variants would give a result that differs.
 
+use super::part::compare;
 use super::{Operation, PreparedOperation, fail};
 use crate::check::error::CheckError;
+use crate::check::part::Part;
 use crate::num::Format;
 use crate::ops::{self, Job, Variant};
-use crate::report::{Cause, Outcome, grouped};
+use crate::report::{Cause, Differ, Outcome, grouped};
 
 /// Rows that a variant is tried on before it is tried on all.
 const ROWS: usize = 64;
@@ -52,6 +54,7 @@ impl PreparedOperation {
         }
         let all = ops::of(self.variant.rule.operation());
         let all = all.map_err(|reason| fail("operation", reason))?;
+        let part = self.part()?;
         let fit = |variant: &'static Variant| {
             let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
                 return Fit::Impossible;
@@ -60,7 +63,7 @@ impl PreparedOperation {
                 return Fit::Impossible;
             };
             let elements: usize = job.shape.iter().product();
-            match self.fits(&job, None) {
+            match self.fits(&job, None, part.as_ref()) {
                 Some(tested) if tested == elements => Fit::Whole,
                 Some(tested) => Fit::Tested(tested),
                 None => Fit::Differs,
@@ -78,6 +81,7 @@ impl PreparedOperation {
     pub(super) fn causes(
         &self,
         outcome: &Outcome,
+        part: Option<&Part>,
     ) -> (Vec<Cause>, Vec<std::borrow::Cow<'static, str>>) {
         let Outcome::Elements { comparison, .. } = outcome else {
             return Default::default();
@@ -92,7 +96,8 @@ impl PreparedOperation {
                 continue;
             };
             tried.push(format!("variant {}", variant.name).into());
-            let Some(elements) = self.fits(&job, comparison.first.first().map(|m| &m.index)) else {
+            let first = comparison.first.first().map(|m| &m.index);
+            let Some(elements) = self.fits(&job, first, part) else {
                 continue;
             };
             let asked = Operation {
@@ -101,9 +106,12 @@ impl PreparedOperation {
                 ..self.asked.clone()
             };
             let all: usize = job.shape.iter().product();
-            let of = match elements == all {
-                true => format!("all {} elements", grouped(all as u64)),
-                false => format!("all {} tested elements", grouped(elements as u64)),
+            let of = match part {
+                None if elements == all => format!("all {} elements", grouped(all as u64)),
+                Some(part) if elements as u64 == part.elements() => {
+                    format!("all {} compared elements", grouped(elements as u64))
+                }
+                _ => format!("all {} tested elements", grouped(elements as u64)),
             };
             causes.push(Cause {
                 kind: "variant".to_owned(),
@@ -132,10 +140,21 @@ impl PreparedOperation {
     }
 
     /// How many elements were compared, if all of them are as given.
-    pub(super) fn fits(&self, job: &Job, first: Option<&Vec<usize>>) -> Option<usize> {
+    pub(super) fn fits(
+        &self,
+        job: &Job,
+        first: Option<&Vec<usize>>,
+        part: Option<&Part>,
+    ) -> Option<usize> {
         let y = self.y.as_ref()?;
         if job.shape != y.tensor.shape() || job.format != y.tensor.format() {
             return None;
+        }
+        let mut differ = Differ::new(&y.tensor, self.asked.policy(), 0);
+        if let Some(part) = part {
+            compare(part, job, &mut differ, &());
+            let compared = differ.finish();
+            return (compared.mismatches == 0).then_some(compared.elements as usize);
         }
         let (rows, columns) = (job.rows(), job.columns());
         // The row of the first mismatch, and some all over.
@@ -155,8 +174,6 @@ impl PreparedOperation {
         if rows * columns > WHOLE {
             return Some(rows.div_ceil(step) * columns);
         }
-        let policy = self.asked.policy();
-        let mut differ = crate::report::Differ::new(&y.tensor, policy, 0);
         job.run(&|_| {}, |band| differ.compare(&band));
         (differ.finish().mismatches == 0).then_some(rows * columns)
     }

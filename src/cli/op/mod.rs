@@ -12,6 +12,7 @@ use clap::Args;
 use sha2::Digest;
 
 use super::args::{MemoryArgs, is_npy};
+use super::documents::pretty;
 use super::progress::Bar;
 use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
@@ -20,6 +21,7 @@ use crate::check::{
     CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Progress, Source,
     Strictness, option,
 };
+use crate::commit::Hash;
 use crate::io::npy::write_header;
 use crate::io::{Outputs, escaped_path, hex};
 use crate::num::Format;
@@ -47,6 +49,10 @@ Examples:
 
   One element, operation by operation:
     tcverify op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy --at 3,17
+
+  A sample, drawn by a commitment and a public value that came after it:
+    tcverify op gelu --dtype bf16 x.npy y.npy --commit c.json
+    tcverify op gelu --dtype bf16 x.npy y.npy --sample 10000 --seed-from c.json --beacon 5af1...
 
   The result, computed and written; a scale of FP8 quantisation instead of the codes:
     tcverify op gelu --dtype bf16 x.npy --replay y.npy
@@ -130,6 +136,43 @@ pub struct Op {
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
     zero: Strictness,
 
+    /// Compare N random elements instead of all; the report says what that proves. Needs --seed-from and --beacon, or
+    /// --seed. Rows that hold one of them are computed, the others are not
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of the result")]
+    sample: Option<u64>,
+
+    /// Seed of the draw. Choose it after the result has been handed over: who knows it before can spare the sample
+    #[arg(long, value_name = "S", help_heading = "Part of the result")]
+    seed: Option<u64>,
+
+    /// Draw by this commitment (--commit) and --beacon: the seed is of the SHA-256 of both, so that nobody could choose
+    /// it. Rule, arrays and result must be those of the commitment
+    #[arg(long, value_name = "C.json", help_heading = "Part of the result")]
+    seed_from: Option<PathBuf>,
+
+    /// A public value that nobody could know when the commitment was published, such as the next round of drand
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Part of the result"
+    )]
+    beacon: Option<String>,
+
+    /// Only these rows, counted from 0, the end excluded: 128..256, 128.. or 7; of more than two axes, in every matrix of the
+    /// last two
+    #[arg(long, value_name = "ROWS", help_heading = "Part of the result")]
+    rows: Option<String>,
+
+    /// Write a commitment to rule, arrays and result, and compute nothing: to be published before a beacon's value is known
+    #[arg(
+        long,
+        value_name = "C.json",
+        conflicts_with_all = ["seed", "seed_from", "beacon", "at", "identify", "replay", "sweep", "sweep_against"],
+        help_heading = "Part of the result"
+    )]
+    commit: Option<PathBuf>,
+
     /// How many mismatches to list
     #[arg(long, value_name = "N", help_heading = "Comparison")]
     max_mismatches: Option<usize>,
@@ -187,6 +230,7 @@ impl Op {
             ("--identify", self.identify),
             ("--at", self.at.is_some()),
             ("--replay", self.replay.is_some()),
+            ("--commit", self.commit.is_some()),
         ];
         let form = self.report.asked();
         let form = form.or(self.page.html.as_ref().map(|_| "--html"));
@@ -194,6 +238,12 @@ impl Op {
             bail!(
                 "{other} writes no report, so there is nothing for {form}; ask for one of the two"
             );
+        }
+        let part = [("--rows", self.rows.is_some()), ("--sample", self.sample.is_some())];
+        let part = part.into_iter().find(|(_, given)| *given);
+        let whole = others.iter().find(|(name, given)| *given && *name != "--identify");
+        if let (Some((part, _)), Some((other, _))) = (part, whole) {
+            bail!("{other} is not about a part of the result, so {part} says nothing; leave one of them out");
         }
         if self.sweep.asked().is_some() {
             return self.sweep.run(&asked, self.report.quiet);
@@ -206,6 +256,9 @@ impl Op {
         asked.protect(&mut outputs);
         if let Some(path) = &self.replay {
             return self.replay(&prepared, outputs, path);
+        }
+        if let Some(path) = &self.commit {
+            return self.commit(&prepared, outputs, path);
         }
         if let Some(at) = &self.at {
             let index = at.split(',').map(|i| i.trim().parse());
@@ -239,6 +292,22 @@ impl Op {
             Verdict::Different => Ending::Different,
             _ => Ending::Done,
         })
+    }
+
+    fn commit(
+        &self,
+        prepared: &PreparedOperation,
+        mut outputs: Outputs,
+        path: &std::path::Path,
+    ) -> Result<Ending> {
+        let output = outputs.open("the commitment", path)?;
+        let text = pretty(&said(prepared.commitment())?)?;
+        output.commit(|out| out.write_all(&text))?;
+        if !self.report.quiet && path.as_os_str() != "-" {
+            let digest = Hash::of([&text[..]]);
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
+        }
+        Ok(Ending::Done)
     }
 
     fn replay(

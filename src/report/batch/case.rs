@@ -166,8 +166,9 @@ impl BatchCase {
         Ok(BatchCase {
             name: name.to_owned(),
             verdict: match report.verdict {
+                Verdict::Identical => CaseVerdict::Identical,
+                Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
                 Verdict::Different => CaseVerdict::Different,
-                _ => CaseVerdict::Identical,
             },
             error: None,
             summary: Some(Summary {

@@ -1,6 +1,7 @@
 //! The report as one page: nothing is loaded from anywhere, no template, no framework.
 
 mod charts;
+mod facts;
 mod fragment;
 mod groups;
 mod index;
@@ -15,7 +16,7 @@ use std::io::{self, Write};
 pub use self::fragment::Fragment;
 use self::markup::{escaped, escaped_lines, number, section};
 use super::words::{capital, grouped, model_line, product_line, sentence, title};
-use super::{Cause, Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
+use super::{Cause, Comparison, Exporter, MismatchMap, Outcome, Report, Tool, Verdict};
 
 /// One self-contained page.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +38,6 @@ pub struct PageOf {
 }
 
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
 /// Nothing but what is in the page itself.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
@@ -51,37 +51,57 @@ impl Exporter for Html {
             out,
         )?;
         headline(report, &word, out)?;
-        // Only the map needs it.
-        let mut script = String::new();
+        let mut script = "";
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
             causes(&report.causes, out)?;
-            if let Some(map) = &self.map {
-                map::write(map, comparison, &groups::marks(report, comparison), out)?;
-                script = format!("<script>\n{SCRIPT}</script>\n");
-            } else {
+            if self.map.is_none() {
                 map::without(comparison, out)?;
             }
-            charts::write(comparison, out)?;
+            script = self.places(comparison, &groups::marks(report, comparison), out)?;
             mismatches::write(comparison, report, out)?;
-            if let Some(trace) = &self.trace {
-                section("trace", "The first mismatch, step by step", out, |out| {
-                    write!(
-                        out,
-                        "<details><summary>What <code>tcverify explain</code> says of it</summary>\n\
-                         <pre tabindex=\"0\">{}</pre></details>\n",
-                        escaped_lines(trace)
-                    )
-                })?;
-            }
+            self.first("step by step", "tcverify explain", out)?;
         }
         provenance::write(report, out)?;
-        footer(&report.schema, &script, out)
+        footer(&report.schema, script, out)
     }
 }
 
+/// The map's script, which it alone needs.
+const MAPPED: &str = concat!("<script>\n", include_str!("report.js"), "</script>\n");
+
 impl Html {
+    /// Where mismatches are, and how far off; what the page needs of scripts.
+    fn places(
+        &self,
+        comparison: &Comparison,
+        marks: &[groups::Mark],
+        out: &mut dyn Write,
+    ) -> io::Result<&'static str> {
+        if let Some(map) = &self.map {
+            map::write(map, comparison, marks, out)?;
+        }
+        charts::write(comparison, out)?;
+        Ok(self.map.as_ref().map_or("", |_| MAPPED))
+    }
+
+    /// The first mismatch in full, as a command says it.
+    fn first(&self, how: &str, command: &str, out: &mut dyn Write) -> io::Result<()> {
+        let Some(trace) = &self.trace else {
+            return Ok(());
+        };
+        let heading = format!("The first mismatch, {how}");
+        section("trace", &heading, out, |out| {
+            write!(
+                out,
+                "<details><summary>What <code>{command}</code> says of it</summary>\n\
+                 <pre tabindex=\"0\">{}</pre></details>\n",
+                escaped_lines(trace)
+            )
+        })
+    }
+
     /// The page up to its contents.
     fn begin(&self, verdict: Verdict, title: &str, out: &mut dyn Write) -> io::Result<()> {
         let class = match verdict {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::markup::{escaped, escaped_lines, section};
-use super::provenance::{Row, card, constants, digest, fact, sources};
-use super::{Html, SCRIPT, causes, charts, footer, heading, map, mismatches, outcome};
+use super::facts::{Row, card, constants, digest, fact, forgiven, proven, sampled, sources};
+use super::markup::{escaped, section};
+use super::{Html, causes, footer, heading, mismatches, outcome};
 use crate::emu::shape_text;
 use crate::report::{OperationReport, Outcome};
 
@@ -20,8 +20,10 @@ impl Html {
             &format!("{word}: {}", report.rule_line()),
             out,
         )?;
-        let all = report.reproduced.shape.iter().map(|&n| n as u64).product();
-        let mut tiles = outcome(&report.outcome, all);
+        let reproduced = &report.reproduced;
+        let all = reproduced.shape.iter().map(|&n| n as u64).product();
+        let computed = reproduced.sample.as_ref().map_or(all, |s| s.elements);
+        let mut tiles = outcome(&report.outcome, computed);
         tiles.push(("evidence".to_owned(), report.operation.evidence.to_string()));
         let lines = [report.rule_line(), report.about_line()];
         heading(
@@ -31,55 +33,23 @@ impl Html {
             tiles,
             out,
         )?;
-        let mut script = String::new();
+        let mut script = "";
         if let Outcome::Elements { comparison, .. } = &report.outcome
             && comparison.mismatches > 0
         {
             causes(&report.causes, out)?;
-            if let Some(map) = &self.map {
-                map::write(map, comparison, &[], out)?;
-                script = format!("<script>\n{SCRIPT}</script>\n");
-            }
-            charts::write(comparison, out)?;
-            mismatches::table(
-                comparison,
-                report.reproduced.format,
-                &|_| String::new(),
-                out,
-            )?;
-            if let Some(trace) = &self.trace {
-                section(
-                    "trace",
-                    "The first mismatch, operation by operation",
-                    out,
-                    |out| {
-                        write!(
-                            out,
-                            "<details><summary>What <code>tcverify op --at</code> says of it</summary>\n\
-                         <pre tabindex=\"0\">{}</pre></details>\n",
-                            escaped_lines(trace)
-                        )
-                    },
-                )?;
-            }
+            script = self.places(comparison, &[], out)?;
+            let plain = |_: &_| String::new();
+            mismatches::table(comparison, report.reproduced.format, &plain, out)?;
+            self.first("operation by operation", "tcverify op --at", out)?;
         }
         provenance(report, out)?;
-        footer(&report.schema, &script, out)
+        footer(&report.schema, script, out)
     }
 }
 
 fn provenance(report: &OperationReport, out: &mut dyn Write) -> io::Result<()> {
-    section("proves", "What this proves", out, |out| {
-        writeln!(out, "<p>{}</p>", escaped(report.proves()))?;
-        match &report.command {
-            Some(command) => writeln!(
-                out,
-                "<p class=\"hint\">The same again:</p><pre class=\"command\" tabindex=\"0\">{}</pre>",
-                escaped(command)
-            ),
-            None => Ok(()),
-        }
-    })?;
+    proven([Some(report.proves())], report.command.as_deref(), out)?;
     let operation = &report.operation;
     section("model", "The rule", out, |out| {
         write!(
@@ -134,12 +104,17 @@ fn provenance(report: &OperationReport, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"<dl class=\"facts\">\n")?;
         let text = format!("{} {}", shape_text(&reproduced.shape), reproduced.format);
         fact("Contents", &text, out)?;
-        digest("Data", &reproduced.payload_sha256, out)?;
-        if let Outcome::Digest {
-            expected_payload_sha256,
-        } = &report.outcome
-        {
-            digest("Wanted", expected_payload_sha256, out)?;
+        if let Some(sha256) = &reproduced.payload_sha256 {
+            digest("Data", sha256, out)?;
+        }
+        match &report.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => digest("Wanted", expected_payload_sha256, out)?,
+            Outcome::Elements { nan, zero, .. } => forgiven(nan, zero, out)?,
+        }
+        if let Some(sample) = &reproduced.sample {
+            sampled(sample, "the result", out)?;
         }
         out.write_all(b"</dl>\n")
     })

@@ -6,7 +6,7 @@ use super::OperationReport;
 use crate::io::{escaped as line, escaped_json, escaped_lines as lines};
 use crate::report::github::annotation;
 use crate::report::junit::escaped;
-use crate::report::markdown::{block, escaped as cell, mismatches};
+use crate::report::markdown::{block, escaped as cell, mismatches, sampled};
 use crate::report::words::{capital, classes, grouped};
 use crate::report::{Outcome, Verdict};
 
@@ -47,8 +47,13 @@ impl OperationReport {
                 named.input.file_sha256.clone(),
             ));
         }
-        let digest = self.reproduced.payload_sha256.clone();
-        properties.push(("reproduced.payload_sha256".to_owned(), digest));
+        let reproduced = &self.reproduced;
+        if let Some(digest) = &reproduced.payload_sha256 {
+            properties.push(("reproduced.payload_sha256".to_owned(), digest.clone()));
+        }
+        if let Some(sample) = &reproduced.sample {
+            properties.push(("reproduced.sample.sha256".to_owned(), sample.sha256.clone()));
+        }
         for (name, value) in properties {
             writeln!(
                 out,
@@ -88,6 +93,7 @@ impl OperationReport {
     pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         let mark = match self.verdict {
             Verdict::Different => "\u{274c}",
+            Verdict::IdenticalInPart => "\u{1f7e1}",
             _ => "\u{2705}",
         };
         let (title, said) = (cell(&self.title()), capital(&self.sentence()));
@@ -96,6 +102,9 @@ impl OperationReport {
         row("rule", &self.rule_line())?;
         row("evidence", &self.evidence_line())?;
         row("result", &self.about_line())?;
+        if let Some(sample) = &self.reproduced.sample {
+            row("sample", &sampled(sample))?;
+        }
         let comparison = match &self.outcome {
             Outcome::Elements { comparison, .. } if comparison.mismatches > 0 => Some(comparison),
             _ => None,
@@ -133,13 +142,22 @@ impl OperationReport {
                 input.payload_sha256
             )?;
         }
-        writeln!(
-            out,
-            "| reproduced {} | `{}` |\n\n</details>\n\n{}",
-            cell(&self.reproduced.output),
-            self.reproduced.payload_sha256,
-            self.proves()
-        )?;
+        let reproduced = &self.reproduced;
+        if let Some(sha256) = &reproduced.payload_sha256 {
+            writeln!(
+                out,
+                "| reproduced {} | `{sha256}` |",
+                cell(&reproduced.output)
+            )?;
+        }
+        if let Some(sample) = &reproduced.sample {
+            writeln!(out, "| reproduced elements | `{}` |", sample.sha256)?;
+        }
+        if let Some(commitment) = &self.commitment {
+            let file = cell(&format!("commitment, {}", commitment.path));
+            writeln!(out, "| {file} | `{}` |", commitment.file_sha256)?;
+        }
+        writeln!(out, "\n</details>\n\n{}", self.proves())?;
         if let Some(command) = &self.command {
             block("sh", command, out)?;
         }
@@ -153,6 +171,7 @@ impl OperationReport {
     pub fn write_github(&self, out: &mut dyn Write) -> io::Result<()> {
         let level = match self.verdict {
             Verdict::Different => "error",
+            Verdict::IdenticalInPart => "warning",
             _ => "notice",
         };
         let title = format!("tcverify: {}", self.title().to_lowercase());

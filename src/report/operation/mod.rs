@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Constant, Input, ModelFile, Outcome, Tool, Verdict};
+use super::{Cause, Constant, Input, ModelFile, Outcome, Sampled, Tool, Verdict};
 use crate::emu::Evidence;
 use crate::num::Format;
 
@@ -29,6 +29,9 @@ pub struct OperationReport {
     /// The command that asks for it; null if an array was in a program's memory.
     pub command: Option<String>,
     pub operation: Operated,
+    /// The commitment that drew the sample, which arrays, rule and result were found to be those of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<CommittedOperation>,
     /// In the order of the request's fields, the captured result last.
     pub inputs: Vec<NamedInput>,
     pub reproduced: ReproducedResult,
@@ -97,5 +100,19 @@ pub struct ReproducedResult {
     pub output: String,
     pub format: Format,
     pub shape: Vec<usize>,
-    pub payload_sha256: String,
+    /// Of all of it; absent if a part was computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_sha256: Option<String>,
+    /// The part that was compared, if not all of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
+}
+
+/// A commitment to an operation, its arrays and its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CommittedOperation {
+    pub path: String,
+    pub file_sha256: String,
 }

@@ -7,8 +7,9 @@ use anstyle::Style;
 use super::OperationReport;
 use crate::emu::{Evidence, shape_text};
 use crate::report::Outcome;
+use crate::report::words::grouped;
 use crate::report::text::{
-    CAUTION, Page, again, briefly, differences, digest, headline, row, styled,
+    CAUTION, Page, again, briefly, differences, digest, headline, row, sampled, styled,
 };
 
 impl OperationReport {
@@ -39,6 +40,9 @@ impl OperationReport {
             row(out, "", &unit.summary)?;
         }
         row(out, "result", &self.about_line())?;
+        if let Some(sample) = &self.reproduced.sample {
+            sampled(sample, out)?;
+        }
         if let Outcome::Elements { comparison, .. } = &self.outcome
             && comparison.mismatches > 0
         {
@@ -54,6 +58,10 @@ impl OperationReport {
         digest(out, "  rule", &self.operation.sha256, "")?;
         if let Some(unit) = &self.operation.multiplied_by {
             digest(out, "  model", &unit.sha256, "")?;
+        }
+        if let Some(commitment) = &self.commitment {
+            let about = format!("commitment {}", commitment.path);
+            digest(out, "  fixed", &commitment.file_sha256, &about)?;
         }
         for named in &self.inputs {
             let (name, input) = (&named.name, &named.input);
@@ -73,11 +81,19 @@ impl OperationReport {
         }
         let reproduced = &self.reproduced;
         let shape = shape_text(&reproduced.shape);
-        let about = format!(
-            "reproduced {} ({}, {shape})",
-            reproduced.output, reproduced.format
-        );
-        digest(out, "  replay", &reproduced.payload_sha256, &about)
+        let (output, format) = (&reproduced.output, reproduced.format);
+        match (&reproduced.payload_sha256, &reproduced.sample) {
+            (Some(sha256), _) => {
+                let about = format!("reproduced {output} ({format}, {shape})");
+                digest(out, "  replay", sha256, &about)
+            }
+            (None, Some(sample)) => {
+                let count = grouped(sample.elements);
+                let about = format!("{count} reproduced elements of {output} ({format})");
+                digest(out, "  replay", &sample.sha256, &about)
+            }
+            (None, None) => Ok(()),
+        }
     }
 
     /// The verdict in one line, with its rule and how that is known.

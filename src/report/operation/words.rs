@@ -2,7 +2,7 @@
 
 use super::OperationReport;
 use crate::emu::{Evidence, shape_text};
-use crate::report::words::{accepted, grouped, percent};
+use crate::report::words::{compared, qualified};
 use crate::report::{Outcome, Verdict};
 
 impl OperationReport {
@@ -14,39 +14,36 @@ impl OperationReport {
             (_, Evidence::Inferred) => " under an inferred rule",
             (_, Evidence::Claimed) => " under a claimed rule",
         };
-        let mut title = format!("{}{under}", self.verdict.title());
-        if let Outcome::Elements { comparison, .. } = &self.outcome
-            && comparison.accepted > 0
-        {
-            title += &format!(", {} let pass", grouped(comparison.accepted));
+        let reproduced = &self.reproduced;
+        let sample = reproduced.sample.as_ref();
+        format!(
+            "{}{under}{}",
+            self.verdict.title(),
+            qualified(&self.outcome, sample, &reproduced.shape, self.result())
+        )
+    }
+
+    /// What its elements are called those of.
+    fn result(&self) -> &str {
+        match self.reproduced.output.as_str() {
+            "y" => "the result",
+            other => other,
         }
-        title
     }
 
     /// What came out, without the verdict itself.
     pub fn sentence(&self) -> String {
-        let what = match self.reproduced.output.as_str() {
-            "y" => "elements of the result".to_owned(),
-            other => format!("elements of {other}"),
-        };
+        let reproduced = &self.reproduced;
         match &self.outcome {
             Outcome::Digest { .. } if self.verdict == Verdict::Identical => {
                 "the reproduced result has the expected digest".to_owned()
             }
             Outcome::Digest { .. } => "the reproduced result has another digest".to_owned(),
-            Outcome::Elements { comparison: c, .. } if c.mismatches == 0 => {
-                format!(
-                    "all {} {what} are reproduced{}",
-                    grouped(c.elements),
-                    accepted(c)
-                )
-            }
-            Outcome::Elements { comparison: c, .. } => format!(
-                "{} of {} {what} differ ({} %){}",
-                grouped(c.mismatches),
-                grouped(c.elements),
-                percent(c),
-                accepted(c)
+            Outcome::Elements { comparison, .. } => compared(
+                comparison,
+                reproduced.sample.as_ref(),
+                &reproduced.shape,
+                self.result(),
             ),
         }
     }
@@ -93,7 +90,26 @@ impl OperationReport {
 
     /// What the verdict proves, and what it does not.
     pub fn proves(&self) -> &'static str {
+        let sample = self.reproduced.sample.as_ref();
+        let drawn = sample.is_some_and(|part| part.seed.is_some());
         match (self.verdict, self.operation.evidence) {
+            (Verdict::IdenticalInPart, Evidence::Hardware) if drawn => {
+                "The elements that were compared follow from these arrays by the rule named above. Of the others \
+                 only the odds of the draw say something, if nobody could know it when the result was made."
+            }
+            (Verdict::IdenticalInPart, Evidence::Hardware) => {
+                "The elements that were compared follow from these arrays by the rule named above. Of the others \
+                 nothing is said."
+            }
+            (Verdict::IdenticalInPart, _) if drawn => {
+                "The elements that were compared follow from these arrays by the rule named above, which no captured \
+                 result proves: that they agree is evidence for it. Of the others only the odds of the draw say \
+                 something, if nobody could know it when the result was made."
+            }
+            (Verdict::IdenticalInPart, _) => {
+                "The elements that were compared follow from these arrays by the rule named above, which no captured \
+                 result proves: that they agree is evidence for it. Of the others nothing is said."
+            }
             (Verdict::Different, _) => {
                 "The result was not computed from these arrays by the rule named above. Another version of the \
                  library, another launch or a damaged result differ in the same way."

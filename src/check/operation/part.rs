@@ -1,0 +1,151 @@
+//! A part of a result: which of its elements are compared, and what of the operation is computed for them.
+
+use std::ops::Range;
+
+use sha2::Digest;
+
+use super::{Operation, PreparedOperation, fail};
+use crate::check::error::CheckError;
+use crate::check::fields::Fields;
+use crate::check::part::Part;
+use crate::check::progress::Progress;
+use crate::check::request::Scope;
+use crate::emu::Element;
+use crate::io::hex;
+use crate::ops::Job;
+use crate::report::{Differ, Drawn, Sampled};
+use crate::sample::Region;
+
+/// Elements of a result as a region of matrices, the last two axes.
+fn all_of(shape: &[usize]) -> Region {
+    let axis = |from_last: usize| {
+        let at = shape.len().checked_sub(from_last);
+        at.map_or(1, |at| shape[at])
+    };
+    let leading = shape.len().saturating_sub(2);
+    Region {
+        batches: shape[..leading].iter().product(),
+        rows: 0..axis(2),
+        columns: 0..axis(1),
+    }
+}
+
+impl Operation {
+    /// Which part of the result is compared.
+    pub(super) fn scope(&self) -> Result<Scope, CheckError> {
+        let fields = Fields {
+            rows: self.rows,
+            sample: self.sample,
+            seed: self.seed,
+            seed_from: self.seed_from.clone(),
+            beacon: self.beacon.clone(),
+            ..Fields::default()
+        };
+        fields.validate()?;
+        let scope = fields.scope()?;
+        let part = ["sample", "rows"]
+            .into_iter()
+            .zip([self.sample.is_some(), self.rows.is_some()]);
+        match part.into_iter().find(|(_, given)| *given) {
+            Some((field, _)) if self.y_digest.is_some() => Err(fail(
+                field,
+                format!("`y_digest` and `{field}` exclude each other; say one of them"),
+            )),
+            _ => Ok(scope),
+        }
+    }
+}
+
+impl PreparedOperation {
+    /// The part of the result that is compared, if not all of it is.
+    pub(super) fn part(&self) -> Result<Option<Part>, CheckError> {
+        let scope = self.asked.scope()?;
+        let shape = &self.job()?.shape;
+        let drawn_by = self.drawn_by()?.map(|committed| committed.file_sha256);
+        scope.part_of(&all_of(shape), drawn_by.as_deref())
+    }
+}
+
+/// Where an element is in the result.
+fn row_of(region_rows: usize, at: &Element) -> usize {
+    at.batch * region_rows + at.row
+}
+
+/// Elements of a part that are told of at a time.
+const AT_ONCE: usize = 1 << 16;
+
+/// Computes what a part needs, and compares it.
+pub(super) fn compare(
+    part: &Part,
+    job: &Job,
+    differ: &mut Differ,
+    progress: &dyn Progress,
+) -> Sampled {
+    let mut hash = sha2::Sha256::new();
+    let width = job.format.bytes();
+    let in_matrix = all_of(&job.shape).rows.len();
+    let region = part.region();
+    let mut see = |elements: &[Element], codes: &[u64]| {
+        differ.compare_some(elements, codes);
+        for code in codes {
+            hash.update(&code.to_le_bytes()[..width]);
+        }
+    };
+    let told = |elements: u64| progress.step(elements);
+    match part.drawn() {
+        Some(drawn) => {
+            for drawn in drawn.chunks(AT_ONCE) {
+                let neighbours = drawn.chunk_by(|one, next| {
+                    row_of(in_matrix, one) == row_of(in_matrix, next)
+                });
+                let neighbours: Vec<_> = neighbours.collect();
+                let rows: Vec<_> = neighbours
+                    .iter()
+                    .map(|same| row_of(in_matrix, &same[0]))
+                    .collect();
+                let mut next = neighbours.iter();
+                job.some(&rows, &told, |codes| {
+                    let elements = next.next().expect("a row each");
+                    let codes: Vec<u64> =
+                        elements.iter().map(|at| codes[at.column].into()).collect();
+                    see(elements, &codes);
+                });
+            }
+        }
+        None => {
+            let columns = job.columns();
+            for batch in 0..region.batches {
+                let rows: Range<usize> = region.rows.clone();
+                let flat: Vec<_> = rows.clone().map(|row| batch * in_matrix + row).collect();
+                let mut rows = rows;
+                job.some(&flat, &told, |codes| {
+                    let row = rows.next().expect("as many as were asked for");
+                    let at = |column| Element { batch, row, column };
+                    let elements: Vec<_> = (0..columns).map(at).collect();
+                    let codes: Vec<u64> = codes.iter().map(|&code| code.into()).collect();
+                    see(&elements, &codes);
+                });
+            }
+        }
+    }
+    let (_, draw) = part.of();
+    let drawn = draw.map(|(_, drawn)| drawn.clone());
+    let by_seed = drawn.as_ref().is_some_and(Drawn::is_chosen);
+    let mut sampled = Sampled::of(region, part.elements(), drawn, hex(&hash.finalize()));
+    if by_seed {
+        sampled.assumes = Some("nobody who could still change the result knew the seed".into());
+    }
+    sampled
+}
+
+/// Elements that are computed for a part: whole rows.
+pub(super) fn computed(part: &Part, job: &Job) -> u64 {
+    let in_matrix = all_of(&job.shape).rows.len();
+    let rows = match part.drawn() {
+        Some(drawn) => drawn
+            .chunk_by(|one, next| row_of(in_matrix, one) == row_of(in_matrix, next))
+            .count(),
+        None => part.region().batches * part.region().rows.len(),
+    };
+    rows as u64 * job.columns() as u64
+}
