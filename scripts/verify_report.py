@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Recompute every digest of a tcverify.report/2 from the files that it names, and every figure that
-follows from others.
+"""Recompute every digest of a tcverify.report/2, or of a tcverify.operation-report/1, from the files that it names,
+and every figure that follows from others.
 
 Nothing of tcverify is used: this is a second implementation of what docs/report-format.md says, to be read
 beside it. It does not replay the product and knows no catalogue: that the arithmetic is that of the
@@ -296,6 +296,12 @@ REPRODUCED = ({"format", "shape", "payload_sha256", "conversion"}, {"tree", "sam
 SAMPLE = ({"rows", "columns", "population", "elements", "seed", "sha256", "missed", "caught_99_percent"},
           {"seed_from", "assumes"})
 TREE = ({"block_rows", "root"}, set())
+OPERATION = ({"schema", "tool", "verdict", "request", "command", "operation", "inputs", "reproduced", "outcome", "causes"},
+             {"commitment", "tried"})
+OPERATED = ({"name", "variant", "title", "library", "versions", "evidence", "about", "rule", "sha256", "constants",
+             "sources"}, {"file", "multiplied_by", "notes"})
+RESULT = ({"output", "format", "shape"}, {"payload_sha256", "sample"})
+COMMITTED = ({"path", "file_sha256"}, set())
 ELEMENTS = ({"judged_by", "nan", "zero", "comparison"}, set())
 DIGEST = ({"judged_by", "expected_payload_sha256"}, set())
 COMPARISON = ({"elements", "mismatches", "mismatch_percent", "accepted", "rows", "rows_touched", "columns",
@@ -331,6 +337,24 @@ def digest(what: str, value, needed: bool = True):
         raise ValueError(f"{what}: a SHA-256 is expected, not {value!r}")
 
 
+def check_outcome_form(outcome: dict):
+    """Every field of the comparison, every count a whole number."""
+    if outcome["judged_by"] == "digest":
+        fields("outcome", outcome, DIGEST)
+        digest("outcome", outcome["expected_payload_sha256"])
+        return
+    if outcome["judged_by"] != "elements":
+        raise ValueError(f"judged_by {outcome['judged_by']!r} is no way to judge")
+    comparison = fields("comparison", fields("outcome", outcome, ELEMENTS)["comparison"], COMPARISON)
+    counts = [comparison[name] for name in ("elements", "mismatches", "accepted", "rows", "rows_touched", "columns",
+                                            "columns_touched")]
+    fields("classes", comparison["classes"], (set(CLASSES), set()))
+    counts += comparison["classes"].values()
+    counts += [bucket["count"] for bucket in comparison["histogram"]]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise ValueError("comparison: a count is no whole number")
+
+
 def check_form(report: dict):
     """Every object has its fields, every digest is one, every count is a whole number."""
     fields("report", report, TOP)
@@ -352,21 +376,7 @@ def check_form(report: dict):
         digest("tree", fields("tree", reproduced["tree"], TREE)["root"])
     if "sample" in reproduced:
         digest("sample", fields("sample", reproduced["sample"], SAMPLE)["sha256"])
-    outcome = report["outcome"]
-    if outcome["judged_by"] == "digest":
-        fields("outcome", outcome, DIGEST)
-        digest("outcome", outcome["expected_payload_sha256"])
-        return
-    if outcome["judged_by"] != "elements":
-        raise ValueError(f"judged_by {outcome['judged_by']!r} is no way to judge")
-    comparison = fields("comparison", fields("outcome", outcome, ELEMENTS)["comparison"], COMPARISON)
-    counts = [comparison[name] for name in ("elements", "mismatches", "accepted", "rows", "rows_touched", "columns",
-                                            "columns_touched")]
-    fields("classes", comparison["classes"], (set(CLASSES), set()))
-    counts += comparison["classes"].values()
-    counts += [bucket["count"] for bucket in comparison["histogram"]]
-    if not all(type(count) is int and count >= 0 for count in counts):
-        raise ValueError("comparison: a count is no whole number")
+    check_outcome_form(report["outcome"])
 
 
 # Fields that leave the order to what a library says of its kernel.
@@ -489,7 +499,7 @@ def missed(population: int, count: int, tampered: int) -> float:
     return math.prod((population - high - i) / (population - i) for i in range(low))
 
 
-def check_part(report: dict, check: Tally):
+def check_part(report: dict, check: Tally, whose: str = "D"):
     """Which part of D was compared; positions of its elements in D, or None for all."""
     request, product, reproduced = report["request"], report["product"], report["reproduced"]
     asked = any(name in request for name in ("sample", "rows", "cols", "region"))
@@ -506,7 +516,7 @@ def check_part(report: dict, check: Tally):
     check("its elements", part["population"], population)
     seed, drawn_by, assumes = None, None, None
     if "sample" in request:
-        seed, assumes = request.get("seed"), "nobody who could still change D knew the seed"
+        seed, assumes = request.get("seed"), f"nobody who could still change {whose} knew the seed"
         if "seed_from" in request:
             # Of the commitment, whose file's digest is checked with it.
             committed, beacon = report["commitment"]["file_sha256"], request["beacon"]
@@ -571,7 +581,8 @@ def check_comparison(report: dict, d: np.ndarray, part, check: Tally):
     """Figures that can be true of each other, of D and of what was asked."""
     outcome, request, name = report["outcome"], report["request"], report["reproduced"]["format"]
     comparison = outcome["comparison"]
-    batches, m, n = math.prod(d.shape[:-2]), d.shape[-2], d.shape[-1]
+    m, n = (1, *d.shape)[-2:]
+    batches = d.size // (m * n)
     mismatches, accepted, classes = comparison["mismatches"], comparison["accepted"], comparison["classes"]
     for policy in ("nan", "zero"):
         check(f"policy {policy}", outcome[policy], request.get(policy, "exact"))
@@ -643,10 +654,10 @@ def check_comparison(report: dict, d: np.ndarray, part, check: Tally):
     check("explained", explained <= mismatches, True)
 
 
-def check_outcome(report: dict, root: Path, check: Tally):
+def check_outcome(report: dict, root: Path, check: Tally, whose: str = "D"):
     """The verdict follows from the figures, and the figures from D as far as that goes."""
     outcome, reproduced, request = report["outcome"], report["reproduced"], report["request"]
-    part = check_part(report, check)
+    part = check_part(report, check, whose)
     if outcome["judged_by"] == "digest":
         check("digest asked for", outcome["expected_payload_sha256"], request.get("d_digest"))
         check("causes", report["causes"] + report.get("tried", []), [])
@@ -676,6 +687,135 @@ def check_outcome(report: dict, root: Path, check: Tally):
     check("verdict", report["verdict"], identical if same else "different")
 
 
+def check_replayed(report: dict, options, check: Tally):
+    """What was replayed and kept has the digest that is said."""
+    if options.replayed is None:
+        return
+    said = report["reproduced"]
+    replayed = codes(read_npy(options.replayed), said["format"])
+    check("replay shape", said["shape"], list(replayed.shape))
+    if said.get("payload_sha256") is not None:
+        check("replay payload", said["payload_sha256"], payload_sha256(replayed))
+    check_root(report, replayed, "replay root", check)
+
+
+def check_report_of_product(report: dict, options, check: Tally):
+    check_form(report)
+    check_request(report, check)
+    check_product(report, check)
+    model = report["model"]
+    arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
+    check("model", model["sha256"], sha256(arithmetic.encode()))
+    if "schedule" in report:
+        schedule = report["schedule"]
+        spec = json.dumps(schedule["spec"], sort_keys=True, separators=(",", ":"))
+        check("schedule", schedule["sha256"], sha256(spec.encode()))
+    if "commitment" in report:
+        said = report["commitment"]
+        path = options.root / said["path"]
+        check("commitment file", said["file_sha256"], sha256(path.read_bytes()))
+    for name, entry in report["inputs"].items():
+        if entry is not None:
+            check_input(name.upper(), entry, options.root, check)
+    check_replayed(report, options, check)
+    check_outcome(report, options.root, check)
+
+
+# From the least to the best known.
+EVIDENCE = ["claimed", "inferred", "literature", "hardware"]
+# Arrays of operations, in the order of a report.
+ARRAYS = ("x", "other", "residual", "weight", "bias", "up", "cos", "sin", "scale", "q", "k", "v", "y")
+
+
+def check_report_of_operation(report: dict, options, check: Tally):
+    """An operation between products: the same, but for what multiplied."""
+    root = options.root
+    fields("report", report, OPERATION)
+    operation = fields("operation", report["operation"], OPERATED)
+    digest("operation", operation["sha256"])
+    reproduced = fields("reproduced", report["reproduced"], RESULT)
+    if "sample" in reproduced:
+        digest("sample", fields("sample", reproduced["sample"], SAMPLE)["sha256"])
+    if ("sample" in reproduced) == ("payload_sha256" in reproduced):
+        raise ValueError("reproduced: all of the result has one digest, a part of it another")
+    digest("reproduced", reproduced.get("payload_sha256"), "sample" not in reproduced)
+    check_outcome_form(report["outcome"])
+    request = report["request"]
+    if request is None:
+        raise ValueError("the report does not say what was asked")
+    check("tool", report["tool"]["name"], "tcverify")
+
+    check("operation asked for", operation["name"], request["operation"])
+    if "variant" in request:
+        check("variant asked for", operation["variant"], request["variant"])
+    rule = json.dumps(operation["rule"], sort_keys=True, separators=(",", ":"))
+    check("rule", operation["sha256"], sha256(rule.encode()))
+    check("a file's rule", "file" in operation, "variant_file" in request)
+    if "file" in operation:
+        check("its evidence", operation["evidence"], "claimed")
+        check("its path", operation["file"]["path"], request["variant_file"])
+        check("its digest", operation["file"]["sha256"], sha256((root / operation["file"]["path"]).read_bytes()))
+    known = [constant["evidence"] for constant in operation["constants"]]
+    known += [operation["multiplied_by"]["evidence"]] if "multiplied_by" in operation else []
+    least = min(map(EVIDENCE.index, known), default=len(EVIDENCE) - 1)
+    check("known no better than its parts", EVIDENCE.index(operation["evidence"]) <= least, True)
+    check("output asked for", reproduced["output"], request.get("output", "y"))
+
+    inputs = {entry["name"]: {name: entry[name] for name in entry if name != "name"} for entry in report["inputs"]}
+    check("arrays", [entry["name"] for entry in report["inputs"]], [name for name in ARRAYS if name in request])
+    for name, entry in inputs.items():
+        fields(name, entry, INPUT)
+        digest(f"{name}.file_sha256", entry["file_sha256"])
+        digest(f"{name}.payload_sha256", entry["payload_sha256"])
+        check(f"{name} asked for", entry["path"], request[name])
+        check_input(name, entry, root, check)
+    shape = reproduced["shape"]
+    if "y" in inputs:
+        check("shape of the result", shape, inputs["y"]["shape"])
+        check("format of the result", reproduced["format"], inputs["y"]["format"])
+
+    check("a commitment", "commitment" in report, "seed_from" in request)
+    if "commitment" in report:
+        said = fields("commitment", report["commitment"], COMMITTED)
+        check("commitment asked for", said["path"], request["seed_from"])
+        text = (root / said["path"]).read_bytes()
+        check("commitment file", said["file_sha256"], sha256(text))
+        fixed = json.loads(text, object_pairs_hook=once)
+        check("commitment of", [fixed["operation"], fixed["rule_sha256"]], [operation["name"], operation["sha256"]])
+        arrays = {name: [entry["format"], entry["shape"], entry["payload_sha256"]] for name, entry in inputs.items()}
+        check("committed arrays", {name: [entry["format"], entry["shape"], entry["payload_sha256"]]
+                                   for name, entry in fixed["arrays"].items()}, arrays)
+        asked = {name: value for name, value in request.items()
+                 if name in ("arch", "eps", "softmax_scale", "causal", "layout", "interleaved", "group", "tile", "output")}
+        check("committed parameters", fixed["parameters"], asked)
+
+    if (command := report["command"]) is not None:
+        words = shlex.split(command)
+        check("command", words[:3], ["tcverify", "op", request["operation"]])
+        said = {}
+        for word in words[3:]:
+            name, _, value = word.partition("=")
+            name = name[2:].replace("-", "_") if name.startswith("--") else name
+            said[name] = True if request.get(name) is True else value
+        asked = {name: value for name, value in request.items() if name != "operation" and value is not False}
+        check("its words", sorted(said), sorted(asked))
+        for name, value in asked.items():
+            if isinstance(value, (str, bool)):
+                check(f"its {name}", said.get(name), value)
+            else:
+                check(f"its {name}", np.float32(said.get(name, "nan")), np.float32(value))
+
+    # One axis is one row of one matrix.
+    *batch, m, n = [1, *shape] if len(shape) == 1 else shape
+    seen = {**report, "product": {"batch": batch, "m": m, "n": n}, "inputs": {"d": inputs.get("y")},
+            "request": {**request, "d_digest": request.get("y_digest")}}
+    check_replayed(report, options, check)
+    check_outcome(seen, root, check, "the result")
+
+
+KINDS = {"tcverify.report/2": check_report_of_product, "tcverify.operation-report/1": check_report_of_operation}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("report", type=Path, metavar="REPORT.json")
@@ -685,33 +825,9 @@ def main() -> int:
     check = Tally()
     try:
         report = json.loads(options.report.read_text(), object_pairs_hook=once)
-        if report["schema"] != "tcverify.report/2":
+        if report["schema"] not in KINDS:
             raise ValueError(f"{options.report}: schema is {report['schema']!r}")
-        check_form(report)
-        check_request(report, check)
-        check_product(report, check)
-        model = report["model"]
-        arithmetic = json.dumps(model["arithmetic"], sort_keys=True, separators=(",", ":"))
-        check("model", model["sha256"], sha256(arithmetic.encode()))
-        if "schedule" in report:
-            schedule = report["schedule"]
-            spec = json.dumps(schedule["spec"], sort_keys=True, separators=(",", ":"))
-            check("schedule", schedule["sha256"], sha256(spec.encode()))
-        if "commitment" in report:
-            said = report["commitment"]
-            path = options.root / said["path"]
-            check("commitment file", said["file_sha256"], sha256(path.read_bytes()))
-        for name, entry in report["inputs"].items():
-            if entry is not None:
-                check_input(name.upper(), entry, options.root, check)
-        if options.replayed is not None:
-            said = report["reproduced"]
-            replayed = codes(read_npy(options.replayed), said["format"])
-            check("replay shape", said["shape"], list(replayed.shape))
-            if said["payload_sha256"] is not None:
-                check("replay payload", said["payload_sha256"], payload_sha256(replayed))
-            check_root(report, replayed, "replay root", check)
-        check_outcome(report, options.root, check)
+        KINDS[report["schema"]](report, options, check)
     except Exception as error:  # whatever a report or a file may hold: it is no answer
         plain = isinstance(error, (OSError, ValueError))
         print(f"error: {error}" if plain else f"error: {error!r}", file=sys.stderr)

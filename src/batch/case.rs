@@ -48,18 +48,13 @@ impl Case {
     /// The case, if a policy admits it.
     ///
     /// # Errors
-    /// What it may not say. Policies are about products: of what stands between them they allow nothing.
+    /// What it may not say.
     pub(super) fn admitted(self, policy: Option<&Policy>, root: &Path) -> Result<Case, CheckError> {
         let Some(policy) = policy else {
             return Ok(self);
         };
         match &self.work {
-            Work::Operation(_) => {
-                return Err(CheckError::request(
-                    "operation",
-                    "`operation`: a policy says nothing of operations between products, so it forbids them",
-                ));
-            }
+            Work::Operation(asked) => policy.admit_operation(asked, root)?,
             Work::Product(check) => policy.admit(check, root)?,
         }
         Ok(Case {

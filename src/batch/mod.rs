@@ -6,6 +6,7 @@ mod fingerprint;
 mod folder;
 mod lookup;
 mod manifest;
+mod operation_rule;
 mod pages;
 mod pattern;
 mod policy;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use case::{Case, Work};
 pub use manifest::{MANIFEST, parsed};
+pub use operation_rule::OperationRule;
 pub use pages::Pages;
 pub use policy::{POLICY, Policy, STRICT};
 pub use run::run;

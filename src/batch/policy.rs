@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::BatchError;
 use super::manifest::text_of;
+use super::{BatchError, OperationRule};
 use crate::check::{Check, CheckError, ModelSource, Prepared, ScheduleSource, Source, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
@@ -61,6 +61,8 @@ pub struct Policy {
     pub models: ModelRule,
     #[serde(default)]
     pub schedules: ScheduleRule,
+    #[serde(default)]
+    pub operations: OperationRule,
     #[serde(default)]
     pub paths: PathRule,
     #[serde(default)]
@@ -185,6 +187,7 @@ impl Default for Policy {
             zero: exact(),
             models: ModelRule::default(),
             schedules: ScheduleRule::default(),
+            operations: OperationRule::default(),
             paths: PathRule::default(),
             limits: Limits::default(),
             outputs: outside(),
@@ -249,6 +252,7 @@ impl Policy {
                 ));
             }
         }
+        policy.operations.validate()?;
         Ok(policy)
     }
 
@@ -479,7 +483,8 @@ impl Policy {
     }
 }
 
-fn refused(field: &'static str, rule: &str) -> Result<(), CheckError> {
+/// A field that says what a policy does not have.
+pub(super) fn refused(field: &'static str, rule: &str) -> Result<(), CheckError> {
     let reason = format!("`{field}`: the policy {}", printable(rule));
     Err(CheckError::request(field, reason))
 }

@@ -234,6 +234,10 @@ fn judge_operation(
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
     let prepared = asked.prepare_in(files).map_err(words)?;
+    if let Some(policy) = terms.policy {
+        let admitted = policy.admit_prepared_operation(&prepared);
+        admitted.map_err(|error| error.to_string())?;
+    }
     let judged = prepared
         .judge(terms.pages.is_some(), progress)
         .map_err(words)?;

@@ -53,7 +53,7 @@ pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
     Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,
-    SWEEP, Sweep,
+    SWEEP, Sweep, verify_operation,
 };
 pub use prepare::Prepared;
 pub use progress::Progress;

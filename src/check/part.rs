@@ -44,10 +44,7 @@ impl Scope {
         let fail = |field| move |reason| CheckError::request(field, reason);
         let region = Region {
             batches: all.batches,
-            rows: self
-                .rows
-                .of("rows", all.rows.len())
-                .map_err(fail("rows"))?,
+            rows: self.rows.of("rows", all.rows.len()).map_err(fail("rows"))?,
             columns: self
                 .columns
                 .of("columns", all.columns.len())

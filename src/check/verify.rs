@@ -2,6 +2,7 @@
 //! names, and, if the product is replayed, whether its result does.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::CheckError;
@@ -13,8 +14,8 @@ use crate::envelope;
 use crate::io::{Files, parse_sha256, printable};
 use crate::num::Rounding;
 use crate::report::{
-    Compared, Comparison, Conversion, Model, Outcome, Report, Reproduced, SCHEMA, Sampled, Tool,
-    Verdict,
+    Compared, Comparison, Conversion, Model, OPERATION_REPORT, OperationReport, Outcome, Report,
+    Reproduced, SCHEMA, Sampled, Tool, Verdict,
 };
 use crate::sample::Region;
 
@@ -44,27 +45,117 @@ impl Verified {
     }
 }
 
-/// A report out of its JSON, in which nothing may be that a report does not have.
+/// A report of either kind.
+#[derive(Clone, Debug)]
+pub enum Written {
+    Product(Box<Report>),
+    Operation(Box<OperationReport>),
+}
+
+impl Written {
+    /// Which tool wrote it.
+    pub fn tool(&self) -> &Tool {
+        match self {
+            Written::Product(report) => &report.tool,
+            Written::Operation(report) => &report.tool,
+        }
+    }
+
+    /// Confirms what it says, as [`verify`] and [`verify_operation`](super::verify_operation) do.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify(
+        &self,
+        replay: bool,
+        files: &Files,
+        progress: &dyn Progress,
+    ) -> Result<Verified, CheckError> {
+        match self {
+            Written::Product(report) => verify(report, replay, files, progress),
+            Written::Operation(report) => super::verify_operation(report, replay, files, progress),
+        }
+    }
+}
+
+/// A report on a product out of its JSON, in which nothing may be that a report does not have.
 ///
 /// # Errors
 /// What is wrong, as words to follow its name.
 pub fn parse(text: &str) -> Result<Report, String> {
     let no = |reason: String| format!("is not a report ({SCHEMA}): {reason}");
-    let said = |error: serde_json::Error| no(printable(&error.to_string()));
+    document(text, SCHEMA).map_err(no)
+}
+
+/// A report of either kind out of its JSON, as strictly.
+///
+/// # Errors
+/// What is wrong, as words to follow its name.
+pub fn read(text: &str) -> Result<Written, String> {
+    let no = |reason: String| format!("is not a report ({SCHEMA} or {OPERATION_REPORT}): {reason}");
+    #[derive(serde::Deserialize)]
+    struct Said {
+        schema: Option<String>,
+    }
+    // What is no object has no schema either.
+    let said = serde_json::from_str::<Said>(text).ok();
+    match said.and_then(|said| said.schema).as_deref() {
+        Some(OPERATION_REPORT) => {
+            let report = document(text, OPERATION_REPORT).map_err(no)?;
+            Ok(Written::Operation(Box::new(report)))
+        }
+        _ => {
+            let report = document(text, SCHEMA).map_err(no)?;
+            Ok(Written::Product(Box::new(report)))
+        }
+    }
+}
+
+/// A document of a schema that says all of itself, and nothing else.
+fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result<T, String> {
+    let said = |error: serde_json::Error| printable(&error.to_string());
     let written: Value = serde_json::from_str(text).map_err(said)?;
     match written.get("schema").and_then(Value::as_str) {
-        Some(SCHEMA) => {}
-        Some(other) => return Err(no(format!("its schema is {:?}", printable(other)))),
-        None => return Err(no("it has no schema".into())),
+        Some(own) if own == schema => {}
+        Some(other) => return Err(format!("its schema is {:?}", printable(other))),
+        None => return Err("it has no schema".into()),
     }
-    let report: Report = serde_json::from_str(text).map_err(said)?;
+    let report: T = serde_json::from_str(text).map_err(said)?;
     let meant = serde_json::to_string(&report).map_err(said)?;
     let meant: Value = serde_json::from_str(&meant).map_err(said)?;
-    envelope::each_once(text).map_err(no)?;
+    envelope::each_once(text)?;
     match difference(&written, &meant, String::new()) {
-        Some(place) => Err(no(place)),
+        Some(place) => Err(place),
         None => Ok(report),
     }
+}
+
+/// What is wrong with a digest that has to be there, or must not be.
+pub(super) fn no_digest(name: &str, said: Option<&str>, needed: bool) -> Option<String> {
+    match said {
+        None if needed => Some(format!("`{name}` is missing")),
+        Some(_) if !needed => Some(format!("`{name}` should not be there")),
+        Some(said) if parse_sha256(said).as_deref() != Ok(said) => {
+            Some(format!("`{name}` is no SHA-256"))
+        }
+        _ => None,
+    }
+}
+
+/// What is wrong with a verdict, from whether all agrees that was compared, and whether that was a part.
+pub(super) fn verdict_of(said: Verdict, agrees: bool, part: bool) -> Option<String> {
+    let verdict = match (agrees, part) {
+        (true, false) => Verdict::Identical,
+        (true, true) => Verdict::IdenticalInPart,
+        (false, _) => Verdict::Different,
+    };
+    (said != verdict).then(|| {
+        format!(
+            "it is said to be {}; from the figures it is {}",
+            said.title().to_lowercase(),
+            verdict.title().to_lowercase()
+        )
+    })
 }
 
 /// Confirms what a report says, without believing it: its request is prepared anew from the files that it
@@ -107,7 +198,7 @@ pub fn verify(
 }
 
 /// How a report says something, and how it is.
-fn same<T: Serialize, U: Serialize>(what: &'static str, said: T, found: U) -> Finding {
+pub(super) fn same<T: Serialize, U: Serialize>(what: &'static str, said: T, found: U) -> Finding {
     let value = |text: serde_json::Result<String>| -> Value {
         let text = text.expect("plain data");
         serde_json::from_str(&text).expect("what was written is read")
@@ -261,22 +352,17 @@ impl Prepared {
         };
         let mut finding = same("what was reproduced", said, &expected);
         let wrong = &mut finding.wrong;
-        let digest =
-            |name: &str, said: Option<&str>, needed: bool, wrong: &mut Vec<String>| match said {
-                None if needed => wrong.push(format!("`{name}` is missing")),
-                Some(_) if !needed => wrong.push(format!("`{name}` should not be there")),
-                Some(said) if parse_sha256(said).as_deref() != Ok(said) => {
-                    wrong.push(format!("`{name}` is no SHA-256"));
-                }
-                _ => {}
-            };
         let whole = part.is_none();
         let payload = said.payload_sha256.as_deref();
-        digest("payload_sha256", payload, whole && tree.is_none(), wrong);
+        wrong.extend(no_digest(
+            "payload_sha256",
+            payload,
+            whole && tree.is_none(),
+        ));
         let root = said.tree.as_ref().map(|tree| tree.root.as_str());
-        digest("tree.root", root, tree.is_some(), wrong);
+        wrong.extend(no_digest("tree.root", root, tree.is_some()));
         let sampled = said.sample.as_ref().map(|sample| sample.sha256.as_str());
-        digest("sample.sha256", sampled, !whole, wrong);
+        wrong.extend(no_digest("sample.sha256", sampled, !whole));
         if let (Some(rows), Some(said)) = (tree, &said.tree)
             && said.block_rows != rows
         {
@@ -381,18 +467,7 @@ impl Prepared {
                 comparison.mismatches == 0
             }
         };
-        let verdict = match (same, &part) {
-            (true, None) => Verdict::Identical,
-            (true, Some(_)) => Verdict::IdenticalInPart,
-            (false, _) => Verdict::Different,
-        };
-        if report.verdict != verdict {
-            wrong.push(format!(
-                "it is said to be {}; from the figures it is {}",
-                report.verdict.title().to_lowercase(),
-                verdict.title().to_lowercase()
-            ));
-        }
+        wrong.extend(verdict_of(report.verdict, same, part.is_some()));
         Ok(Finding {
             what: "the verdict",
             wrong,

@@ -33,11 +33,12 @@ scripts/verify_report.py does the same without the replay, and shares no code wi
 
 Exit codes: 0 all agrees, 1 something does not, 2 the report or a file cannot be read.")]
 pub struct VerifyReport {
-    /// Report (tcverify.report/2), as 'tcverify check --json' and 'tcverify shard merge' write it
+    /// Report (tcverify.report/2), as 'tcverify check --json' and 'tcverify shard merge' write it, or on an operation
+    /// (tcverify.operation-report/1, 'tcverify op --json')
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,
 
-    /// Replay the product, and compare everything with what comes out
+    /// Replay the product or the operation, and compare everything with what comes out
     #[arg(long)]
     replay: bool,
 
@@ -70,16 +71,16 @@ impl VerifyReport {
         );
         let text = std::str::from_utf8(file.bytes()).ok();
         let text = text.with_context(|| format!("{name}: is no UTF-8, so no report"))?;
-        let report = verify::parse(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
+        let report = verify::read(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         file.confirm_unchanged()?;
         if self.root != Path::new(".") {
             let folder = std::env::set_current_dir(&self.root);
             folder.with_context(|| format!("{}: cannot be entered", escaped_path(&self.root)))?;
         }
-        let verified = verify::verify(&report, self.replay, &self.memory.files(), &Bar::new());
+        let verified = report.verify(self.replay, &self.memory.files(), &Bar::new());
         let verified = said(verified).with_context(|| name.clone())?;
         if !self.quiet {
-            show::print(|out| write(&verified, &report.tool.version, out))?;
+            show::print(|out| write(&verified, &report.tool().version, out))?;
         }
         Ok(match verified.agrees() {
             true => Ending::Done,

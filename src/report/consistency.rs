@@ -266,8 +266,12 @@ impl Comparison {
 /// The element at an index of such a shape.
 fn element(index: &[usize], shape: &[usize]) -> Option<Element> {
     let inside = index.len() == shape.len() && index.iter().zip(shape).all(|(i, n)| i < n);
-    let ([batch @ .., row, column], true) = (index, inside) else {
-        return None;
+    let (batch, row, column) = match index {
+        _ if !inside => return None,
+        [batch @ .., row, column] => (batch, row, column),
+        // One axis is one row; no D has so few.
+        [column] => (&[][..], &0, column),
+        [] => return None,
     };
     let batches = batch.iter().zip(shape);
     Some(Element {

@@ -463,6 +463,15 @@ impl Sampled {
             caught_99_percent: seed.map(|_| smallest_caught(population, elements, 0.01)),
         }
     }
+
+    /// The same of what is no D; whether somebody chose the seed.
+    pub fn of_a_result(self, chosen: bool) -> Sampled {
+        let assumes = match chosen {
+            true => Some("nobody who could still change the result knew the seed".into()),
+            false => self.assumes,
+        };
+        Sampled { assumes, ..self }
+    }
 }
 
 /// A rounding of the finished product from the accumulator's format to D's.

@@ -77,9 +77,7 @@ pub fn sentence(report: &Report) -> String {
             "the reproduced D has the expected digest".to_owned()
         }
         Outcome::Digest { .. } => "the reproduced D has another digest".to_owned(),
-        Outcome::Elements { comparison, .. } => {
-            compared(comparison, sample.as_ref(), shape, "D")
-        }
+        Outcome::Elements { comparison, .. } => compared(comparison, sample.as_ref(), shape, "D"),
     }
 }
 

@@ -1,14 +1,15 @@
 //! An operation between products as a value ([`Operation`]), what it needs read and chosen
 //! ([`PreparedOperation`]), and the verdict on it.
 
-mod deviation;
 mod committed;
+mod deviation;
 mod explain;
 mod part;
 mod prepare;
 mod run;
 mod suggest;
 mod sweep;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ pub use prepare::{OperationTensors, PreparedOperation};
 pub use run::OperationJudged;
 pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
+pub use verify::verify_operation;
 
 use super::error::CheckError;
 use super::source::Source;

@@ -17,7 +17,7 @@ use crate::report::{Differ, Drawn, Sampled};
 use crate::sample::Region;
 
 /// Elements of a result as a region of matrices, the last two axes.
-fn all_of(shape: &[usize]) -> Region {
+pub(super) fn all_of(shape: &[usize]) -> Region {
     let axis = |from_last: usize| {
         let at = shape.len().checked_sub(from_last);
         at.map_or(1, |at| shape[at])
@@ -95,9 +95,8 @@ pub(super) fn compare(
     match part.drawn() {
         Some(drawn) => {
             for drawn in drawn.chunks(AT_ONCE) {
-                let neighbours = drawn.chunk_by(|one, next| {
-                    row_of(in_matrix, one) == row_of(in_matrix, next)
-                });
+                let neighbours =
+                    drawn.chunk_by(|one, next| row_of(in_matrix, one) == row_of(in_matrix, next));
                 let neighbours: Vec<_> = neighbours.collect();
                 let rows: Vec<_> = neighbours
                     .iter()
@@ -130,12 +129,9 @@ pub(super) fn compare(
     }
     let (_, draw) = part.of();
     let drawn = draw.map(|(_, drawn)| drawn.clone());
-    let by_seed = drawn.as_ref().is_some_and(Drawn::is_chosen);
-    let mut sampled = Sampled::of(region, part.elements(), drawn, hex(&hash.finalize()));
-    if by_seed {
-        sampled.assumes = Some("nobody who could still change the result knew the seed".into());
-    }
-    sampled
+    let chosen = drawn.as_ref().is_some_and(Drawn::is_chosen);
+    let sampled = Sampled::of(region, part.elements(), drawn, hex(&hash.finalize()));
+    sampled.of_a_result(chosen)
 }
 
 /// Elements that are computed for a part: whole rows.

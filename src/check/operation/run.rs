@@ -161,6 +161,27 @@ impl PreparedOperation {
         (!memory).then(|| shell_line(asked.command_line()))
     }
 
+    /// How the rule is known, and the tensor core's part in it. A file says of itself what it likes.
+    pub fn evidence(&self) -> (Evidence, Option<Evidence>) {
+        let unit = self.arithmetic.as_ref().map(|chosen| chosen.evidence);
+        let own = match self.file {
+            Some(_) => Evidence::Claimed,
+            None => self.variant.evidence,
+        };
+        // No more is known of the whole than of its parts.
+        (unit.map_or(own, |unit| own.min(unit)), unit)
+    }
+
+    /// Products of numbers that all of the result takes, of attention; elements of others.
+    ///
+    /// # Errors
+    /// None once it is prepared.
+    pub fn work(&self) -> Result<u64, CheckError> {
+        let job = self.job()?;
+        let of_row = job.products().max(job.columns() as u64);
+        Ok(of_row.saturating_mul(job.rows() as u64))
+    }
+
     /// The variant as a report has it.
     pub(super) fn operated(&self, about: &str) -> Operated {
         let variant = &self.variant;
@@ -178,19 +199,13 @@ impl PreparedOperation {
                 note: known.note.clone(),
             }
         });
-        // No more is known of the whole than of its parts.
-        let evidence = chosen.map_or(own, |chosen| own.min(chosen.evidence));
         Operated {
             name: variant.rule.operation().to_owned(),
             variant: variant.name.clone(),
             title: variant.title.clone(),
             library: variant.library.clone(),
             versions: variant.versions.clone(),
-            evidence: if self.file.is_some() {
-                Evidence::Claimed
-            } else {
-                evidence
-            },
+            evidence: self.evidence().0,
             file: self.file.clone().map(|(path, sha256)| ModelFile {
                 path,
                 sha256,

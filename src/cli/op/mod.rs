@@ -239,11 +239,18 @@ impl Op {
                 "{other} writes no report, so there is nothing for {form}; ask for one of the two"
             );
         }
-        let part = [("--rows", self.rows.is_some()), ("--sample", self.sample.is_some())];
+        let part = [
+            ("--rows", self.rows.is_some()),
+            ("--sample", self.sample.is_some()),
+        ];
         let part = part.into_iter().find(|(_, given)| *given);
-        let whole = others.iter().find(|(name, given)| *given && *name != "--identify");
+        let whole = others
+            .iter()
+            .find(|(name, given)| *given && *name != "--identify");
         if let (Some((part, _)), Some((other, _))) = (part, whole) {
-            bail!("{other} is not about a part of the result, so {part} says nothing; leave one of them out");
+            bail!(
+                "{other} is not about a part of the result, so {part} says nothing; leave one of them out"
+            );
         }
         if self.sweep.asked().is_some() {
             return self.sweep.run(&asked, self.report.quiet);
@@ -276,7 +283,13 @@ impl Op {
             });
         }
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let judged = said(prepared.judge(reports.html.is_some(), &Bar::new()))?;
+        let judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
+            Err(error @ CheckError::NotCommitted { .. }) => {
+                show::different(&error.to_string());
+                return Ok(Ending::Different);
+            }
+            judged => said(judged)?,
+        };
         let report = &judged.report;
         let to_stdout = reports.to_stdout;
         publish(&prepared, &judged, reports)?;

@@ -7,10 +7,10 @@ use anstyle::Style;
 use super::OperationReport;
 use crate::emu::{Evidence, shape_text};
 use crate::report::Outcome;
-use crate::report::words::grouped;
 use crate::report::text::{
     CAUTION, Page, again, briefly, differences, digest, headline, row, sampled, styled,
 };
+use crate::report::words::grouped;
 
 impl OperationReport {
     /// Text with colours, in so many columns; whoever owns the stream strips them where they are not wanted.

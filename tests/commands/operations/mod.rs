@@ -4,6 +4,8 @@
 mod hostile;
 mod judging;
 mod layer;
+mod parts;
+mod policy;
 mod sweep;
 
 use std::path::PathBuf;

@@ -1,10 +1,8 @@
 //! Each forgery is refused, by both.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
-use super::{HONEST, folder, read, script};
+use super::{HONEST, folder, forge, passed_by_script, read, script};
 
 /// Who can know better.
 #[derive(Clone, Copy, PartialEq)]
@@ -297,32 +295,6 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value, Seen)> {
     ]
 }
 
-/// Sets a field, or takes it away where null is no value of it.
-fn forge(mut report: Value, at: &str, value: Value) -> Value {
-    let optional = ["/schedule", "/reproduced/tree", "/reproduced/sample"];
-    let (above, name) = at.rsplit_once('/').unwrap();
-    let given = report["inputs"]["d"]["payload_sha256"].clone();
-    let value = match value.as_str() {
-        Some("the given D's") => given,
-        _ => value,
-    };
-    let parent = match above {
-        "" => &mut report,
-        above => report.pointer_mut(above).unwrap_or_else(|| panic!("{at}")),
-    };
-    match parent {
-        Value::Array(list) => list[name.parse::<usize>().unwrap()] = value,
-        Value::Object(fields) if value.is_null() && optional.contains(&at) => {
-            fields.remove(name).unwrap();
-        }
-        Value::Object(fields) => {
-            fields.insert(name.to_owned(), value);
-        }
-        _ => panic!("{at}"),
-    }
-    report
-}
-
 #[test]
 fn each_forgery_is_refused() {
     let folder = folder();
@@ -344,37 +316,7 @@ fn each_forgery_is_refused() {
         }
     }
     assert!(names.len() > 100);
-    // One interpreter for all: it takes long to start.
-    let program = "import contextlib, io, runpy, sys\n\
-                   script = sys.argv[1]\n\
-                   for name in sys.argv[2:]:\n\
-                   \x20   sys.argv = [script, name]\n\
-                   \x20   with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n\
-                   \x20       try:\n\
-                   \x20           runpy.run_path(script, run_name='__main__')\n\
-                   \x20           code = 'none'\n\
-                   \x20       except SystemExit as end:\n\
-                   \x20           code = end.code\n\
-                   \x20   print(name, code)\n";
-    if script(&folder, &["same.json"]).is_none() {
-        println!("not checked: NumPy is not here: the script on forgeries");
-        return;
-    }
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/verify_report.py");
-    let mut command = folder.shell("python3");
-    command.args(["-c", program]).arg(path).arg("same.json");
-    let run = folder
-        .run(command.args(names.iter().map(|(name, _)| name)))
-        .expect(0);
-    let mut lines = run.stdout.lines();
-    assert_eq!(lines.next(), Some("same.json 0"));
-    let passed: Vec<_> = lines
-        .zip(&names)
-        .filter(|(line, (name, _))| *line != format!("{name} 1") && *line != format!("{name} 2"))
-        .map(|(_, (_, what))| what)
-        .collect();
-    assert!(passed.is_empty(), "the script lets through {passed:#?}");
-    assert_eq!(run.stdout.lines().count(), names.len() + 1);
+    passed_by_script(&folder, "same.json", &names);
 }
 
 /// One in which all figures agree with each other and with D: only who computes it again finds it.

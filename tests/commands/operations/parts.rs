@@ -1,0 +1,226 @@
+//! Rows and samples of results.
+
+use serde_json::{Value, json};
+
+use super::copied;
+use crate::support::{Folder, Npy};
+
+const NORM: &str = "op rms_norm --eps 1e-6 op_x.npy op_w.npy";
+
+/// The same array with a bit of one element changed.
+fn flip(folder: &Folder, from: &str, to: &str, element: usize) {
+    let mut bytes = folder.read(from);
+    let data = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[data + 2 * element] ^= 1;
+    folder.write(to, bytes);
+}
+
+#[test]
+fn rows_that_agree_are_identical_in_part() {
+    let folder = copied();
+    // The first row, which is not looked at.
+    flip(&folder, "op_hf.npy", "bad.npy", 3);
+    let run = folder
+        .tcverify(&format!("{NORM} bad.npy --rows 1.."))
+        .expect(0);
+    for word in [
+        "IDENTICAL IN PART under a published rule, 66.6 % of the result compared",
+        "all 800 chosen elements of 1,200 that the result has",
+        "rows 1 to 2, columns 0 to 399",
+        "Of the others nothing is said",
+    ] {
+        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
+    }
+    let report = folder
+        .tcverify(&format!("{NORM} bad.npy --rows ..1 --json -"))
+        .expect(1)
+        .json();
+    let comparison = &report["outcome"]["comparison"];
+    assert_eq!(comparison["mismatches"], 1);
+    assert_eq!(comparison["elements"], 400);
+    assert_eq!(comparison["first"][0]["index"], json!([0, 3]));
+    assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
+    // A variant that gives what was compared is told, and how much that was.
+    let words =
+        "op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
+    let run = folder.tcverify(words).expect(1);
+    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; literature): it gives all 400 compared";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+}
+
+#[test]
+fn samples_have_the_odds_of_the_draw() {
+    let folder = copied();
+    let words = format!("{NORM} op_hf.npy --sample 245 --seed 3 --json -");
+    let report = folder.tcverify(&words).expect(0).json();
+    assert_eq!(report["verdict"], "identical_in_part");
+    let sample = &report["reproduced"]["sample"];
+    assert_eq!(sample["population"], 1200);
+    assert_eq!(sample["elements"], 245);
+    // One of 1,200 by 245.
+    let missed = sample["missed"][0]["probability"].as_f64().unwrap();
+    assert!((missed - (1.0 - 245.0 / 1200.0)).abs() < 1e-12);
+    assert_eq!(
+        sample["assumes"],
+        "nobody who could still change the result knew the seed"
+    );
+    // All of it is drawn: whatever is wrong is found, and still it is a draw.
+    flip(&folder, "op_hf.npy", "bad.npy", 777);
+    let whole = format!("{NORM} bad.npy --sample 1200 --seed 3 --json -");
+    let report = folder.tcverify(&whole).expect(1).json();
+    assert_eq!(report["outcome"]["comparison"]["mismatches"], 1);
+    for form in ["--markdown", "--junit", "--html"] {
+        folder
+            .tcverify(&format!(
+                "{NORM} op_hf.npy --sample 50 --seed 3 {form} out -q"
+            ))
+            .expect(0);
+        let text = String::from_utf8(folder.read("out")).unwrap();
+        let compared = text.contains("50 of 1,200 elements") || text.contains("all 50 sampled");
+        assert!(compared && text.contains("in part"), "{form}: {text}");
+    }
+}
+
+/// Each kind of kernel, by both engines: what is computed row by row is what is computed in one.
+#[test]
+fn every_operation_can_be_sampled() {
+    let folder = copied();
+    let mut manifest: Value = serde_json::from_slice(&folder.read("operations.json")).unwrap();
+    for case in manifest["cases"].as_array_mut().unwrap() {
+        case["sample"] = json!(9);
+        case["seed"] = json!(5);
+    }
+    let text = manifest.to_string();
+    folder.write("sampled.json", text.clone());
+    folder.write(
+        "exact.json",
+        text.replace("\"operation\"", "\"engine\":\"exact\",\"operation\""),
+    );
+    let count = manifest["cases"].as_array().unwrap().len();
+    let [fast, exact] = ["sampled", "exact"].map(|name| {
+        let run = folder.tcverify(&format!("batch {name}.json --json -"));
+        run.expect(0).json()
+    });
+    for report in [&fast, &exact] {
+        assert_eq!(report["totals"]["identical_in_part"], count);
+        assert_eq!(report["totals"]["identical"], 0);
+    }
+    let digests = |report: &Value| -> Vec<Value> {
+        let cases = report["cases"].as_array().unwrap().iter();
+        cases
+            .map(|case| case["report"]["reproduced"]["sample"]["sha256"].clone())
+            .collect()
+    };
+    assert_eq!(digests(&fast), digests(&exact));
+    // Wrong ones are found by all their elements.
+    let mut wrong: Value = serde_json::from_slice(&folder.read("wrong.json")).unwrap();
+    for case in wrong["cases"].as_array_mut().unwrap() {
+        case["rows"] = json!("0..1");
+        case["no_causes"] = json!(true);
+    }
+    folder.write("rows.json", wrong.to_string());
+    let report = folder.tcverify("batch rows.json --json -").expect(1).json();
+    assert!(report["totals"]["different"].as_u64().unwrap() > 10);
+}
+
+/// A layer of which steps were compared in part is not said to be identical.
+#[test]
+fn a_chain_tells_parts_from_wholes() {
+    let folder = copied();
+    let mut layer: Value = serde_json::from_slice(&folder.read("layer.json")).unwrap();
+    let case = &mut layer["cases"][0];
+    case["rows"] = json!("0..1");
+    let name = case["name"].clone();
+    folder.write("part.json", layer.to_string());
+    let report = folder.tcverify("batch part.json --json -").expect(0).json();
+    assert_eq!(report["verdict"], "identical_in_part");
+    assert_eq!(report["chain"]["identical_in_part"], json!([name]));
+    let identical = report["chain"]["identical"].as_array().unwrap();
+    assert!(!identical.contains(&name) && !identical.is_empty());
+    let run = folder.tcverify("batch part.json").expect(0);
+    assert!(
+        run.stdout.contains("compared in part, and identical there"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_beacon_draws_from_what_was_committed() {
+    let folder = copied();
+    folder
+        .tcverify(&format!("{NORM} op_hf.npy --commit c.json"))
+        .expect(0);
+    let drawn = |beacon: &str, result: &str, eps: &str| {
+        folder.tcverify(&format!(
+            "op rms_norm --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
+        ))
+    };
+    let seed = |beacon: &str| {
+        let report = drawn(beacon, "op_hf.npy", "1e-6").expect(0).json();
+        report["reproduced"]["sample"]["seed"].clone()
+    };
+    assert_ne!(seed("1b35a8b2"), seed("1b35a8b3"));
+    // Another result, another number, another rule.
+    for run in [
+        drawn("1b35a8b2", "op_fused.npy", "1e-6"),
+        drawn("1b35a8b2", "op_hf.npy", "1e-5"),
+        folder.tcverify(
+            "op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy op_hf.npy --sample 5 --seed-from c.json --beacon 1",
+        ),
+    ] {
+        let run = run.expect(1);
+        assert!(run.stderr.contains("committed was"), "{run:#?}");
+        assert_eq!(run.stdout, "");
+    }
+    // A commitment to a product fixes nothing of this.
+    folder.write("p.json", r#"{"schema": "tcverify.commitment/2"}"#);
+    for (words, why) in [
+        (
+            "--sample 5 --seed-from p.json --beacon 1",
+            "operation-commitment",
+        ),
+        ("--sample 5 --seed-from op_x.npy --beacon 1", "op_x.npy"),
+        ("--sample 5 --seed-from c.json", "--beacon"),
+        (
+            "--sample 5 --seed 1 --seed-from c.json --beacon 1",
+            "exclude",
+        ),
+        ("--sample 5", "--seed-from and --beacon"),
+        ("--seed 5", "--sample"),
+        ("--sample 1201 --seed 1", "1200 elements"),
+        ("--rows 3", "rows 0 to 2"),
+        ("--rows 2..2", "rows 0 to 2"),
+        ("--rows x", "--rows"),
+        ("--rows 1 --at 1,2", "--at"),
+        ("--rows 1 --replay z.npy", "--replay"),
+        ("--rows 1 --commit z.json", "--commit"),
+    ] {
+        let run = folder
+            .tcverify(&format!("{NORM} op_hf.npy {words}"))
+            .expect(2);
+        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
+    }
+    let digest = "7".repeat(64);
+    folder
+        .tcverify(&format!("{NORM} --y-digest {digest} --rows 1"))
+        .refuses(&["--y-digest and --rows exclude"]);
+    folder
+        .tcverify(&format!("{NORM} --commit c2.json"))
+        .refuses(&["a commitment fixes a result"]);
+}
+
+/// Rows that are not asked for are not computed: those of a result that would take hours.
+#[test]
+fn a_part_costs_its_rows() {
+    let folder = Folder::new();
+    // 2^31 scores of 64 elements, were all of them computed by integers.
+    let zeros = |rows: usize| Npy::new("<f2", &[1, rows, 1, 64], vec![0; rows * 128]);
+    folder.save("q.npy", &zeros(1 << 14));
+    folder.save("k.npy", &zeros(256));
+    folder.save("y.npy", &zeros(1 << 14));
+    let words = "op attention --arch a100 --layout bshd q.npy k.npy k.npy y.npy --engine exact --sample 2 --seed 1 -q";
+    let start = std::time::Instant::now();
+    folder.tcverify(words).expect(0);
+    assert!(start.elapsed().as_secs() < 60);
+}
