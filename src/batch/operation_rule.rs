@@ -11,7 +11,6 @@ use crate::check::{
 };
 use crate::emu::{Catalogue, Evidence};
 use crate::io::printable;
-use crate::num::F32;
 use crate::ops;
 
 /// Which operations may be judged, and by which rules.
@@ -30,7 +29,7 @@ pub struct OperationRule {
     /// The factor of scores may be said. With 0 queries and keys count for nothing.
     pub factors: bool,
     /// The largest `eps`; null for any. Beside a huge one the operand counts for nothing.
-    pub largest_eps: Option<F32>,
+    pub largest_eps: Option<f64>,
 }
 
 impl Default for OperationRule {
@@ -41,7 +40,7 @@ impl Default for OperationRule {
             evidence: None,
             changes: true,
             factors: false,
-            largest_eps: Some(F32(0.001f32.to_bits())),
+            largest_eps: Some(0.01),
         }
     }
 }
@@ -60,8 +59,7 @@ impl OperationRule {
             let found = ops::find(operation, variant);
             found.map_err(|reason| format!("operations.variants: {}", printable(&reason)))?;
         }
-        let eps = self.largest_eps.map(|eps| f32::from_bits(eps.0));
-        match eps.is_none_or(|eps| eps >= 0.0) {
+        match self.largest_eps.is_none_or(|eps| eps >= 0.0) {
             true => Ok(()),
             false => Err("operations.largest_eps: it must not be negative".into()),
         }
@@ -112,9 +110,8 @@ impl Policy {
             );
         }
         if let (Some(eps), Some(most)) = (asked.eps, rule.largest_eps) {
-            let [given, largest] = [eps, most].map(|number| f32::from_bits(number.0));
             // Nor is NaN one.
-            if !(0.0..=largest).contains(&given) {
+            if !(0.0..=most).contains(&f64::from(f32::from_bits(eps.0))) {
                 return refused(
                     "eps",
                     &format!("has it between 0 and {most}; this one is {eps}"),

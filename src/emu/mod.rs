@@ -8,6 +8,7 @@ mod exact;
 mod fast;
 mod formats;
 mod gathered;
+mod known;
 pub mod layout;
 pub mod model;
 
@@ -23,6 +24,7 @@ pub use catalogue::{
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
 use gathered::GatheredRows;
+pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use problem::{Problem, ScalePlanes, ShapeError};
 pub use replay::{Band, Element, Engine, ExactShare, Progress, Replay};

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::rule::Rule;
 use crate::emu::step::{Constant, constants_of};
-use crate::emu::{Evidence, KnownBy};
+use crate::emu::{Evidence, KnownBy, known_by, validate_known};
 use crate::io::{hex, printable_ends};
 
 /// Value of the `schema` field of a variant file.
@@ -203,35 +203,15 @@ impl Variant {
             return Err("it has no name".into());
         }
         let constants = self.constants();
+        validate_known(&self.known_by, &constants, &self.sources, "the rule")?;
         for constant in &constants {
-            let Some(known) = self.known_by(&constant.name) else {
-                return Err(format!("no known_by entry for {}", constant.name));
-            };
-            if known.source.is_empty() {
-                return Err(format!("no source for {}", constant.name));
-            }
             // A headline says it of the whole.
-            if known.evidence < self.evidence {
-                let (whole, name, part) = (self.evidence, &constant.name, known.evidence);
+            let known = self.known_by(&constant.name).map(|known| known.evidence);
+            if let Some(part) = known.filter(|part| *part < self.evidence) {
+                let (whole, name) = (self.evidence, &constant.name);
                 return Err(format!(
                     "the whole is {whole}, but {name} is {part}: a rule is known no better than its parts"
                 ));
-            }
-        }
-        for (name, known) in &self.known_by {
-            let used = |c: &Constant| {
-                let rest = c.name.strip_prefix(name.as_str());
-                name == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            if !constants.iter().any(used) {
-                return Err(format!("known_by names {name}, which the rule lacks"));
-            }
-            let missing = known
-                .source
-                .iter()
-                .find(|key| !self.sources.contains_key(*key));
-            if let Some(key) = missing {
-                return Err(format!("source {key:?} is not listed in sources"));
             }
         }
         super::validate::validate(&self.rule)
@@ -247,16 +227,7 @@ impl Variant {
 
     /// How a constant is known: by its own entry, by that of a group it is in, or by the one for all.
     pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
-        let mut name = constant;
-        loop {
-            if let Some(known) = self.known_by.get(name) {
-                return Some(known);
-            }
-            match name.rsplit_once('.') {
-                Some((group, _)) => name = group,
-                None => return self.known_by.get("*"),
-            }
-        }
+        known_by(&self.known_by, constant)
     }
 
     /// The digest of the rule as canonical JSON.

@@ -140,6 +140,10 @@ fn the_python_programs_generate_the_page_s_values() {
         command
     };
     run(python().arg("test_capture_torch.py"));
+    let program = env!("CARGO_BIN_EXE_tcverify");
+    run(python()
+        .arg("test_capture_layers.py")
+        .env("TCVERIFY", program));
     // All in one process: NumPy takes long to start.
     let folder = tempfile::tempdir().unwrap();
     let mut program = "import sys, numpy, tcgenerate as t\n".to_owned();

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::ScheduleSpec;
-use crate::emu::{Evidence, KnownBy};
+use crate::emu::{Evidence, KnownBy, known_by, validate_known};
 use crate::io::printable_ends;
 
 /// Value of the `schema` field of a schedule file.
@@ -26,7 +26,7 @@ pub struct Schedule {
     pub sources: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// By constant, or by the group it is in: `split` stands for `split.merge.kind`.
+    /// By constant, or by the group it is in: `split` stands for `split.merge.kind`, `*` for all others.
     pub known_by: BTreeMap<String, KnownBy>,
     pub spec: ScheduleSpec,
 }
@@ -139,42 +139,11 @@ impl Schedule {
         }
         self.spec.validate()?;
         let constants = self.spec.constants();
-        for constant in &constants {
-            let Some(known) = self.known_by(&constant.name) else {
-                return Err(format!("no known_by entry for {}", constant.name));
-            };
-            if known.source.is_empty() {
-                return Err(format!("no source for {}", constant.name));
-            }
-        }
-        for (name, known) in &self.known_by {
-            let used = |c: &str| {
-                c == name
-                    || c.strip_prefix(name.as_str())
-                        .is_some_and(|rest| rest.starts_with('.'))
-            };
-            if !constants.iter().any(|c| used(&c.name)) {
-                return Err(format!("known_by names {name}, which the spec lacks"));
-            }
-            if let Some(key) = known
-                .source
-                .iter()
-                .find(|key| !self.sources.contains_key(*key))
-            {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
-        }
-        Ok(())
+        validate_known(&self.known_by, &constants, &self.sources, "the spec")
     }
 
-    /// How a constant is known: by its own entry, or by that of a group it is in.
+    /// How a constant is known: by its own entry, by that of a group it is in, or by the one for all.
     pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
-        let mut name = constant;
-        loop {
-            if let Some(known) = self.known_by.get(name) {
-                return Some(known);
-            }
-            name = name.rsplit_once('.')?.0;
-        }
+        known_by(&self.known_by, constant)
     }
 }

@@ -87,7 +87,9 @@ fn every_operation_can_be_sampled() {
     let folder = copied();
     let mut manifest: Value = serde_json::from_slice(&folder.read("operations.json")).unwrap();
     for case in manifest["cases"].as_array_mut().unwrap() {
-        case["sample"] = json!(9);
+        // Scales are few.
+        let few = case["output"] == "scale";
+        case["sample"] = json!(if few { 1 } else { 9 });
         case["seed"] = json!(5);
     }
     let text = manifest.to_string();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{forge, passed_by_script, read, script};
 use crate::operations::copied;
-use crate::support::Folder;
+use crate::support::{Folder, Npy};
 
 /// Reports on two results for the same arrays, and on attention, a flat array, a quantisation.
 fn folder() -> Folder {
@@ -13,7 +13,9 @@ fn folder() -> Folder {
     folder
         .tcverify(&format!("op {norm} op_hf.npy --commit c.json -q"))
         .expect(0);
-    let ex2 = "ex2_approx --variant ptx-ftz generate:3:normal:700";
+    let numbers = (0..700u32).flat_map(|i| (0x3f80_0000 + 7 * i).to_le_bytes());
+    folder.save("flat_x.npy", &Npy::new("<f4", &[700], numbers.collect()));
+    let ex2 = "ex2_approx --variant ptx-ftz flat_x.npy";
     folder
         .tcverify(&format!("op {ex2} --replay flat.npy -q"))
         .expect(0);
