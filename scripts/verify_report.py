@@ -769,6 +769,13 @@ def check_report_of_operation(report: dict, options, check: Tally):
         digest(f"{name}.payload_sha256", entry["payload_sha256"])
         check(f"{name} asked for", entry["path"], request[name])
         check_input(name, entry, root, check)
+        # Codes without a name are what is said; a result and what has a format of its own is the rule's to say.
+        held = read_array(*locate(root, entry["path"]))
+        own = {"fp16": "fp16", "fp32": "fp32", "fp64": "fp32"}.get(held.float_format)
+        own = own or {"<V2": "bf16", "bfloat16": "bf16", "safetensors BF16": "bf16"}.get(held.descr)
+        if name not in ("y", "cos", "sin", "scale"):
+            own = request.get("dtype", own)
+            check(f"{name} format", entry["format"], own or entry["format"])
     shape = reproduced["shape"]
     if "y" in inputs:
         check("shape of the result", shape, inputs["y"]["shape"])

@@ -8,7 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
-use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
+use crate::commit::{
+    COMMITMENT, Commitment, Hash, OPERATION_COMMITMENT, OperationCommitment, PROOF, Proof,
+};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
@@ -152,6 +154,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Sweep>("sweep", SWEEP),
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
+        written::<OperationCommitment>("operation-commitment", OPERATION_COMMITMENT),
         written::<Proof>("proof", PROOF),
         written::<Challenge>("challenge", CHALLENGE),
         written::<AuditReport>("audit", AUDIT),

@@ -198,7 +198,25 @@ mod generated {
             );
             layer.tcverify(&words).expect(code);
         }
-        let reports = ["same", "other"].map(|name| json(&layer, &format!("{name}.json")));
+        for (words, file) in [
+            ("--rows 1..", "rows"),
+            ("--commit c.json", "c"),
+            ("--sample 9 --seed-from c.json --beacon 5af1", "drawn"),
+        ] {
+            let output = if file == "c" { "" } else { "--json" };
+            let name = if file == "c" {
+                String::new()
+            } else {
+                format!("{file}.json")
+            };
+            let words = format!(
+                "op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q {output} {name}"
+            );
+            layer.tcverify(&words).expect(0);
+        }
+        written.insert("operation-commitment", vec![json(&layer, "c.json")]);
+        let reports =
+            ["same", "other", "rows", "drawn"].map(|name| json(&layer, &format!("{name}.json")));
         written.insert("operation-report", reports.into());
         let sweep = "op sqrt --sweep sweep.json --sweep-blocks 63";
         layer.tcverify(sweep).expect(0);

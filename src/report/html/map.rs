@@ -36,6 +36,7 @@ pub fn write(
     map: &MismatchMap,
     c: &Comparison,
     marks: &[Mark],
+    result: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     section("where", "Where they are", out, |out| {
@@ -50,9 +51,9 @@ pub fn write(
             "<p>{summary}</p>\n<div id=\"map\" class=\"map\" hidden>\n\
              <div class=\"tools\"><button type=\"button\" data-zoom=\"in\" aria-label=\"Zoom in\">+</button>\
              <button type=\"button\" data-zoom=\"out\" aria-label=\"Zoom out\">&minus;</button>\
-             <button type=\"button\" data-zoom=\"all\">All of D</button>\
+             <button type=\"button\" data-zoom=\"all\">All of {result}</button>\
              {}</div>\n\
-             <canvas id=\"heat\" tabindex=\"0\" role=\"img\" aria-label=\"Heat map of mismatches over D. {summary}\" \
+             <canvas id=\"heat\" tabindex=\"0\" role=\"img\" aria-label=\"Heat map of mismatches over {result}. {summary}\" \
              aria-describedby=\"map-words\"></canvas>\n\
              <output id=\"map-cell\" aria-live=\"polite\"></output>\n\
              <p class=\"hint\">A cell stands for {unit}<span id=\"map-shape\"></span>. Above and beside it, the counts by column and by row. \

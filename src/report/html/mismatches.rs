@@ -12,13 +12,13 @@ use crate::report::{Comparison, Kind, Mismatch, Report};
 
 pub fn write(c: &Comparison, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let group = |m: &Mismatch| number_of(m, report).map_or(String::new(), badge_of);
-    table(c, report.reproduced.format, &group, out)
+    table(c, ("D", report.reproduced.format), &group, out)
 }
 
-/// The table; `group` is the badge of a mismatch, or nothing.
+/// The table, of what is called so; `group` is the badge of a mismatch, or nothing.
 pub fn table(
     c: &Comparison,
-    format: Format,
+    (result, format): (&str, Format),
     group: &dyn Fn(&Mismatch) -> String,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -36,7 +36,7 @@ pub fn table(
             out,
             "<p class=\"hint\">{} of {}, in index order. Bits of {format}: {legend}; \
              <span class=\"bits\"><b>marked</b></span> where the two differ.</p>\n\
-             <table class=\"first\">\n<thead><tr><th scope=\"col\">index</th><th scope=\"col\">reproduced, above what D holds</th>\
+             <table class=\"first\">\n<thead><tr><th scope=\"col\">index</th><th scope=\"col\">reproduced, above what {result} holds</th>\
              <th scope=\"col\">values</th><th scope=\"col\">ulps</th><th scope=\"col\">class</th></tr></thead>\n<tbody>\n",
             grouped(c.first.len() as u64),
             grouped(c.mismatches),

@@ -59,7 +59,7 @@ impl Exporter for Html {
             if self.map.is_none() {
                 map::without(comparison, out)?;
             }
-            script = self.places(comparison, &groups::marks(report, comparison), out)?;
+            script = self.places(comparison, ("D", &groups::marks(report, comparison)), out)?;
             mismatches::write(comparison, report, out)?;
             self.first("step by step", "tcverify explain", out)?;
         }
@@ -76,11 +76,11 @@ impl Html {
     fn places(
         &self,
         comparison: &Comparison,
-        marks: &[groups::Mark],
+        (result, marks): (&str, &[groups::Mark]),
         out: &mut dyn Write,
     ) -> io::Result<&'static str> {
         if let Some(map) = &self.map {
-            map::write(map, comparison, marks, out)?;
+            map::write(map, comparison, marks, result, out)?;
         }
         charts::write(comparison, out)?;
         Ok(self.map.as_ref().map_or("", |_| MAPPED))

@@ -38,9 +38,10 @@ impl Html {
             && comparison.mismatches > 0
         {
             causes(&report.causes, out)?;
-            script = self.places(comparison, &[], out)?;
+            script = self.places(comparison, (report.result(), &[]), out)?;
             let plain = |_: &_| String::new();
-            mismatches::table(comparison, report.reproduced.format, &plain, out)?;
+            let what = (report.result(), report.reproduced.format);
+            mismatches::table(comparison, what, &plain, out)?;
             self.first("operation by operation", "tcverify op --at", out)?;
         }
         provenance(report, out)?;
@@ -114,7 +115,7 @@ fn provenance(report: &OperationReport, out: &mut dyn Write) -> io::Result<()> {
             Outcome::Elements { nan, zero, .. } => forgiven(nan, zero, out)?,
         }
         if let Some(sample) = &reproduced.sample {
-            sampled(sample, "the result", out)?;
+            sampled(sample, report.result(), out)?;
         }
         out.write_all(b"</dl>\n")
     })

@@ -82,7 +82,7 @@
     const stretched = w < least || h < least;
     w = Math.max(w, Math.min(least, room));
     h = Math.max(h, least);
-    document.getElementById("map-shape").textContent = stretched ? "; D is not drawn to scale, for one of its sides is so short" : "";
+    document.getElementById("map-shape").textContent = stretched ? "; it is not drawn to scale, for one of its sides is so short" : "";
     plot = { left, top, w, h, right, width, height: top + h + bottom };
     const ratio = window.devicePixelRatio || 1;
     canvas.style.height = `${plot.height}px`;

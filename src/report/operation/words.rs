@@ -24,7 +24,7 @@ impl OperationReport {
     }
 
     /// What its elements are called those of.
-    fn result(&self) -> &str {
+    pub(in crate::report) fn result(&self) -> &str {
         match self.reproduced.output.as_str() {
             "y" => "the result",
             other => other,

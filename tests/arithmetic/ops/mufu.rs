@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use tcverify::ops::float32::{
-    Arith, Exactly, Function, Natively, exp2f, expf, mufu, tables, with_fma,
+    Arith, Exactly, Function, Natively, exp2f, expf, mufu, tables, tanhf, with_fma,
 };
 
 /// How many results are how far from those of `correct`, in representable numbers.
@@ -117,10 +117,13 @@ fn stride() -> u32 {
     }
 }
 
-/// Distances as multiples of 2^-23, as the histograms of libcperf (V100 and A100) bin them.
+/// The bin of a distance of 2^-23.
+const ULP: i64 = 256;
+
+/// Distances as multiples of 2^-31, which hold those that the histograms of libcperf (V100 and A100) bin.
 fn bins(
     result: impl Fn(u32) -> u32 + Sync,
-    host: impl Fn(f64) -> f64 + Sync,
+    host: impl Fn(f32) -> f32 + Sync,
 ) -> BTreeMap<i64, u64> {
     let stride = stride();
     let all = 0..(1u32 << 30).div_ceil(stride);
@@ -129,10 +132,9 @@ fn bins(
             .map(|i| i * stride)
             .fold(BTreeMap::new, |mut counts, code| {
                 let x = f32::from_bits(code);
-                let correct = host(x.into()) as f32;
-                let error = (f64::from(f32::from_bits(result(code))) - f64::from(correct)).abs();
+                let error = (f64::from(f32::from_bits(result(code))) - f64::from(host(x))).abs();
                 *counts
-                    .entry((error * 8_388_608.0 * 16.0).round() as i64)
+                    .entry((error * 8_388_608.0 * ULP as f64).round() as i64)
                     .or_insert(0) += 1;
                 counts
             });
@@ -163,26 +165,112 @@ fn agrees(found: &BTreeMap<i64, u64>, bin: i64, published: u64, off: u64) {
 fn exponentials_have_the_published_counts() {
     with_fma(|| {
         let a = Natively::new();
-        let found = bins(|x| exp2f(a, x, false), f64::exp2);
-        agrees(&found, 16, 175_161_264 / 4, 0);
-        agrees(&found, 32, 13_050_464 / 4, 0);
+        let power = |x: f32| f64::from(x).exp2() as f32;
+        let found = bins(|x| exp2f(a, x, false), power);
+        agrees(&found, ULP, 175_161_264 / 4, 0);
+        agrees(&found, 2 * ULP, 13_050_464 / 4, 0);
         // Against a host that is correctly rounded but for 3 of 2^30.
-        let found = bins(|x| expf(a, x), f64::exp);
-        agrees(&found, 16, 167_163_340 / 4, 3);
-        agrees(&found, 32, 9_377_492 / 4, 3);
-        agrees(&found, 64, 6_592_616 / 4, 3);
-        agrees(&found, 128, 34_320 / 4, 3);
+        let found = bins(|x| expf(a, x), |x| f64::from(x).exp() as f32);
+        agrees(&found, ULP, 167_163_340 / 4, 3);
+        agrees(&found, 2 * ULP, 9_377_492 / 4, 3);
+        agrees(&found, 4 * ULP, 6_592_616 / 4, 3);
+        agrees(&found, 8 * ULP, 34_320 / 4, 3);
         // With x rounded, not cut off, at 2^-23, which is not what the unit does, the counts are others.
         let rounded = |code: u32| {
             let x = f64::from(f32::from_bits(code));
             let grid = (x * 8_388_608.0).round() / 8_388_608.0;
             exp2f(a, (grid as f32).to_bits(), false)
         };
-        let other = bins(rounded, f64::exp2);
+        let other = bins(rounded, power);
         let sampled = 175_161_264 / 4 / u64::from(stride());
-        let found = other.get(&16).copied().unwrap_or(0);
+        let found = other.get(&ULP).copied().unwrap_or(0);
         assert!(found.abs_diff(sampled) > sampled / 10, "{found}, {sampled}");
     });
+}
+
+/// The same of tanhf, against a host's library of before 2018: the first and the last of its twelve bins are public.
+#[test]
+fn hyperbolic_tangents_have_the_published_counts() {
+    with_fma(|| {
+        let a = Natively::new();
+        let found = bins(|x| tanhf(a, x), old_tanh);
+        agrees(&found, ULP / 64, 10_445_480 / 4, 0);
+        agrees(&found, 3 * ULP / 2, 72 / 4, 0);
+        let held = found.keys().filter(|bin| **bin == 0 || **bin >= ULP / 64);
+        assert!(stride() > 1 || held.count() == 12);
+        // A division in place of the unit's reciprocal is another function.
+        let divided = |code: u32| {
+            let x = f32::from_bits(code);
+            if x < 0.6 || code >= 0x4110_2cb4 {
+                return tanhf(a, code);
+            }
+            let scaled = (x * f32::from_bits(0x4038_aa3b)).to_bits();
+            let sum = 1.0 + f32::from_bits(mufu(Function::Ex2, scaled));
+            (1.0 / sum).mul_add(-2.0, 1.0).to_bits()
+        };
+        let other = bins(divided, old_tanh);
+        let [two, half] =
+            [ULP, ULP / 2].map(|bin| [&found, &other].map(|of| of.get(&bin).copied()));
+        assert!(two[0] != two[1] && half[0] != half[1], "{two:?} {half:?}");
+    });
+}
+
+/// tanh as Sun's fdlibm computes it in FP32, and glibc did until 2.27: by exp(2|x|) - 1.
+fn old_tanh(x: f32) -> f32 {
+    match x.abs() {
+        small if small < 2f32.powi(-55) => x * (1.0 + x),
+        large if large >= 1.0 => 1.0 - 2.0 / (old_expm1(2.0 * large) + 2.0),
+        x => {
+            let t = old_expm1(-2.0 * x);
+            -t / (t + 2.0)
+        }
+    }
+}
+
+/// exp(x) - 1: x without k ln 2, a rational approximation, and 2^k. Here |x| is below 4.
+fn old_expm1(x: f32) -> f32 {
+    let (high, low) = (f32::from_bits(0x3f31_7180), f32::from_bits(0x3717_f7d1));
+    let magnitude = x.abs().to_bits();
+    let sign = 1f32.copysign(x);
+    let (k, upper, lower) = match magnitude {
+        ..0x3300_0000 => return x,
+        ..=0x3eb1_7218 => (0, x, 0.0),
+        ..0x3f85_1592 => (sign as i32, x - sign * high, sign * low),
+        _ => {
+            let k = (f32::from_bits(0x3fb8_aa3b) * x + 0.5 * sign) as i32;
+            (k, x - k as f32 * high, k as f32 * low)
+        }
+    };
+    let x = upper - lower;
+    let left = (upper - x) - lower;
+    let half = 0.5 * x;
+    let square = x * half;
+    let coefficients = [
+        0xb457_edbb,
+        0x3686_7e54,
+        0xb8a6_70cd,
+        0x3ad0_0d01,
+        0xbd08_8889u32,
+    ];
+    let coefficients = coefficients.map(f32::from_bits);
+    let polynomial = coefficients[1..]
+        .iter()
+        .fold(coefficients[0], |sum, c| c + square * sum);
+    let r = 1.0 + square * polynomial;
+    let t = 3.0 - r * half;
+    let e = square * ((r - t) / (6.0 - x * t));
+    if k == 0 {
+        return x - (x * e - square);
+    }
+    let e = (x * (e - left) - left) - square;
+    let times = |y: f32| f32::from_bits(y.to_bits().wrapping_add((k << 23) as u32));
+    match k {
+        -1 => 0.5 * (x - e) - 0.5,
+        1 if x < -0.25 => -2.0 * (e - (x + 0.5)),
+        1 => 1.0 + 2.0 * (x - e),
+        ..=-2 => times(1.0 - (e - x)) - 1.0,
+        _ => times(f32::from_bits(0x3f80_0000 - (0x0100_0000 >> k)) - (e - x)),
+    }
 }
 
 /// Ten values of ex2.approx on a GB200 (FlashAttention, issue 2263); x is printed to six decimals.

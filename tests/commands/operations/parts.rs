@@ -86,7 +86,11 @@ fn samples_have_the_odds_of_the_draw() {
 fn every_operation_can_be_sampled() {
     let folder = copied();
     let mut manifest: Value = serde_json::from_slice(&folder.read("operations.json")).unwrap();
-    for case in manifest["cases"].as_array_mut().unwrap() {
+    let cases = manifest["cases"].as_array_mut().unwrap();
+    // Of a digest there are no parts.
+    cases.retain(|case| case.get("y_digest").is_none());
+    assert!(cases.len() > 45);
+    for case in cases {
         // Scales are few.
         let few = case["output"] == "scale";
         case["sample"] = json!(if few { 1 } else { 9 });

@@ -202,7 +202,7 @@ fn policies_that_name_nothing_are_refused() {
         ),
         (json!({"variants": ["tanh_approx"]}), "cannot be replayed"),
         (json!({"largest_eps": -1}), "negative"),
-        (json!({"largest_eps": "nan"}), "largest_eps"),
+        (json!({"largest_eps": "nan"}), "expected f64"),
         (json!({"surprise": 1}), "surprise"),
     ] {
         judged(&folder, &norm(), json!({"operations": says})).refuses(&["policy.json", why]);

@@ -50,7 +50,7 @@ fn folder() -> Folder {
         ("flat", format!("{ex2} flat.npy --sample 20 --seed 1"), 0),
         (
             "scale",
-            "quantize_fp8 --output scale op_a.npy op_fp8_token_scale.npy".into(),
+            "quantize_fp8 --output scale op_a.npy op_fp8_scale.npy".into(),
             0,
         ),
     ] {
