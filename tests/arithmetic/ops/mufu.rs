@@ -234,8 +234,8 @@ fn old_expm1(x: f32) -> f32 {
     let sign = 1f32.copysign(x);
     let (k, upper, lower) = match magnitude {
         ..0x3300_0000 => return x,
-        ..=0x3eb1_7218 => (0, x, 0.0),
-        ..0x3f85_1592 => (sign as i32, x - sign * high, sign * low),
+        0x3300_0000..=0x3eb1_7218 => (0, x, 0.0),
+        0x3eb1_7219..0x3f85_1592 => (sign as i32, x - sign * high, sign * low),
         _ => {
             let k = (f32::from_bits(0x3fb8_aa3b) * x + 0.5 * sign) as i32;
             (k, x - k as f32 * high, k as f32 * low)
