@@ -35,15 +35,16 @@ impl Op {
             nan: strict(self.nan),
             zero: strict(self.zero),
             rows: self
+                .part
                 .rows
                 .as_ref()
                 .map(|text| text.parse())
                 .transpose()
                 .map_err(|reason: String| anyhow::anyhow!("--rows {reason}"))?,
-            sample: self.sample,
-            seed: self.seed,
-            seed_from: self.seed_from.clone(),
-            beacon: self.beacon.clone(),
+            sample: self.part.sample,
+            seed: self.part.seed,
+            seed_from: self.part.seed_from.clone(),
+            beacon: self.part.beacon.clone(),
             max_mismatches: self.max_mismatches,
             no_causes: self.no_causes.then_some(true),
             engine: (self.engine != EngineChoice::Fast).then_some(self.engine),

@@ -1,31 +1,30 @@
-//! `tcverify op`: what stands between products. `asked`: words into a request; `identify`: which variants fit; `sweep`: functions
-//! on all patterns.
+//! `tcverify op`: what stands between products. `asked`: words into a request; `identify`: which variants fit; `part`: rows
+//! and samples; `sweep`: functions on all patterns; `write`: results and commitments.
 
 mod asked;
 mod identify;
+mod part;
 mod sweep;
+mod write;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use sha2::Digest;
 
-use super::args::{MemoryArgs, is_npy};
-use super::documents::pretty;
+use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Progress, Source,
-    Strictness, option,
+    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Source, Strictness,
+    option,
 };
-use crate::commit::Hash;
-use crate::io::npy::write_header;
-use crate::io::{Outputs, escaped_path, hex};
+use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Verdict;
+use part::PartArgs;
 use sweep::SweepArgs;
 
 /// Judge an operation between products: a norm, an activation, softmax, attention ...
@@ -136,42 +135,8 @@ pub struct Op {
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
     zero: Strictness,
 
-    /// Compare N random elements instead of all; the report says what that proves. Needs --seed-from and --beacon, or
-    /// --seed. Rows that hold one of them are computed, the others are not
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of the result")]
-    sample: Option<u64>,
-
-    /// Seed of the draw. Choose it after the result has been handed over: who knows it before can spare the sample
-    #[arg(long, value_name = "S", help_heading = "Part of the result")]
-    seed: Option<u64>,
-
-    /// Draw by this commitment (--commit) and --beacon: the seed is of the SHA-256 of both, so that nobody could choose
-    /// it. Rule, arrays and result must be those of the commitment
-    #[arg(long, value_name = "C.json", help_heading = "Part of the result")]
-    seed_from: Option<PathBuf>,
-
-    /// A public value that nobody could know when the commitment was published, such as the next round of drand
-    #[arg(
-        long,
-        value_name = "VALUE",
-        allow_hyphen_values = true,
-        help_heading = "Part of the result"
-    )]
-    beacon: Option<String>,
-
-    /// Only these rows, counted from 0, the end excluded: 128..256, 128.. or 7; of more than two axes, in every matrix of the
-    /// last two
-    #[arg(long, value_name = "ROWS", help_heading = "Part of the result")]
-    rows: Option<String>,
-
-    /// Write a commitment to rule, arrays and result, and compute nothing: to be published before a beacon's value is known
-    #[arg(
-        long,
-        value_name = "C.json",
-        conflicts_with_all = ["seed", "seed_from", "beacon", "at", "identify", "replay", "sweep", "sweep_against"],
-        help_heading = "Part of the result"
-    )]
-    commit: Option<PathBuf>,
+    #[command(flatten)]
+    part: PartArgs,
 
     /// How many mismatches to list
     #[arg(long, value_name = "N", help_heading = "Comparison")]
@@ -230,7 +195,7 @@ impl Op {
             ("--identify", self.identify),
             ("--at", self.at.is_some()),
             ("--replay", self.replay.is_some()),
-            ("--commit", self.commit.is_some()),
+            ("--commit", self.part.commit.is_some()),
         ];
         let form = self.report.asked();
         let form = form.or(self.page.html.as_ref().map(|_| "--html"));
@@ -239,15 +204,10 @@ impl Op {
                 "{other} writes no report, so there is nothing for {form}; ask for one of the two"
             );
         }
-        let part = [
-            ("--rows", self.rows.is_some()),
-            ("--sample", self.sample.is_some()),
-        ];
-        let part = part.into_iter().find(|(_, given)| *given);
         let whole = others
             .iter()
             .find(|(name, given)| *given && *name != "--identify");
-        if let (Some((part, _)), Some((other, _))) = (part, whole) {
+        if let (Some(part), Some((other, _))) = (self.part.asked(), whole) {
             bail!(
                 "{other} is not about a part of the result, so {part} says nothing; leave one of them out"
             );
@@ -264,7 +224,7 @@ impl Op {
         if let Some(path) = &self.replay {
             return self.replay(&prepared, outputs, path);
         }
-        if let Some(path) = &self.commit {
+        if let Some(path) = &self.part.commit {
             return self.commit(&prepared, outputs, path);
         }
         if let Some(at) = &self.at {
@@ -305,55 +265,6 @@ impl Op {
             Verdict::Different => Ending::Different,
             _ => Ending::Done,
         })
-    }
-
-    fn commit(
-        &self,
-        prepared: &PreparedOperation,
-        mut outputs: Outputs,
-        path: &std::path::Path,
-    ) -> Result<Ending> {
-        let output = outputs.open("the commitment", path)?;
-        let text = pretty(&said(prepared.commitment())?)?;
-        output.commit(|out| out.write_all(&text))?;
-        if !self.report.quiet && path.as_os_str() != "-" {
-            let digest = Hash::of([&text[..]]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
-        Ok(Ending::Done)
-    }
-
-    fn replay(
-        &self,
-        prepared: &PreparedOperation,
-        mut outputs: Outputs,
-        path: &std::path::Path,
-    ) -> Result<Ending> {
-        is_npy(path)?;
-        let job = said(prepared.job())?;
-        let output = outputs.open("the result", path)?;
-        let mut hash = sha2::Sha256::new();
-        output.commit(|out| {
-            write_header(job.format, &job.shape, out)?;
-            let bar = Bar::new();
-            bar.begin(job.shape.iter().map(|&n| n as u64).product());
-            let mut written = Ok(());
-            job.run(&|elements| bar.advance(elements), |band| {
-                hash.update(band.payload);
-                if written.is_ok() {
-                    written = out.write_all(band.payload);
-                }
-            });
-            drop(bar);
-            written?;
-            // Before the file becomes visible.
-            prepared.confirm_unchanged().map_err(std::io::Error::other)
-        })?;
-        if !self.report.quiet && path.as_os_str() != "-" {
-            let digest = hex(&hash.finalize());
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
-        Ok(Ending::Done)
     }
 }
 
