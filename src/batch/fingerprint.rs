@@ -82,6 +82,7 @@ pub(super) fn digest_of_operation(case: &Case, basis: &str) -> Hash {
     let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
     let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
     pieces.extend(words);
+    pieces.push(format!("{:?}", case.policy).into_bytes());
     let text = serde_json::to_string(&pieces).expect("plain data");
     Hash::of([text.as_bytes()])
 }

@@ -198,11 +198,20 @@ impl Operation {
     pub fn command_line(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["tcverify".into(), "op".into()];
         words.extend(self.operation.as_ref().map(OsString::from));
-        let object = serde_json::to_value(self).unwrap_or_default();
         let arrays = self.sources();
+        // What need not be text goes on as it is.
+        let mut said = self.clone();
+        for (_, slot) in said.slots() {
+            *slot = None;
+        }
+        let paths = [
+            ("variant_file", said.variant_file.take()),
+            ("seed_from", said.seed_from.take()),
+        ];
+        let object = serde_json::to_value(said).expect("plain data");
         let fields = object.as_object().into_iter().flatten();
         for (name, value) in fields {
-            if name == "operation" || name == "y" || arrays.iter().any(|(array, _)| array == name) {
+            if name == "operation" {
                 continue;
             }
             let option = super::command_line::option(name);
@@ -219,6 +228,14 @@ impl Operation {
                     words.extend(factor.map(|factor| OsString::from(format!("{option}={factor}"))));
                 }
                 other => words.push(format!("{option}={other}").into()),
+            }
+        }
+        for (name, path) in paths {
+            if let Some(path) = path {
+                let mut word = OsString::from(super::command_line::option(name));
+                word.push("=");
+                word.push(path);
+                words.push(word);
             }
         }
         for (name, source) in arrays {

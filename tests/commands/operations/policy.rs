@@ -208,3 +208,41 @@ fn policies_that_name_nothing_are_refused() {
         judged(&folder, &norm(), json!({"operations": says})).refuses(&["policy.json", why]);
     }
 }
+
+/// A verdict that was kept under another policy, or under none, is none under this one.
+#[test]
+fn a_state_of_another_policy_is_not_believed() {
+    let folder = pushed();
+    let manifest = json!({"schema": "tcverify.manifest/1", "cases": [norm()]});
+    folder.write("pushed/cases.json", manifest.to_string());
+    folder.write(
+        "policy.json",
+        r#"{"schema": "tcverify.policy/1", "operations": {"evidence": "hardware"}}"#,
+    );
+    let words = "batch pushed/cases.json --resume state.json -q";
+    folder.tcverify(words).expect(0);
+    folder
+        .tcverify(&format!("{words} --policy policy.json"))
+        .expect(2);
+    // Nor is one of another number, in a folder whose name is no text.
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let odd = folder
+            .path("")
+            .join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+        std::fs::rename(folder.path("pushed"), &odd).unwrap();
+        let judged = |eps: &str, code: i32| {
+            let case = with(norm(), json!({"eps": eps}));
+            let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
+            std::fs::write(odd.join("cases.json"), manifest.to_string()).unwrap();
+            let mut command = folder.command();
+            command
+                .args(["batch", "--resume", "odd.json", "-q"])
+                .arg(odd.join("cases.json"));
+            folder.run(&mut command).expect(code);
+        };
+        judged("1e-6", 0);
+        judged("0.5", 1);
+    }
+}
