@@ -234,8 +234,8 @@ mod generated {
                     let mut other = document.clone();
                     other[field] = serde_json::json!({ "no": ["such", 1] });
                     // A request in a report is any object: its fields are those of a manifest's case.
-                    // So is what a GPU says of itself.
-                    let fields = ["request", "computed_by"];
+                    // So is what a GPU says of itself, and what a commitment to an operation says of it.
+                    let fields = ["request", "computed_by", "parameters"];
                     assert!(
                         fields.contains(&field.as_str()) || !validator.is_valid(&other),
                         "{name}: {field}"

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::copied;
 use crate::support::{Folder, Npy};
 
-const NORM: &str = "op rms_norm --eps 1e-6 op_x.npy op_w.npy";
+const NORM: &str = "op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
 
 /// The same array with a bit of one element changed.
 fn flip(folder: &Folder, from: &str, to: &str, element: usize) {
@@ -159,7 +159,7 @@ fn a_beacon_draws_from_what_was_committed() {
         .expect(0);
     let drawn = |beacon: &str, result: &str, eps: &str| {
         folder.tcverify(&format!(
-            "op rms_norm --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
+            "op rms_norm --engine exact --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
         ))
     };
     let seed = |beacon: &str| {
