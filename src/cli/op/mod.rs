@@ -135,9 +135,6 @@ pub struct Op {
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
     zero: Strictness,
 
-    #[command(flatten)]
-    part: PartArgs,
-
     /// How many mismatches to list
     #[arg(long, value_name = "N", help_heading = "Comparison")]
     max_mismatches: Option<usize>,
@@ -161,6 +158,9 @@ pub struct Op {
     /// Compute the result and write it here; nothing is compared
     #[arg(long, value_name = "Y.npy")]
     replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    part: PartArgs,
 
     #[command(flatten)]
     sweep: SweepArgs,
