@@ -68,7 +68,7 @@ static Job begin(const Options& options) {
     std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
     json.text("date", date);
     describe_gpu(json, job.properties);
-    json.text("nvcc", std::to_string(__CUDACC_VER_MAJOR__) + "." + std::to_string(__CUDACC_VER_MINOR__));
+    json.text("compiled_by", compiled_by());
     json.text("instruction", job.unit.instruction);
     json.text("ptx", job.unit.ptx);
     json.text("a", FORMAT_NAMES[a]);

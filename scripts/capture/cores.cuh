@@ -8,7 +8,7 @@ struct Cores : Rows<16, 8, 32, 32> {
     static const int K = 1;
 };
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#ifdef DEVICE_CODE
 /// The bits of a number as FP32.
 template <FormatName NAME>
 __device__ u32 as_fp32(u64 code) {

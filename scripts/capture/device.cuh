@@ -1,10 +1,14 @@
 // All device code: the units of units.h as types that product.cuh runs. No host headers: NVRTC takes it.
 #pragma once
 #include "product.cuh"
+#include "units.h"
+#ifdef __HIP__
+#include "mfma.cuh"
+#else
 #include "mma.cuh"
 #include "wgmma.cuh"
 #include "cores.cuh"
-#include "units.h"
+#include "tcgen05.cuh"
 
 /// kind::f8f6f4 wants E2M1 in bits 2 to 5 of its byte (PTX ISA, "Packing format used in MMA").
 BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
@@ -44,8 +48,24 @@ BOTH constexpr int shift_of(FormatName name) { return name == E2M1 ? 2 : 0; }
         typedef u32 Register;                                                                 \
         typedef CoreStep<A, B> Step;                                                          \
     };
+#define TENSOR_STRUCT(NAME, A, B, ACC, SATURATES, SCALE, BLOCK_, K, CODE)                     \
+    struct NAME {                                                                             \
+        typedef TensorMemory<K> Layout;                                                       \
+        typedef u32 Register;                                                                 \
+        typedef TensorStep<NAME> Step;                                                        \
+        static const int A_BITS = stored_bits(A), B_BITS = stored_bits(B), BLOCK = BLOCK_;    \
+        static const u32 DESCRIPTOR = instruction_descriptor(A, B, ACC, SATURATES, SCALE, K == 64); \
+        __device__ static bool issue(u32 d, u64 a, u64 b, u32 scale_a, u32 scale_b) { CODE; } \
+    };
+#define TENSOR_TYPE(NAME, A, B, ACC, K, SATURATES, GUARD, KIND) \
+    TENSOR_STRUCT(NAME, A, B, ACC, SATURATES, FORMATS, 0, K, ON_##GUARD(TENSOR_MMA(KIND)))
+#define TENSOR_SCALED_TYPE(NAME, A, B, SCALE, BLOCK, K, GUARD, KIND) \
+    TENSOR_STRUCT(NAME, A, B, FP32, false, SCALE, BLOCK, K, ON_##GUARD(TENSOR_MMA_SCALED(KIND)))
 
 MMA_UNITS(MMA_TYPE)
 SCALED_UNITS(SCALED_TYPE)
 CORE_UNITS(CORE_TYPE)
 WGMMA_UNITS(WGMMA_TYPE)
+TENSOR_UNITS(TENSOR_TYPE)
+TENSOR_SCALED_UNITS(TENSOR_SCALED_TYPE)
+#endif

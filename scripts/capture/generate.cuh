@@ -107,7 +107,7 @@ BOTH void put(u8* out, u64 code, int bytes) {
     for (int i = 0; i < bytes; i++) out[i] = (u8)(code >> 8 * i);
 }
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#ifdef DEVICE_CODE
 __global__ void fill(Format f, u64 seed, Class kind, Role role, u64 elements, u64 columns, u8* out) {
     u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= elements) return;

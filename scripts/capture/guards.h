@@ -41,6 +41,18 @@
 #else
 #define ON_SM90A LEFT_OUT
 #endif
+// B200 and B300; the latter has no kind::i8.
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
+#define ON_SM100A(...) __VA_ARGS__; return true
+#define HAS_TENSOR_MEMORY
+#else
+#define ON_SM100A LEFT_OUT
+#endif
+#ifdef __CUDA_ARCH_FEAT_SM100_ALL
+#define ON_SM100A_INTEGER(...) __VA_ARGS__; return true
+#else
+#define ON_SM100A_INTEGER LEFT_OUT
+#endif
 #if defined(__CUDA_ARCH_FEAT_SM120_ALL) || defined(__CUDA_ARCH_FEAT_SM121_ALL)
 #define ON_SM120A(...) __VA_ARGS__; return true
 #else
@@ -51,4 +63,31 @@
 #define ON_SM120A_PTX91 ON_SM120A
 #else
 #define ON_SM120A_PTX91 LEFT_OUT
+#endif
+
+// AMD's.
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__)
+#define ON_GFX908(...) __VA_ARGS__; return true
+#else
+#define ON_GFX908 LEFT_OUT
+#endif
+#if defined(__gfx90a__) || defined(__gfx942__)
+#define ON_GFX90A(...) __VA_ARGS__; return true
+#else
+#define ON_GFX90A LEFT_OUT
+#endif
+#ifdef __gfx908__
+#define ON_ONLY_GFX908(...) __VA_ARGS__; return true
+#else
+#define ON_ONLY_GFX908 LEFT_OUT
+#endif
+#ifdef __gfx90a__
+#define ON_ONLY_GFX90A(...) __VA_ARGS__; return true
+#else
+#define ON_ONLY_GFX90A LEFT_OUT
+#endif
+#ifdef __gfx942__
+#define ON_ONLY_GFX942(...) __VA_ARGS__; return true
+#else
+#define ON_ONLY_GFX942 LEFT_OUT
 #endif

@@ -42,7 +42,7 @@
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(scale_a),         \
                    "r"(scale_b), "h"((unsigned short)0))
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#ifdef DEVICE_CODE
 /// A and B of one instruction, gathered from memory.
 template <class U>
 struct Fragments {

@@ -1,7 +1,11 @@
-// Types and marks that host compilers, nvcc and NVRTC share; no headers, because NVRTC has none.
+// Types and marks that host compilers, nvcc, NVRTC and hipcc share; no headers, because NVRTC has none.
 #pragma once
+#ifdef __HIP__
+#include "hip.h"
+#endif
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIP__)
+#define DEVICE_CODE
 #define BOTH __host__ __device__ inline
 #else
 #define BOTH inline

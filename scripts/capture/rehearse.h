@@ -29,32 +29,58 @@ inline std::vector<u8> codes_of(FormatName name, const std::vector<int>& values)
     return out;
 }
 
+/// A product of small integers that came out wrong.
+struct WrongRehearsal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A product of small integers: operands on the GPU, and what D must be.
+struct Rehearsal {
+    const Unit& unit;
+    u64 m, n, k, block;
+    DeviceBytes a, b, c, scale_a, scale_b;
+    std::vector<u8> expected;
+
+    Rehearsal(const Unit& unit, u64 m, u64 n, u64 k)
+        : unit(unit), m(m), n(n), k(k), block(unit.block ? unit.block : k), a(m * k * format_of(unit.a).bytes),
+          b(k * n * format_of(unit.b).bytes), c(m * n * format_of(unit.accumulator).bytes), scale_a(m * blocks()),
+          scale_b(blocks() * n) {
+        std::vector<int> a_there = small_integers(unit.a, m * k, ROLE_A), b_there = small_integers(unit.b, k * n, ROLE_B);
+        std::vector<int> d = small_integers(unit.accumulator, m * n, ROLE_C);
+        // Scales of 1 and 2.
+        std::vector<int> of_a(m * blocks(), 1), of_b(blocks() * n, 1);
+        if (unit.block) {
+            for (u64 i = 0; i < of_a.size(); i++) of_a[i] += word_of(20, ROLE_SCALE_A, i) % 2;
+            for (u64 i = 0; i < of_b.size(); i++) of_b[i] += word_of(20, ROLE_SCALE_B, i) % 2;
+        }
+        const FormatName scale = unit.block ? unit.scale : UE8M0;
+        a.fill(codes_of(unit.a, a_there)), b.fill(codes_of(unit.b, b_there)), c.fill(codes_of(unit.accumulator, d));
+        scale_a.fill(codes_of(scale, of_a)), scale_b.fill(codes_of(scale, of_b));
+        for (u64 i = 0; i < m; i++)
+            for (u64 j = 0; j < n; j++)
+                for (u64 at = 0; at < k; at++)
+                    d[i * n + j] += a_there[i * k + at] * b_there[at * n + j] * of_a[i * blocks() + at / block] *
+                                    of_b[at / block * n + j];
+        expected = codes_of(unit.accumulator, d);
+    }
+    u64 blocks() const { return (k + block - 1) / block; }
+    Operands operands(const DeviceBytes& d) const {
+        return {a.at(), b.at(), c.at(), d.at(), 1, m, n, k, format_of(unit.a).bytes, format_of(unit.b).bytes,
+                format_of(unit.accumulator).bytes, scale_a.at(), scale_b.at(), int(block)};
+    }
+    /// `found` is D, as often as it was computed.
+    void compare(const std::vector<u8>& found) const {
+        for (size_t at = 0; at < found.size(); at += expected.size())
+            if (!std::equal(expected.begin(), expected.end(), found.begin() + at))
+                throw WrongRehearsal(unit.name() + ": a product of small integers came out wrong, which no unit rounds; this "
+                                                   "program is mistaken, or this GPU badly broken");
+    }
+};
+
 inline void rehearse(const Unit& unit) {
     // More than a tile each way, and partial tiles.
-    const u64 m = unit.rows + 5, n = 2 * unit.columns + 3, k = 2 * unit.k + 1;
-    std::vector<int> a = small_integers(unit.a, m * k, ROLE_A), b = small_integers(unit.b, k * n, ROLE_B);
-    std::vector<int> c = small_integers(unit.accumulator, m * n, ROLE_C), d = c;
-    // Scales of 1 and 2.
-    const u64 block = unit.block ? unit.block : k, blocks = (k + block - 1) / block;
-    std::vector<int> scale_a(m * blocks, 1), scale_b(blocks * n, 1);
-    if (unit.block) {
-        for (u64 i = 0; i < m * blocks; i++) scale_a[i] += word_of(20, ROLE_SCALE_A, i) % 2;
-        for (u64 i = 0; i < blocks * n; i++) scale_b[i] += word_of(20, ROLE_SCALE_B, i) % 2;
-    }
-    for (u64 i = 0; i < m; i++)
-        for (u64 j = 0; j < n; j++)
-            for (u64 at = 0; at < k; at++)
-                d[i * n + j] += a[i * k + at] * b[at * n + j] * scale_a[i * blocks + at / block] *
-                                scale_b[at / block * n + j];
-    DeviceBytes a_there(codes_of(unit.a, a)), b_there(codes_of(unit.b, b)), c_there(codes_of(unit.accumulator, c));
-    std::vector<u8> expected = codes_of(unit.accumulator, d);
-    DeviceBytes d_there(expected.size());
-    const FormatName scale = unit.block ? unit.scale : UE8M0;
-    DeviceBytes scale_a_there(codes_of(scale, scale_a)), scale_b_there(codes_of(scale, scale_b));
-    run(unit, {a_there.at(), b_there.at(), c_there.at(), d_there.at(), 1, m, n, k, format_of(unit.a).bytes,
-               format_of(unit.b).bytes, format_of(unit.accumulator).bytes, scale_a_there.at(), scale_b_there.at(),
-               int(block)});
-    if (d_there.bytes() != expected)
-        throw std::runtime_error(unit.ptx + ": a product of small integers came out wrong; this is a mistake of "
-                                            "this program, and nothing was captured");
+    Rehearsal one(unit, unit.rows + 5, 2 * unit.columns + 3, 2 * unit.k + 1);
+    DeviceBytes d(one.expected.size());
+    run(unit, one.operands(d));
+    one.compare(d.bytes());
 }

@@ -18,9 +18,13 @@ struct Unit {
     FormatName scale = FORMATS;
     int block = 0;
 
+    /// For people: formats, too, where the instruction's text has them not.
+    std::string name() const {
+        return ptx.compare(0, 7, "tcgen05") != 0 ? ptx
+               : ptx + " (" + FORMAT_NAMES[a] + "*" + FORMAT_NAMES[b] + " -> " + FORMAT_NAMES[accumulator] + ")";
+    }
     bool on(int capability) const {
-        // sm_121a has sm_120a's.
-        if (needs.exact) return capability == needs.capability || (needs.capability == 120 && capability == 121);
+        if (needs.exact) return capability == needs.capability || (needs.also && capability == needs.also);
         return capability >= needs.capability;
     }
 };
@@ -38,13 +42,16 @@ void launch(const Operands& operands, int* left_out) {
 #ifdef TCVERIFY_SCREEN
 template <class U>
 void launch_everywhere(const Operands& operands, u32* sms, unsigned blocks, int* left_out) {
-    everywhere<U><<<blocks, U::Layout::LANES>>>(operands, sms, left_out);
+    // AMD's CUs have 64 KiB for their blocks: with more than half of it each, two do not share one.
+    const unsigned reserved = IS_AMD ? 40 << 10 : 0;
+    everywhere<U><<<blocks, U::Layout::LANES, reserved>>>(operands, sms, left_out);
 }
 #define EVERYWHERE(NAME) launch_everywhere<NAME>
 #else
 #define EVERYWHERE(NAME) nullptr
 #endif
 
+#ifndef __HIP__
 inline Unit unit_of(FormatName a, FormatName b, FormatName acc, int rows, int columns, int k, Needs needs,
                     const std::string& ptx, void (*launch)(const Operands&, int*),
                     void (*everywhere)(const Operands&, u32*, unsigned, int*)) {
@@ -76,11 +83,34 @@ inline Unit scaled_by(FormatName scale, int block, Unit unit) {
 #define SCALED_ROW(NAME, A, B, SCALE, BLOCK, LAYOUT_, GUARD, PTX)                                      \
     scaled_by(SCALE, BLOCK, unit_of(A, B, FP32, NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, \
                                     NEEDS_##GUARD, PTX, launch<NAME>, EVERYWHERE(NAME))),
+#define TENSOR_ROW(NAME, A, B, ACC, K, SATURATES, GUARD, KIND)                                                    \
+    Unit{SATURATES ? "tcgen05-satfinite" : "tcgen05", "m128n16k" #K, A, B, ACC, NAME::Layout::ROWS,               \
+         NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, "tcgen05.mma.cta_group::1.kind::" KIND,           \
+         launch<NAME>, EVERYWHERE(NAME)},
+#define TENSOR_SCALED_ROW(NAME, A, B, SCALE, BLOCK, K, GUARD, KIND)                                                \
+    scaled_by(SCALE, BLOCK,                                                                                        \
+              Unit{"tcgen05-" + std::string(KIND).substr(0, std::string(KIND).find('.')), "m128n16k" #K, A, B, FP32, \
+                   NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD,                      \
+                   "tcgen05.mma.cta_group::1.kind::" KIND, launch<NAME>, EVERYWHERE(NAME)}),
+#define ALL_UNITS                                                                            \
+    MMA_UNITS(MMA_ROW) SCALED_UNITS(SCALED_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)  \
+    TENSOR_UNITS(TENSOR_ROW) TENSOR_SCALED_UNITS(TENSOR_SCALED_ROW)
+#else
+#define MFMA_ROW(NAME, INSTRUCTION, A, B, ACC, LAYOUT_, REGISTER, A_OF, B_OF, D_OF, GUARD, BUILT_IN)        \
+    Unit{INSTRUCTION, "16x16x" + std::to_string(NAME::Layout::K), A, B, ACC, 16, 16, NAME::Layout::K,       \
+         NEEDS_##GUARD, #BUILT_IN, launch<NAME>, EVERYWHERE(NAME)},
+#define ALL_UNITS MFMA_UNITS(MFMA_ROW)
+#endif
 
 inline const std::vector<Unit>& units() {
-    static const std::vector<Unit> all = {MMA_UNITS(MMA_ROW) SCALED_UNITS(SCALED_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)};
+    static const std::vector<Unit> all = {ALL_UNITS};
     return all;
 }
+
+/// What was asked for is no instruction of this program, or of this GPU.
+struct NoSuchUnit : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// The unit that was asked for: of several shapes, the last (largest) that the GPU has. `scale` is FORMATS, and `block`
 /// 0, where there are no scales.
@@ -98,17 +128,17 @@ inline const Unit& choose(const std::string& instruction, const std::string& sha
     std::string what = instruction + (shape.empty() ? "" : " " + shape) + ", " + FORMAT_NAMES[a] + "*" +
                        FORMAT_NAMES[b] + " -> " + FORMAT_NAMES[accumulator];
     if (scale != FORMATS) what += ", one " + FORMAT_NAMES[scale] + " for " + std::to_string(block) + " k";
-    if (!known) throw std::runtime_error(what + ": this program has no such instruction; 'capture units' lists them");
-    if (!best) throw std::runtime_error(what + ": this GPU (sm_" + std::to_string(capability) + ") has none");
+    if (!known) throw NoSuchUnit(what + ": this program has no such instruction; 'capture units' lists them");
+    if (!best) throw NoSuchUnit(what + ": this GPU (" + architecture_of(capability) + ") has none");
     return *best;
 }
 
 inline void run(const Unit& unit, const Operands& operands) {
     DeviceBytes left_out(std::vector<u8>(4, 0));
     unit.launch(operands, reinterpret_cast<int*>(left_out.at()));
-    checked(cudaGetLastError(), "Starting " + unit.ptx + " failed");
-    checked(cudaDeviceSynchronize(), "Running " + unit.ptx + " failed");
+    checked(cudaGetLastError(), "Starting " + unit.name() + " failed");
+    checked(cudaDeviceSynchronize(), "Running " + unit.name() + " failed");
     if (left_out.bytes()[0] != 0)
-        throw std::runtime_error("This program was compiled without " + unit.ptx +
-                                 ": compile it for this GPU (nvcc -arch=native; for wgmma -arch=sm_90a)");
+        throw std::runtime_error("This program was compiled without " + unit.name() +
+                                 ": compile it for this GPU (nvcc -arch=native; for wgmma -arch=sm_90a, for tcgen05 sm_100a)");
 }

@@ -2,6 +2,7 @@
 //   MMA(name, A, B, accumulator, layout, register, registers, guard, text)
 //   SCALED(name, A, B, scale, k that share one, layout, guard, text)
 //   WGMMA(name, A, B, accumulator, layout, registers, guard, text, what follows the predicate)
+// CORE_UNITS, TENSOR_UNITS and TENSOR_SCALED_UNITS say below what they expand.
 // Where several lines fit a request, the last that the GPU has is taken, unless --shape names one.
 #pragma once
 
@@ -135,10 +136,66 @@
     WGMMA_INTEGER(X, INT8, INT8) WGMMA_INTEGER(X, INT8, UINT8)                                             \
     WGMMA_INTEGER(X, UINT8, INT8) WGMMA_INTEGER(X, UINT8, UINT8)
 
-/// The compute capability a guard asks for; with `exact`, no later one will do.
+// tcgen05, X(name, A, B, accumulator, K, saturates, guard, kind) and, with scales, X(name, A, B, scale, k that share one,
+// K, guard, kind).
+#define TENSOR_BYTES(X, A, B)                                                                              \
+    X(tensor_##A##_##B##_32, A, B, FP32, 32, false, SM100A, "f8f6f4")                                      \
+    X(tensor_##A##_##B##_16, A, B, FP16, 32, false, SM100A, "f8f6f4")
+#define TENSOR_BYTES_OF(X, A)                                                                              \
+    TENSOR_BYTES(X, A, E4M3) TENSOR_BYTES(X, A, E5M2) TENSOR_BYTES(X, A, E3M2) TENSOR_BYTES(X, A, E2M3)    \
+    TENSOR_BYTES(X, A, E2M1)
+#define TENSOR_INTEGER(X, A, B)                                                                            \
+    X(tensor_##A##_##B##_wraps, A, B, INT32, 32, false, SM100A_INTEGER, "i8")                              \
+    X(tensor_##A##_##B##_clamps, A, B, INT32, 32, true, SM100A_INTEGER, "i8")
+#define TENSOR_UNITS(X)                                                                                    \
+    X(tensor_fp16_32, FP16, FP16, FP32, 16, false, SM100A, "f16")                                          \
+    X(tensor_fp16_16, FP16, FP16, FP16, 16, false, SM100A, "f16")                                          \
+    X(tensor_bf16_32, BF16, BF16, FP32, 16, false, SM100A, "f16")                                          \
+    X(tensor_tf32_32, TF32, TF32, FP32, 8, false, SM100A, "tf32")                                          \
+    TENSOR_BYTES_OF(X, E4M3) TENSOR_BYTES_OF(X, E5M2) TENSOR_BYTES_OF(X, E3M2) TENSOR_BYTES_OF(X, E2M3)    \
+    TENSOR_BYTES_OF(X, E2M1)                                                                               \
+    TENSOR_INTEGER(X, INT8, INT8) TENSOR_INTEGER(X, INT8, UINT8)                                           \
+    TENSOR_INTEGER(X, UINT8, INT8) TENSOR_INTEGER(X, UINT8, UINT8)
+
+#define TENSOR_MX8(X, A, B) X(tensor_mx_##A##_##B, A, B, UE8M0, 32, 32, SM100A, "mxf8f6f4.block_scale")
+#define TENSOR_MX8_OF(X, A)                                                                                \
+    TENSOR_MX8(X, A, E4M3) TENSOR_MX8(X, A, E5M2) TENSOR_MX8(X, A, E3M2) TENSOR_MX8(X, A, E2M3)            \
+    TENSOR_MX8(X, A, E2M1)
+#define TENSOR_SCALED_UNITS(X)                                                                             \
+    TENSOR_MX8_OF(X, E4M3) TENSOR_MX8_OF(X, E5M2) TENSOR_MX8_OF(X, E3M2) TENSOR_MX8_OF(X, E2M3)            \
+    TENSOR_MX8_OF(X, E2M1)                                                                                 \
+    X(tensor_mxf4_32, E2M1, E2M1, UE8M0, 32, 64, SM100A, "mxf4.block_scale.block32")                       \
+    X(tensor_nvf4_16, E2M1, E2M1, UE4M3, 16, 64, SM100A, "mxf4nvf4.block_scale.block16")                   \
+    X(tensor_nvf4_mx_32, E2M1, E2M1, UE8M0, 32, 64, SM100A, "mxf4nvf4.block_scale.block32")                \
+    X(tensor_nvf4_mx_16, E2M1, E2M1, UE8M0, 16, 64, SM100A, "mxf4nvf4.block_scale.block16")
+
+// AMD, MFMA(name, instruction, A, B, accumulator, layout, register, the types of A, B and D, guard, built-in).
+#define MFMA_FP8(X, A, B, TEXT)                                                                            \
+    X(mfma_##A##_##B, "mfma", A, B, FP32, LAYOUT(Blocks<32, 8, 32>), u32, long, long, Floats4, ONLY_GFX942,     \
+      __builtin_amdgcn_mfma_f32_16x16x32_##TEXT)
+#define MFMA_UNITS(X)                                                                                      \
+    X(mfma_fp16, "mfma", FP16, FP16, FP32, LAYOUT(Blocks<16, 16, 32>), u32, Halves4, Halves4, Floats4, GFX908, \
+      __builtin_amdgcn_mfma_f32_16x16x16f16)                                                               \
+    X(mfma_bf16_8, "mfma", BF16, BF16, FP32, LAYOUT(Blocks<8, 16, 32>), u32, Shorts2, Shorts2, Floats4,    \
+      ONLY_GFX908, __builtin_amdgcn_mfma_f32_16x16x8bf16)                                                  \
+    X(mfma_bf16_old, "mfma-bf16", BF16, BF16, FP32, LAYOUT(Blocks<8, 16, 32>), u32, Shorts2, Shorts2, Floats4, \
+      ONLY_GFX90A, __builtin_amdgcn_mfma_f32_16x16x8bf16)                                                  \
+    X(mfma_bf16_16, "mfma", BF16, BF16, FP32, LAYOUT(Blocks<16, 16, 32>), u32, Shorts4, Shorts4, Floats4,  \
+      GFX90A, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k)                                                   \
+    X(mfma_fp32, "mfma", FP32, FP32, FP32, LAYOUT(Blocks<4, 32, 32>), u32, float, float, Floats4, GFX908,  \
+      __builtin_amdgcn_mfma_f32_16x16x4f32)                                                                \
+    X(mfma_fp64, "mfma", FP64, FP64, FP64, LAYOUT(Blocks<4, 64, 64>), u64, double, double, Doubles4, GFX90A, \
+      __builtin_amdgcn_mfma_f64_16x16x4f64)                                                                \
+    X(mfma_xf32, "mfma", XF32, XF32, FP32, LAYOUT(Blocks<8, 32, 32>), u32, Floats2, Floats2, Floats4,      \
+      ONLY_GFX942, __builtin_amdgcn_mfma_f32_16x16x8_xf32)                                                 \
+    MFMA_FP8(X, E4M3FNUZ, E4M3FNUZ, fp8_fp8) MFMA_FP8(X, E4M3FNUZ, E5M2FNUZ, fp8_bf8)                      \
+    MFMA_FP8(X, E5M2FNUZ, E4M3FNUZ, bf8_fp8) MFMA_FP8(X, E5M2FNUZ, E5M2FNUZ, bf8_bf8)
+
+/// The compute capability (AMD: gfx90a is 0x90a) a guard asks for; with `exact`, no later one will do but `also`.
 struct Needs {
     int capability;
     bool exact;
+    int also = 0;
 };
 #define NEEDS_SM70 {70, false}
 #define NEEDS_SM75 {75, false}
@@ -146,5 +203,12 @@ struct Needs {
 #define NEEDS_SM89 {89, false}
 #define NEEDS_SM89_PTX87 {89, false}
 #define NEEDS_SM90A {90, true}
-#define NEEDS_SM120A {120, true}
-#define NEEDS_SM120A_PTX91 {120, true}
+#define NEEDS_SM100A {100, true, 103}
+#define NEEDS_SM100A_INTEGER {100, true}
+#define NEEDS_SM120A {120, true, 121}
+#define NEEDS_SM120A_PTX91 {120, true, 121}
+#define NEEDS_GFX908 {0x908, false}
+#define NEEDS_ONLY_GFX908 {0x908, true}
+#define NEEDS_GFX90A {0x90a, false}
+#define NEEDS_ONLY_GFX90A {0x90a, true}
+#define NEEDS_ONLY_GFX942 {0x942, true}

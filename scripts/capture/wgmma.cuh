@@ -16,7 +16,7 @@
                  : "l"(a), "l"(b)                                                      \
                  : "memory")
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#ifdef DEVICE_CODE
 /// "Matrix Descriptor Format" of the PTX ISA: address, distance of core matrices along k, and down the
 /// rows, each in units of 16 bytes; the two top bits 0 for no swizzle.
 template <class L>

@@ -1,5 +1,6 @@
 // Runs a suite of 'tcverify screen make' on one GPU: docs/screening.md.
-//   nvcc -std=c++17 -O2 -arch=native -o screen screen.cu      (Hopper: -arch=sm_90a, for wgmma)
+//   nvcc -std=c++17 -O2 -arch=native -o screen screen.cu      (Hopper: -arch=sm_90a; B200: sm_100a; RTX Blackwell: sm_120a)
+//   hipcc -x hip -std=c++17 -O2 --offload-arch=native -o screen screen.cu         (AMD)
 #define TCVERIFY_SCREEN
 
 #include <unistd.h>
@@ -8,13 +9,13 @@
 
 #include "../capture/options.h"
 #include "../capture/rehearse.h"
-#include "nvml.h"
 #include "run.h"
+#include "sensors.h"
 
 static const char* USAGE = R"(screen SUITE.json [--device N] [--seconds S] [--stop] [--host NAME] [--force] -o RESULTS.json
     Runs the suite, once at the least and for S seconds (0), on GPU N (0), and compares digests. --stop ends at the
     first difference. A, B, C and D of wrong products go to RESULTS.json.cases/.
-Exit codes: 0 every result is right, 1 one is wrong, 2 anything else.
+Exit codes: 0 every result is right, 1 one is wrong or a rehearsal failed, 2 anything else.
 )";
 
 static void generate(FormatName name, const Spec& spec, Role role, DeviceBytes& out) {
@@ -39,9 +40,13 @@ static Answers compute(const Product& product, const Unit& unit, int multiproces
         generate(unit.scale, product.of_scale_b, ROLE_SCALE_B, scale_b);
     }
     const unsigned slots = product.every_sm ? unsigned(2 * multiprocessors) : 1;
-    DeviceBytes d(slots * product.d_bytes()), sms(slots * 4);
-    Operands operands = {a.at(), b.at(), product.of_c.there ? c.at() : nullptr, d.at(), 1, product.m, product.n,
+    DeviceBytes sms(slots * 4);
+    Operands operands = {a.at(), b.at(), product.of_c.there ? c.at() : nullptr, nullptr, 1, product.m, product.n,
                          product.k, a_bytes, b_bytes, d_bytes, scale_a.at(), scale_b.at(), scaled ? unit.block : 1};
+    // Where the product is smaller than the instruction, it fills it several times.
+    const u64 copies = product.every_sm ? operands.copies(unit.rows, unit.columns) : 1;
+    DeviceBytes d(slots * copies * product.d_bytes());
+    operands.d = d.at();
     Answers answers;
     if (!product.every_sm) {
         run(unit, operands);
@@ -53,21 +58,35 @@ static Answers compute(const Product& product, const Unit& unit, int multiproces
     for (int round = 0; round < 4 && int(seen.size()) < multiprocessors; round++) {
         DeviceBytes left_out(std::vector<u8>(4, 0));
         // What an earlier round left must not pass for an answer.
-        checked(cudaMemset(d.at(), 0xa5, slots * product.d_bytes()), "Clearing D failed");
+        checked(cudaMemset(d.at(), 0xa5, slots * copies * product.d_bytes()), "Clearing D failed");
         unit.everywhere(operands, reinterpret_cast<u32*>(sms.at()), slots, reinterpret_cast<int*>(left_out.at()));
-        checked(cudaGetLastError(), "Starting " + unit.ptx + " failed");
-        checked(cudaDeviceSynchronize(), "Running " + unit.ptx + " failed");
-        if (left_out.bytes()[0] != 0) throw std::runtime_error("This program was compiled without " + unit.ptx);
+        checked(cudaGetLastError(), "Starting " + unit.name() + " failed");
+        checked(cudaDeviceSynchronize(), "Running " + unit.name() + " failed");
+        if (left_out.bytes()[0] != 0) throw std::runtime_error("This program was compiled without " + unit.name());
         std::vector<u8> all = d.bytes(), ids = sms.bytes();
         answers.all.insert(answers.all.end(), all.begin(), all.end());
         for (unsigned slot = 0; slot < slots; slot++) {
             u32 sm;
             std::memcpy(&sm, &ids[4 * slot], 4);
-            answers.sms.push_back(int(sm));
+            answers.sms.insert(answers.sms.end(), copies, int(sm));
             seen.insert(int(sm));
         }
     }
     return answers;
+}
+
+/// Small integers as products of a suite are computed: by a block, as often as they fill its tile.
+static void rehearse_everywhere(const Unit& unit) {
+    // 64 rows of wgmma, else 16: src/screen/make.rs.
+    Rehearsal one(unit, unit.instruction.compare(0, 5, "wgmma") == 0 ? 64 : 16, 8, 2 * unit.k);
+    DeviceBytes sms(4), left_out(std::vector<u8>(4, 0));
+    Operands operands = one.operands(sms);
+    DeviceBytes d(operands.copies(unit.rows, unit.columns) * one.expected.size());
+    operands.d = d.at();
+    unit.everywhere(operands, reinterpret_cast<u32*>(sms.at()), 1, reinterpret_cast<int*>(left_out.at()));
+    checked(cudaGetLastError(), "Starting " + unit.name() + " failed");
+    checked(cudaDeviceSynchronize(), "Running " + unit.name() + " failed");
+    one.compare(d.bytes());
 }
 
 /// Multiplies nothing, to learn whether this program was compiled with the instruction.
@@ -83,7 +102,14 @@ static bool compiled(const Unit& unit) {
     return true;
 }
 
-static std::string uuid_of(const cudaDeviceProp& properties) {
+#ifdef __HIP__
+typedef Amdgpu Sensors;
+static std::string uuid_of(const cudaDeviceProp&, const Sensors& sensors) {
+    return sensors.unique().empty() ? "" : "GPU-" + sensors.unique();
+}
+#else
+typedef Nvml Sensors;
+static std::string uuid_of(const cudaDeviceProp& properties, const Sensors&) {
     std::string text = "GPU-";
     for (int i = 0; i < 16; i++) {
         char byte[4];
@@ -93,6 +119,7 @@ static std::string uuid_of(const cudaDeviceProp& properties) {
     }
     return text;
 }
+#endif
 
 int main(int count, char** words) try {
     Options options(count, words, {"--device", "--seconds", "--host", "-o"}, {"--stop", "--force", "--help", "-h"});
@@ -108,7 +135,7 @@ int main(int count, char** words) try {
     cudaDeviceProp properties;
     machine.index = unsigned(whole_number(options.get("--device", "0"), "GPU"));
     int capability = use_gpu(int(machine.index), properties);
-    machine.architecture = "sm_" + std::to_string(capability);
+    machine.architecture = architecture_of(capability);
     if (!suite.suits(machine.architecture))
         throw std::runtime_error("the suite is for " + suite.arch + "; this GPU is " + machine.architecture);
     char host[256] = "", bus[32] = "";
@@ -116,16 +143,16 @@ int main(int count, char** words) try {
     machine.host = options.get("--host", host);
     machine.name = properties.name;
     machine.multiprocessors = unsigned(properties.multiProcessorCount);
-    machine.uuid = uuid_of(properties);
-    machine.program = "screen.cu, CUDA " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
-                      std::to_string(__CUDACC_VER_MINOR__);
+    machine.program = "screen.cu, " + compiled_by();
     checked(cudaDeviceGetPCIBusId(bus, sizeof bus, int(machine.index)), "The GPU does not say where it is");
-    Nvml nvml(bus);
-    machine.driver = nvml.driver();
-    machine.sense = [&](int& degrees, int& clock) { degrees = nvml.temperature(), clock = nvml.clock(); };
+    Sensors sensors(bus);
+    machine.uuid = uuid_of(properties, sensors);
+    machine.driver = sensors.driver();
+    machine.sense = [&](int& degrees, int& clock) { degrees = sensors.temperature(), clock = sensors.clock(); };
 
     // Every unit once: small integers, which no unit rounds, show that the program is right before it judges.
-    std::map<std::string, std::string> rehearsed;
+    std::map<const Unit*, std::string> rehearsed;
+    bool all_rehearsed = true;
     auto unit = [&](const Product& p) -> const Unit& {
         // The catalogue's mma-m8n8k4 is a shape of mma here.
         size_t at = p.instruction.find("-m");
@@ -138,23 +165,21 @@ int main(int count, char** words) try {
         if (product.library) return "a library computes it: tcverify_screen.py";
         try {
             const Unit& chosen = unit(product);
-            auto known = rehearsed.find(chosen.ptx);
-            if (known == rehearsed.end()) {
-                std::string reason;
-                if (!compiled(chosen)) reason = "this program was compiled without " + chosen.ptx;
-                else rehearse(chosen);
-                known = rehearsed.emplace(chosen.ptx, reason).first;
+            auto known = rehearsed.find(&chosen);
+            if (known != rehearsed.end()) return known->second;
+            std::string& reason = rehearsed[&chosen];
+            if (!compiled(chosen)) return reason = "this program was compiled without " + chosen.name();
+            try {
+                rehearse(chosen);
+                rehearse_everywhere(chosen);
+            } catch (const WrongRehearsal& wrong) {
+                all_rehearsed = false;
+                reason = wrong.what();
+                std::cerr << "screen: " << reason << "\n";
             }
-            return known->second;
-        } catch (const std::runtime_error& error) {
-            // What there is no instruction for is left out; a rehearsal that fails ends the run.
-            std::string what = error.what();
-            if (what.find("this program has no such") != std::string::npos ||
-                what.find("this GPU (sm_") != std::string::npos)
-                return what;
-            if (what.find("small integers") != std::string::npos)
-                throw std::runtime_error(what + "; or this GPU is badly broken: if the program runs on others, it is");
-            throw;
+            return reason;
+        } catch (const NoSuchUnit& none) {
+            return none.what();
         }
     };
     machine.compute = [&](const Product& product) {
@@ -166,7 +191,7 @@ int main(int count, char** words) try {
     write_file(output, screening.results(), {});
     std::cout << (right ? "RIGHT  " : "WRONG  ") << screening.wrong() << " of " << screening.compared()
               << " results are wrong  " << output << "\n";
-    return right ? 0 : 1;
+    return right && all_rehearsed ? 0 : 1;
 } catch (const std::exception& error) {
     std::cerr << "screen: " << error.what() << "\n";
     return 2;
