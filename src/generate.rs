@@ -32,6 +32,8 @@ pub enum Class {
     Align,
     /// Fractions of alternating bits, either way, in the two binades whose fields differ most.
     Alternate,
+    /// As `Cancel` behind a product of zero: units that take products in turn change parts.
+    Stagger,
 }
 
 /// Which operand: its numbers do not depend on those of the others.
@@ -56,7 +58,7 @@ pub struct Spec {
 const MAX_ELEMENTS: usize = 1 << 32;
 
 impl Class {
-    pub const ALL: [Class; 9] = [
+    pub const ALL: [Class; 10] = [
         Class::Normal,
         Class::Wide,
         Class::Subnormal,
@@ -66,6 +68,7 @@ impl Class {
         Class::Carry,
         Class::Align,
         Class::Alternate,
+        Class::Stagger,
     ];
 
     pub fn name(self) -> &'static str {
@@ -79,6 +82,7 @@ impl Class {
             Class::Carry => "carry",
             Class::Align => "align",
             Class::Alternate => "alternate",
+            Class::Stagger => "stagger",
         }
     }
 }
@@ -181,29 +185,34 @@ impl Spec {
         let index = row * columns + column;
         let word = self.word(role, index);
         match self.class {
-            Class::Cancel if matches!(role, Role::A | Role::B) => {
+            Class::Cancel | Class::Stagger if matches!(role, Role::A | Role::B) => {
                 // k runs along the rows of A and down the columns of B.
-                let (odd, apart) = match role {
-                    Role::A => (column % 2 == 1, 1),
-                    _ => (row % 2 == 1, columns),
+                let (k, apart) = match role {
+                    Role::A => (column, 1),
+                    _ => (row, columns),
                 };
-                let partner = if odd { index - apart } else { index };
+                let staggered = usize::from(self.class == Class::Stagger);
+                if role == Role::A && k < staggered {
+                    return 0;
+                }
+                let second = k > staggered && (k - staggered) % 2 == 1;
+                let partner = if second { index - apart } else { index };
                 let code = number(format, Class::Normal, self.word(role, partner));
-                let last = u64::from(odd && role == Role::A && word >> 32 & 15 == 0);
-                let negative = if odd && role == Role::A {
+                let last = u64::from(second && role == Role::A && word >> 32 & 15 == 0);
+                let negative = if second && role == Role::A {
                     format.sign_mask()
                 } else {
                     0
                 };
                 finite(format, code ^ negative ^ last << format.ignored_bits())
             }
-            Class::Cancel => number(format, Class::Normal, word),
+            Class::Cancel | Class::Stagger => number(format, Class::Normal, word),
             class => number(format, class, word),
         }
     }
 }
 
-/// A number of a class (not `Cancel`) from a random word: its sign from bit 63, its exponent field
+/// A number of a class (not of those with pairs) from a random word: its sign from bit 63, its exponent field
 /// from bits 32 to 47, its fraction from the lowest.
 fn number(format: Format, class: Class, word: u64) -> u64 {
     if format.is_integer() {
@@ -370,7 +379,7 @@ mod tests {
                 .map(|column| planes.plane(0).code(0, column))
                 .collect()
         };
-        let known: [(Class, Format, Role, [u64; 4]); 8] = [
+        let known: [(Class, Format, Role, [u64; 4]); 9] = [
             (
                 Class::Normal,
                 Format::Fp16,
@@ -394,6 +403,13 @@ mod tests {
                 Format::Tf32,
                 Role::A,
                 [0x3fa3_c000, 0xbfa3_c000, 0x3d2f_0000, 0xbd2f_0000],
+            ),
+            // From k = 1 on, 0xb9ee and what undoes it.
+            (
+                Class::Stagger,
+                Format::Fp16,
+                Role::A,
+                [0, 0xb9ee, 0x39ee, 0xb3a9],
             ),
             (
                 Class::Subnormal,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,21 @@ def test_batches_have_the_same_bytes(run: Any, product: tuple[Array, Array, Arra
 def test_usage_errors_are_two(run: Any, words: list[str]) -> None:
     said = run(words)
     assert said.returncode == 2 and said.stderr and not said.stdout
+
+
+def test_the_module_for_nodes(tmp_path: Path, run: Any) -> None:
+    file = Path(tcverify.__file__).parent / "screen.py"
+    assert (ROOT / "scripts/screen/tcverify_screen.py").read_bytes() == file.read_bytes()
+
+    def screen(suite: str) -> subprocess.CompletedProcess[str]:
+        words = (sys.executable, "-m", "tcverify.screen", suite, "-o", "results.json")
+        return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+
+    assert run(["screen", "make", "--arch", "v100", "-o", "suite.json", "--quiet"]).returncode == 0
+    text = (tmp_path / "suite.json").read_text()
+    (tmp_path / "edited.json").write_text(text.replace('"k":16', '"k":32', 1))
+    (tmp_path / "cut.json").write_text(text[:1000])
+    for name, words in (("none", "No such file"), ("edited", "was edited"), ("cut", "cut short")):
+        said = screen(f"{name}.json")
+        assert said.returncode == 2 and words in said.stderr and said.stderr.count("\n") == 1, said
+    assert not (tmp_path / "results.json").exists()

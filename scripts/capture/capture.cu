@@ -15,9 +15,10 @@ capture gemm --operands generate:SEED:CLASS --size MxNxK --dtype F [...] [-o d.n
     Multiplies generated operands, one chain an element. --with-c adds a C generated for the accumulator.
 capture units
     Lists the instructions.
-Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite|ffma (mma), --shape m16n8k8 (the largest),
---device N (0), --force (replace what is there). gemm has block-scaled instructions, too: --instruction mma-mxf4|
-mma-mxf4nvf4|mma-mxf8f6f4 --scale-dtype ue8m0|ue4m3 --scale-block K. Beside d.npy appears d.npy.json; --digest with -o d.npy
+Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite|ffma|
+    tcgen05|tcgen05-satfinite (mma), of AMD mfma|mfma-bf16 (mfma), --shape m16n8k8 (the largest),
+    --device N (0), --force (replace what is there). gemm has block-scaled instructions, too: --instruction mma-mxf4|
+mma-mxf4nvf4|mma-mxf8f6f4, the same of tcgen05-, --scale-dtype ue8m0|ue4m3 --scale-block K. Beside d.npy appears d.npy.json; --digest with -o d.npy
 writes d.npy.json alone.
 )";
 
@@ -57,7 +58,7 @@ static Job begin(const Options& options) {
         scale = FormatName(find(FORMAT_NAMES, options.need("--scale-dtype"), "format"));
         block = int(whole_number(options.need("--scale-block"), "block"));
     }
-    job.unit = choose(options.get("--instruction", "mma"), options.get("--shape", ""), a, b, accumulator, capability,
+    job.unit = choose(options.get("--instruction", IS_AMD ? "mfma" : "mma"), options.get("--shape", ""), a, b, accumulator, capability,
                       scale, block);
     rehearse(job.unit);
 
@@ -218,8 +219,8 @@ static void list() {
         std::cout << unit.instruction << " " << FORMAT_NAMES[unit.a] << "*" << FORMAT_NAMES[unit.b] << " -> "
                   << FORMAT_NAMES[unit.accumulator]
                   << (unit.block ? ", one " + FORMAT_NAMES[unit.scale] + " for " + std::to_string(unit.block) + " k" : "")
-                  << "  sm_" << unit.needs.capability
-                  << (unit.needs.exact ? "a only  " : " on  ") << unit.ptx << "\n";
+                  << "  " << architecture_of(unit.needs.capability)
+                  << (!unit.needs.exact ? " on  " : IS_AMD ? " only  " : "a only  ") << unit.ptx << "\n";
 }
 
 int main(int count, char** words) try {

@@ -3,7 +3,7 @@
 #pragma once
 #include "formats.h"
 
-enum Class { NORMAL, WIDE, SUBNORMAL, SPECIAL, CANCEL, TOGGLE, CARRY, ALIGN, ALTERNATE, CLASSES };
+enum Class { NORMAL, WIDE, SUBNORMAL, SPECIAL, CANCEL, TOGGLE, CARRY, ALIGN, ALTERNATE, STAGGER, CLASSES };
 enum Role { ROLE_A, ROLE_B, ROLE_C, ROLE_SCALE_A, ROLE_SCALE_B, ROLES };
 
 /// SplitMix64's output function (Steele, Lea, Flood 2014).
@@ -42,7 +42,7 @@ BOTH u64 fraction_of(const Format& f, Class kind, u64 word) {
     }
 }
 
-/// A number of a class (not CANCEL) from a random word.
+/// A number of a class (not of those with pairs) from a random word.
 BOTH u64 number(const Format& f, Class kind, u64 word) {
     u64 fraction = word & ((1ull << f.fraction_bits) - 1);
     if (f.integer()) return fraction_of(f, kind, word);
@@ -89,13 +89,15 @@ BOTH u64 number(const Format& f, Class kind, u64 word) {
 BOTH u64 generated(const Format& f, u64 seed, Class kind, Role role, u64 row, u64 column, u64 columns) {
     u64 index = row * columns + column;
     u64 word = word_of(seed, role, index);
-    if (kind != CANCEL) return number(f, kind, word);
+    if (kind != CANCEL && kind != STAGGER) return number(f, kind, word);
     if (role != ROLE_A && role != ROLE_B) return number(f, NORMAL, word);
     // k runs along the rows of A and down the columns of B.
-    bool odd = (role == ROLE_A ? column : row) & 1;
-    u64 partner = odd ? index - (role == ROLE_A ? 1 : columns) : index;
+    u64 k = role == ROLE_A ? column : row, first = kind == STAGGER;
+    if (role == ROLE_A && k < first) return 0;
+    bool second = k > first && (k - first) % 2 == 1;
+    u64 partner = second ? index - (role == ROLE_A ? 1 : columns) : index;
     u64 code = number(f, NORMAL, word_of(seed, role, partner));
-    if (odd && role == ROLE_A) {
+    if (second && role == ROLE_A) {
         u64 last = (word >> 32 & 15) == 0;
         code ^= f.sign_mask() ^ last << f.ignored_bits;
     }

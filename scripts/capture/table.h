@@ -85,12 +85,12 @@ inline Unit scaled_by(FormatName scale, int block, Unit unit) {
                                     NEEDS_##GUARD, PTX, launch<NAME>, EVERYWHERE(NAME))),
 #define TENSOR_ROW(NAME, A, B, ACC, K, SATURATES, GUARD, KIND)                                                    \
     Unit{SATURATES ? "tcgen05-satfinite" : "tcgen05", "m128n16k" #K, A, B, ACC, NAME::Layout::ROWS,               \
-         NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD, "tcgen05.mma.cta_group::1.kind::" KIND,           \
+         NAME::Layout::COLUMNS, K, NEEDS_##GUARD, "tcgen05.mma.cta_group::1.kind::" KIND,           \
          launch<NAME>, EVERYWHERE(NAME)},
 #define TENSOR_SCALED_ROW(NAME, A, B, SCALE, BLOCK, K, GUARD, KIND)                                                \
     scaled_by(SCALE, BLOCK,                                                                                        \
               Unit{"tcgen05-" + std::string(KIND).substr(0, std::string(KIND).find('.')), "m128n16k" #K, A, B, FP32, \
-                   NAME::Layout::ROWS, NAME::Layout::COLUMNS, NAME::Layout::K, NEEDS_##GUARD,                      \
+                   NAME::Layout::ROWS, NAME::Layout::COLUMNS, K, NEEDS_##GUARD,                      \
                    "tcgen05.mma.cta_group::1.kind::" KIND, launch<NAME>, EVERYWHERE(NAME)}),
 #define ALL_UNITS                                                                            \
     MMA_UNITS(MMA_ROW) SCALED_UNITS(SCALED_ROW) CORE_UNITS(CORE_ROW) WGMMA_UNITS(WGMMA_ROW)  \

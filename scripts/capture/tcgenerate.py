@@ -156,12 +156,14 @@ def generate(seed: int, kind: str, shape: tuple, role: str, name: str) -> np.nda
     stream = ROLES.index(role)
     with np.errstate(over="ignore"):
         word = words(seed, stream, index)
-        if kind != "cancel" or role not in ("a", "b"):
-            code = number(f, "normal" if kind == "cancel" else kind, word, name.startswith("int"))
+        pairs = kind in ("cancel", "stagger")
+        if not pairs or role not in ("a", "b"):
+            code = number(f, "normal" if pairs else kind, word, name.startswith("int"))
         else:
             row, column = index // np.uint64(columns), index % np.uint64(columns)
             one = np.uint64(1)
-            odd = (column if role == "a" else row) & one == one
+            k, first = column if role == "a" else row, np.uint64(kind == "stagger")
+            odd = (k > first) & ((k - first) & one == one)
             partner = np.where(odd, index - (one if role == "a" else np.uint64(columns)), index)
             code = number(f, "normal", words(seed, stream, partner))
             if role == "a":
@@ -177,6 +179,7 @@ def generate(seed: int, kind: str, shape: tuple, role: str, name: str) -> np.nda
                 last = odd & ((word >> np.uint64(32)) & np.uint64(15) == 0)
                 code = code ^ np.where(odd, flip, np.uint64(0))
                 code = finite(f, code ^ last.astype(np.uint64) << np.uint64(f.ignored_bits))
+                code = np.where(k < first, np.uint64(0), code)
     return code.astype(f.dtype).reshape(shape)
 
 

@@ -27,7 +27,7 @@ Examples:
 
 Classes: normal (eight binades below 2), wide (all exponents), subnormal, special (zeros, infinities
 and NaNs among the rest), cancel (products that cancel in pairs), toggle (one bit of the fraction at
-a time), carry (fractions of ones), align (every distance of exponents), alternate (bits in turn).")]
+a time), carry (fractions of ones), align (every distance of exponents), alternate (bits in turn), stagger (as cancel, from k = 1 on).")]
 pub struct Generate {
     /// generate:SEED:CLASS:SHAPE, such as generate:7:normal:4096x4096
     #[arg(value_name = "SPEC", value_parser = spec)]

@@ -28,8 +28,32 @@ pub struct Family {
 /// Families that pairs of two formats have: the first of all.
 pub const OF_PAIRS: usize = 5;
 
+/// How many products of a family there are for a seed where a step takes one product.
+const OF_A_CHAIN: usize = 4;
+
+impl Family {
+    /// K of the products of a seed, in a unit whose steps take `span` products, in chains of `k`. `turns`: several
+    /// multipliers take the products of a chain in turn.
+    ///
+    /// What rounding took of a product shows in D only in the last pair of a chain, where the pair cancels with nothing
+    /// behind it. So chains end at every multiplier of four: `residue` with k - 1 and k - 3, `stagger`, whose pairs lie one
+    /// later, with k - 2 and k - 4.
+    pub fn lengths(&self, span: usize, k: usize, turns: bool) -> Vec<usize> {
+        let pairs = self.addend.is_none() && matches!(self.class, Class::Cancel | Class::Stagger);
+        match (self.class, pairs && span == 1, turns) {
+            // Longer ones have a NaN in every element.
+            (Class::Special, ..) => vec![4],
+            (Class::Stagger, true, true) => (0..OF_A_CHAIN).map(|i| k - 1 - 2 * (i % 2)).collect(),
+            (Class::Stagger, ..) => Vec::new(),
+            (_, true, true) => (0..OF_A_CHAIN).map(|i| k - 2 * (i % 2)).collect(),
+            (_, true, false) => vec![k; OF_A_CHAIN],
+            _ => vec![k],
+        }
+    }
+}
+
 /// Every family, the most telling first.
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 10] = [
     Family {
         name: "toggle",
         class: Class::Toggle,
@@ -83,6 +107,12 @@ pub const FAMILIES: [Family; 9] = [
         class: Class::Normal,
         addend: Some(Class::Normal),
         exercises: "numbers as of activations and weights: the load that wears and heats",
+    },
+    Family {
+        name: "stagger",
+        class: Class::Stagger,
+        addend: None,
+        exercises: "as residue, one product later: the other multipliers of those that take products in turn",
     },
 ];
 

@@ -132,11 +132,14 @@ fn units(
     } else {
         16
     };
-    let short = rule.step.span() == 1;
+    let span = rule.step.span();
+    let short = span == 1;
+    // A chain that has no instruction is of one unit.
+    let turns = short && rule.instruction_k.is_some();
     let k = if short {
         8 * amount.steps
     } else {
-        amount.steps * rule.step.span()
+        amount.steps * span
     };
     let scale = rule.scale.map_or(String::new(), |scale| {
         format!(".{}x{}", scale.format, scale.block)
@@ -148,9 +151,9 @@ fn units(
         false => (OF_PAIRS, 1),
     };
     for family in &FAMILIES[..families] {
-        // Longer ones have a NaN in every element.
-        let k = if family.class == Class::Special { 4 } else { k };
-        for seed in 1..=seeds {
+        let lengths = family.lengths(span, k, turns);
+        let all = (0..seeds).flat_map(|_| &lengths);
+        for (&k, seed) in all.zip(1..) {
             let fields = fields(arch, [a, b], [family.class; 2], [rows, 8, k], seed);
             let c = family.addend.map(|class| spec(seed, class, [rows, 8]));
             let fields = Fields {

@@ -1,6 +1,6 @@
 //! Products of a library by what it says of its kernels.
 
-use tcverify::screen::{Condition, Injection, Route, Simulated, Suite, judge, simulate};
+use tcverify::screen::{Condition, Injection, Level, Route, Simulated, Suite, judge, simulate};
 
 use crate::support::Folder;
 
@@ -22,9 +22,14 @@ fn digest(suite: &Suite, product: &str) -> tcverify::commit::Hash {
 #[test]
 fn a_kernel_is_of_the_products_it_fits() {
     let folder = Folder::new();
-    let chain = made(&folder, "chain.json", "");
+    let chain = super::suite("h100", Level::Quick);
     let options = format!("--kernel {BF16} --kernel {FP16} --split-k 3");
-    let kernels = made(&folder, "kernels.json", &options);
+    let said = folder
+        .tcverify(&format!(
+            "screen make --arch h100 -o kernels.json {options}"
+        ))
+        .expect(0);
+    let kernels = Suite::read(&folder.path("kernels.json")).unwrap().0;
     let same = |product: &str| digest(&chain, product) == digest(&kernels, product);
     assert!(!same("library.bf16"));
     // One chain in tiles is one chain.
@@ -50,9 +55,6 @@ fn a_kernel_is_of_the_products_it_fits() {
         digest(&kernels, "library.bf16")
     );
     // What is said of each.
-    let said = folder
-        .tcverify(&format!("screen make --arch h100 -o said.json {options}"))
-        .expect(0);
     for words in [
         &format!("library.bf16   right by kernel {BF16}\n")[..],
         "library.tf32   right by one chain over K\n",

@@ -256,6 +256,7 @@ fn the_module_for_pytorch() {
         "carry",
         "align",
         "alternate",
+        "stagger",
     ];
     let mut list = String::new();
     for format in formats {
