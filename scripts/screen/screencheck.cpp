@@ -1,11 +1,18 @@
 // Runs what screen.cu runs but the GPU: D comes from files. screencheck SUITE.json FOLDER OUT.json [SM BYTE BIT]
 // FOLDER holds PRODUCT.bin, the payload of the right D; on SM, a bit of a byte of every D is inverted. With SM 6, which
 // is not there, no bit is, and the last of the six SMs computes nothing.
+//   screencheck sensors ROOT BUS: what AMD's driver says of a GPU, in files below ROOT.
 #include <iostream>
 
 #include "run.h"
+#include "sensors.h"
 
 int main(int count, char** words) try {
+    if (count == 4 && std::string(words[1]) == "sensors") {
+        Amdgpu gpu(words[3], words[2]);
+        std::cout << gpu.temperature() << " " << gpu.clock() << " " << gpu.driver() << " " << gpu.unique() << "\n";
+        return 0;
+    }
     if (count != 4 && count != 7) throw std::runtime_error("see the head of screencheck.cpp");
     Suite suite = read_suite(read_whole(words[1]));
     std::string folder = words[2], output = words[3];

@@ -54,7 +54,8 @@ fn the_host_part_of_the_cuda_program() {
         "screencheck.cpp",
         "-o",
     ]);
-    let compiled = compile.arg(&program).current_dir(SCREEN).output().unwrap();
+    compile.arg(&program).arg("-ldl").current_dir(SCREEN);
+    let compiled = compile.output().unwrap();
     assert!(
         compiled.status.success(),
         "{}",
@@ -91,6 +92,23 @@ fn the_host_part_of_the_cuda_program() {
         batch.stdout.contains("8 different, 0 could not be judged"),
         "{batch:#?}"
     );
+
+    // What AMD's driver says in files; and a GPU of which it says nothing.
+    let gpu = "root/sys/bus/pci/devices/0000:c1:00.0";
+    for (name, text) in [
+        (format!("{gpu}/hwmon/hwmon3/temp1_input"), "41000\n"),
+        (format!("{gpu}/hwmon/hwmon3/temp2_input"), "57500\n"),
+        (format!("{gpu}/hwmon/hwmon3/freq1_input"), "1700000000\n"),
+        (format!("{gpu}/unique_id"), "4f2a\n"),
+        ("root/sys/module/amdgpu/version".into(), "6.10.5\n"),
+    ] {
+        std::fs::create_dir_all(folder.path(&name).parent().unwrap()).unwrap();
+        folder.write(&name, text);
+    }
+    let said = run("sensors root 0000:c1:00.0").expect(0);
+    assert_eq!(said.stdout, "57 1700 6.10.5 4f2a\n");
+    let said = run("sensors root 0000:c2:00.0").expect(0);
+    assert_eq!(said.stdout, "-1 -1 6.10.5 \n");
 
     // What is no suite.
     let text = String::from_utf8(folder.read("suite.json")).unwrap();
