@@ -299,7 +299,10 @@ impl Bench<'_> {
         // Instructions are one program's, libraries another's: what it ran nothing of is not its part.
         let routes: Vec<_> = products().filter(ran).map(|p| p.route).collect();
         let mine = products().filter(|p| routes.contains(&p.route));
-        let missing = mine.filter(|p| !ran(p)).count();
+        let missing: Vec<_> = mine.filter(|p| !ran(p)).map(|p| &*p.name).collect();
+        let mut left_out = results.left_out.iter();
+        let why = left_out.find(|(name, _)| missing.contains(&&**name));
+        let why = why.map_or(String::new(), |(_, why)| format!(": {}", printable(why)));
         let compared = results.compared();
         let (all, run) = (self.suite.products.len(), products().filter(ran).count());
         // A product that is placed has to have been on all SMs: the others are not known to be right.
@@ -316,12 +319,12 @@ impl Bench<'_> {
             false => format!("of {run} of {all} products"),
         };
         let said = format!("all {compared} results {of} are right, {sms}");
-        match missing {
+        match missing.len() {
             0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
             0 => (Condition::Clean, said),
             n => (
                 Condition::Incomplete,
-                format!("{said}; {n} that this program should compute were not run"),
+                format!("{said}; {n} that this program should compute were not run{why}"),
             ),
         }
     }

@@ -226,6 +226,29 @@ fn what_has_no_pattern_is_marginal() {
     assert!(gpu.wrong.fits.is_empty());
 }
 
+/// Who left an instruction out says why, as one whose rehearsal failed: that is no clean GPU, and no faulty one.
+#[test]
+fn what_was_left_out_is_told() {
+    let suite = suite("v100", Level::Quick);
+    let mut one = results(&suite, &[device("n0", None)]);
+    let left_out = |name: &str| name.starts_with("mma.fp16.fp16.fp16.");
+    let names: Vec<_> = suite.products.iter().map(|p| p.name.clone()).collect();
+    one[0].1.runs.retain(|ran| !left_out(&ran.product));
+    for name in names.iter().filter(|name| left_out(name)) {
+        let why = "mma: a product of small integers came out wrong\u{1b}[2J";
+        one[0].1.left_out.push((name.clone(), why.into()));
+    }
+    let fleet = judge(&suite, suite.id(), one).unwrap();
+    let gpu = &fleet.gpus[0];
+    assert_eq!(gpu.condition, Condition::Incomplete, "{gpu:?}");
+    assert!(
+        gpu.said
+            .contains("were not run: mma: a product of small integers came out wrong\\u{1b}"),
+        "{}",
+        gpu.said
+    );
+}
+
 /// Every form that the command writes.
 #[test]
 fn the_command_judges() {
