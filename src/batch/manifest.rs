@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
 use super::pattern::expanded;
@@ -15,11 +16,13 @@ pub const MANIFEST: &str = "tcverify.manifest/1";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct Manifest<'t> {
     schema: String,
     #[serde(default)]
     defaults: Object,
-    cases: Vec<Object>,
+    /// Their text alone: the fields of a hundred thousand cases would be larger than the cases.
+    #[serde(borrow)]
+    cases: Vec<&'t RawValue>,
 }
 
 /// The text of a document of a batch.
@@ -65,7 +68,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchErr
         schema,
         defaults,
         cases,
-    } = json(text).map_err(|reason| fail(format!("is not a manifest ({MANIFEST}): {reason}")))?;
+    } = serde_json::from_str(text).map_err(|error| {
+        let reason = printable(&error.to_string());
+        fail(format!("is not a manifest ({MANIFEST}): {reason}"))
+    })?;
     if schema != MANIFEST {
         return Err(fail(format!(
             "is not a manifest: its schema is not {MANIFEST:?}"
@@ -76,8 +82,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchErr
     // A hundred thousand cases in a list that grew would be there twice for a moment.
     let mut read = Vec::with_capacity(cases.len());
     let mut names = std::collections::BTreeSet::new();
-    for (number, Object(mut fields)) in cases.into_iter().enumerate() {
+    for (number, text) in cases.into_iter().enumerate() {
         let place = format!("case {}", number + 1);
+        let Object(mut fields) =
+            json(text.get()).map_err(|reason| fail(format!("{place}: {reason}")))?;
         let name = match fields.remove("name") {
             Some(Value::String(name)) if !name.is_empty() => name,
             Some(_) => return Err(fail(format!("{place}: field \"name\": text is expected"))),
