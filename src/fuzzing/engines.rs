@@ -11,8 +11,9 @@ use crate::tensor::Tensor;
 
 use super::input::Input;
 
-/// Multiply-adds of a product, so that one takes a fraction of a millisecond.
-const WORK: usize = 20_000;
+/// Multiply-adds of a product: of most, so that a second has hundreds of them, and of one in sixteen, which sees more
+/// than one panel and strip.
+const WORK: [usize; 2] = [1_000, 20_000];
 
 /// The model, the shape, the operands and the schedule, all from bytes.
 pub fn engines(data: &[u8]) {
@@ -22,7 +23,9 @@ pub fn engines(data: &[u8]) {
     let m = 1 + input.byte() % 9;
     let n = 1 + input.byte() % 70;
     let most = arithmetic.longest_k().unwrap_or(usize::MAX);
-    let k = (1 + input.word() % 400).min(WORK / (m * n)).min(most);
+    let word = input.word();
+    let work = WORK[usize::from((word / 400).is_multiple_of(16))];
+    let k = (1 + word % 400).min(work / (m * n)).max(1).min(most);
     let batch = 1 + input.byte() % 2;
     let kinds = [(); 3].map(|()| input.byte());
     let preset = input.byte();
@@ -226,7 +229,7 @@ fn with_kernel(spec: &ScheduleSpec, replay: Replay, seed: u64, run: impl FnOnce(
 fn scales(shapes: [[usize; 2]; 2], seed: u64) -> Option<[Tensor; 2]> {
     let mut random = SplitMix64(!seed);
     let tensors = shapes.map(|[rows, columns]| {
-        let count = rows.checked_mul(columns).filter(|&n| n <= WORK)?;
+        let count = rows.checked_mul(columns).filter(|&n| n <= WORK[1])?;
         let codes = (0..count).map(|i| code(Format::Fp32, 0, i, &mut random));
         let codes: Vec<_> = codes.collect();
         Some(Tensor::from_codes(
