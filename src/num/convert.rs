@@ -214,4 +214,34 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn nans_keep_what_they_carry() {
+        for narrow in [Format::Tf32, Format::Xf32, Format::Bf16] {
+            // All are the high bits of an FP32.
+            let below = 32 - narrow.width() - narrow.ignored_bits();
+            let low = 23 - narrow.fraction_bits();
+            for payload in 1u64..1 << narrow.fraction_bits() {
+                for sign in [0, 1 << 31] {
+                    let wide = sign | 0x7f80_0000 | payload << low;
+                    let code = wide >> below;
+                    assert_eq!(
+                        convert_exact(narrow, code, Format::Fp32),
+                        Ok(wide),
+                        "{narrow}"
+                    );
+                    assert_eq!(
+                        convert_exact(Format::Fp32, wide, narrow),
+                        Ok(code),
+                        "{narrow}"
+                    );
+                }
+            }
+            // A payload that does not fit.
+            assert!(
+                convert_exact(Format::Fp32, 0x7fc0_0001, narrow).is_err(),
+                "{narrow}"
+            );
+        }
+    }
 }

@@ -178,3 +178,57 @@ fn negated(limbs: &[u64]) -> Vec<u64> {
     };
     limbs.iter().map(negate).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    /// Against integers that hold the whole sum.
+    #[test]
+    fn floors_are_those_of_integers() {
+        let mut random = SplitMix64(5);
+        for round in 0..2000 {
+            let mut sum = ExactSum::new(Format::Fp16, Format::Fp16, Format::Fp32);
+            // The lowest bit is 2^-149; up to a hundred bits above it, a carry across limbs included.
+            let lowest = sum.lsb();
+            let mut whole = 0i128;
+            for _ in 0..1 + round % 3 {
+                let magnitude = u128::from(random.word() >> (random.word() % 64));
+                let shift = (random.word() % 60) as i32;
+                let negative = random.word() & 1 == 1;
+                sum.add_finite(negative, magnitude, lowest + shift);
+                let term = (magnitude << shift) as i128;
+                whole += if negative { -term } else { term };
+            }
+            for down in [0, 1, 17, 63, 64, 65, 100, 126] {
+                assert_eq!(sum.floor(lowest + down), whole >> down, "{whole} {down}");
+            }
+            let up = whole
+                .unsigned_abs()
+                .leading_zeros()
+                .saturating_sub(1)
+                .min(5) as i32;
+            assert_eq!(sum.floor(lowest - up), whole << up, "{whole} {up}");
+        }
+    }
+
+    #[test]
+    fn floors_reach_every_limb() {
+        for negative in [false, true] {
+            let mut sum = ExactSum::new(Format::Fp32, Format::Fp32, Format::Fp32);
+            let lowest = sum.lsb();
+            let sign = if negative { -1 } else { 1 };
+            sum.add_finite(negative, 0x9e37_79b9_7f4a_7c15, lowest + 300);
+            for shift in [290, 256, 250, 300, 303] {
+                let there = 0x9e37_79b9_7f4a_7c15 * sign;
+                let floor = if shift <= 300 {
+                    there << (300 - shift)
+                } else {
+                    there >> (shift - 300)
+                };
+                assert_eq!(sum.floor(lowest + shift), floor, "{shift}");
+            }
+        }
+    }
+}

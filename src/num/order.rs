@@ -67,4 +67,29 @@ mod tests {
         assert_eq!(d(0xffff_ffff, 1), Some(2));
         assert_eq!(d(0x7fff_ffff, 0x8000_0000), Some(1 - (1 << 32)));
     }
+
+    #[test]
+    fn every_bit_belongs_to_one_field() {
+        for format in Format::ALL {
+            let low = format.fraction_bits() + format.ignored_bits();
+            for bit in 0..format.max_code().trailing_ones() {
+                // Of a code of ones, so that a wrong shift of the rest shows, too.
+                let code = format.max_code();
+                let found = Fields::differing(format, code, code ^ 1 << bit);
+                let sign = 1 << bit == format.sign_mask();
+                let exponent = !sign && !format.is_integer() && bit >= low;
+                let [s, e, m] = [found.sign, found.exponent, found.significand];
+                assert_eq!(
+                    [s, e, m],
+                    [sign, exponent, !sign && !exponent],
+                    "{format} {bit}"
+                );
+            }
+            let same = Fields::differing(format, 1, 1);
+            assert!(
+                !(same.sign || same.exponent || same.significand),
+                "{format}"
+            );
+        }
+    }
 }

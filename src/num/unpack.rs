@@ -242,6 +242,48 @@ mod tests {
         }
     }
 
+    /// By looking at every code.
+    #[test]
+    fn no_code_is_farther_from_zero_than_the_largest() {
+        for format in Format::ALL
+            .into_iter()
+            .filter(|format| format.max_code() <= 0xffff)
+        {
+            let value = |code| {
+                let n = format.unpack(code);
+                let lsb = n.exponent - format.fraction_bits() as i32;
+                let magnitude = n.significand as f64 * 2f64.powi(lsb);
+                (n.class == Class::Finite).then_some(if n.negative {
+                    -magnitude
+                } else {
+                    magnitude
+                })
+            };
+            let all: Vec<f64> = (0..=format.max_code()).filter_map(value).collect();
+            let most = all.iter().copied().fold(f64::MIN, f64::max);
+            let least = all.iter().copied().fold(f64::MAX, f64::min);
+            assert_eq!(value(format.max_finite(false)), Some(most), "{format}");
+            // A scale has no sign; its codes are its bits alone.
+            if format.kind() != Kind::Scale {
+                assert_eq!(value(format.max_finite(true)), Some(least), "{format}");
+            }
+            let positive = all
+                .iter()
+                .copied()
+                .filter(|&x| x > 0.0)
+                .fold(f64::MAX, f64::min);
+            // Of integers the least is farther.
+            let [top, bottom] = [most.max(-least), positive].map(|x| x.log2().floor() as i32);
+            assert_eq!(format.max_exponent(), top, "{format}");
+            let subnormals = match format.kind() {
+                Kind::Float => format.fraction_bits() as i32,
+                _ if format == Format::Ue4m3 => format.fraction_bits() as i32,
+                _ => 0,
+            };
+            assert_eq!(format.min_exponent(), bottom + subnormals, "{format}");
+        }
+    }
+
     /// AMD, CDNA 3 ISA (FP8 and BF8): 240 and 57344 are the largest, 2^-10 and 2^-17 the smallest.
     #[test]
     fn fnuz_numbers() {

@@ -59,9 +59,15 @@ struct Options {
     /// Although the source changed since, takes what was caught as caught, and runs the others again
     #[arg(long)]
     keep: bool,
+    /// Forgets what is known
+    #[arg(long)]
+    fresh: bool,
     /// Runs again what was not caught
     #[arg(long)]
     again: bool,
+    /// Tests that take more seconds of processor time than this are left out
+    #[arg(long, default_value_t = 20)]
+    longest: u64,
     /// Most memory of a test, in GiB
     #[arg(long, default_value_t = 16)]
     memory: u64,
@@ -110,7 +116,7 @@ fn work(options: &Options) -> Result<bool> {
     }
 
     let tree = tree::Tree::new(&root, folder.join("tree"))?;
-    let mut state = State::open(&folder, tree.hash, options.keep)?;
+    let mut state = State::open(&folder, tree.hash, options.keep, options.fresh)?;
     let known = (0u32..)
         .zip(&mutants)
         .filter(|(_, mutant)| state.unviable.contains(&mutant.key));
@@ -128,6 +134,7 @@ fn work(options: &Options) -> Result<bool> {
         programs: compiled.programs,
         scratch: folder.join("scratch"),
         memory: options.memory << 20,
+        longest: options.longest,
     };
     record(options, &place, &mutants, &mut state)?;
 
@@ -189,6 +196,7 @@ fn record(
         .tests
         .retain(|test| names.contains(&(test.suite.clone(), test.name.clone())));
     names.retain(|name| !known.contains(name) && !names_it(&options.skip, &name.1));
+    names.sort_by_key(|(suite, _)| options.suites.iter().position(|named| named == suite));
     println!(
         "{} tests are recorded, {} are known",
         names.len(),
@@ -197,7 +205,9 @@ fn record(
     each(&names, options.jobs, |worker, (suite, name)| {
         let test = place.record(suite, name, mutants, worker)?;
         if !test.passed {
-            println!("left out, since it fails with no mutant on: {suite} {name}");
+            println!(
+                "left out, since it fails or takes too long with no mutant on: {suite} {name}"
+            );
         }
         state.note("tests.jsonl", &test)
     })?;

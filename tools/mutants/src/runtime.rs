@@ -25,7 +25,12 @@ const fn never(_number: u32) -> bool {
 #[inline]
 fn now(number: u32) -> bool {
     let active = ACTIVE.load(Relaxed);
-    if active < RECORDING { active == number } else { otherwise(number) }
+    if active < RECORDING {
+        active == number
+    } else {
+        // Asked often, and by all threads: what they share is only read.
+        (active == UNREAD || !REACHED[number as usize].load(Relaxed)) && otherwise(number)
+    }
 }
 
 #[cold]

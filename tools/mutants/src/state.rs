@@ -1,7 +1,7 @@
 //! What is known so far, in files of the work folder, so that a run that was ended goes on.
 
 use crate::suite::Test;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
@@ -41,6 +41,8 @@ pub struct Decided {
     pub reach: usize,
 }
 
+const FILES: [&str; 3] = ["tests.jsonl", "decided.jsonl", "unviable.jsonl"];
+
 pub struct State {
     folder: PathBuf,
     pub tests: Vec<Test>,
@@ -50,8 +52,8 @@ pub struct State {
 }
 
 impl State {
-    /// Of this source; of an older one, with `keep`, what was caught and what tests reached.
-    pub fn open(folder: &Path, hash: u64, keep: bool) -> Result<State> {
+    /// Of this source; with `keep` of an older one: what was caught and what tests reached. With `fresh` of none.
+    pub fn open(folder: &Path, hash: u64, keep: bool, fresh: bool) -> Result<State> {
         fs::create_dir_all(folder)?;
         let source = folder.join("source");
         let same = fs::read_to_string(&source).is_ok_and(|old| old == hash.to_string());
@@ -62,19 +64,23 @@ impl State {
             unviable: HashSet::new(),
             writing: Mutex::new(()),
         };
-        if same || keep {
-            state.tests = state.latest()?;
-            let decided: Vec<Decided> = state.lines("decided.jsonl")?;
-            state.decided = decided
-                .into_iter()
-                .map(|decided| (decided.key, decided))
-                .collect();
-            state.unviable = state.lines("unviable.jsonl")?.into_iter().collect();
-        } else {
-            for file in ["tests.jsonl", "decided.jsonl", "unviable.jsonl"] {
+        if fresh {
+            for file in FILES {
                 let _ = fs::remove_file(folder.join(file));
             }
+        } else if source.exists() && !same && !keep {
+            bail!(
+                "the source changed since {} was written: --keep goes on with it, --fresh begins anew",
+                folder.display()
+            );
         }
+        state.tests = state.latest()?;
+        let decided: Vec<Decided> = state.lines("decided.jsonl")?;
+        state.decided = decided
+            .into_iter()
+            .map(|decided| (decided.key, decided))
+            .collect();
+        state.unviable = state.lines("unviable.jsonl")?.into_iter().collect();
         fs::write(source, hash.to_string())?;
         Ok(state)
     }

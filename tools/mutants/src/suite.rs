@@ -38,6 +38,8 @@ pub struct Place {
     pub scratch: PathBuf,
     /// The most address space of a process, in KiB.
     pub memory: u64,
+    /// The most processor time of a process with no mutant on, in seconds.
+    pub longest: u64,
 }
 
 impl Place {
@@ -112,8 +114,14 @@ impl Place {
         let _ = fs::remove_file(&reached);
         let began = Instant::now();
         let file = reached.to_string_lossy().into_owned();
-        let child = self.start(suite, name, 600, ("TCVERIFY_REACHED", &file), &scratch)?;
-        let status = wait(child, Duration::from_secs(900))?;
+        let child = self.start(
+            suite,
+            name,
+            self.longest,
+            ("TCVERIFY_REACHED", &file),
+            &scratch,
+        )?;
+        let status = wait(child, Duration::from_secs(100 * self.longest))?;
         let seconds = began.elapsed().as_secs_f64();
         let numbers = fs::read_to_string(&reached).unwrap_or_default();
         let mut reaches: Vec<u64> = numbers
@@ -145,7 +153,7 @@ impl Place {
             ("TCVERIFY_MUTANT", &mutant),
             &scratch,
         )?;
-        let patience = Duration::from_secs(10 * seconds + 20);
+        let patience = Duration::from_secs(20 * seconds);
         Ok(match wait(child, patience)? {
             Some(status) if status.success() => Outcome::Passed,
             Some(status)
