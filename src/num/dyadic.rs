@@ -174,6 +174,8 @@ mod tests {
             (true, 96, -30, "-3*2^-25"),
             (false, 1, 40, "1099511627776"),
             (false, 1, 60, "2^60"),
+            // Its digits are few, those of its low 64 bits fewer.
+            (false, 1 << 40 | 1, 30, "0x10000000001*2^30"),
             (false, 0x1800001, -23, "0x1800001*2^-23"),
             (
                 false,
@@ -195,6 +197,7 @@ mod tests {
         assert_eq!(sum.minus(&one), tiny);
         assert_eq!(sum.minus(&tiny), one);
         assert!(sum.plus(&sum.negated()).is_zero());
+        assert_eq!((one.leading(), Dyadic::zero().leading()), (Some(0), None));
         assert!(one.exceeds(&sum) && !sum.exceeds(&one) && !one.exceeds(&one.negated()));
     }
 

@@ -214,4 +214,37 @@ mod tests {
             0x0040_0000 | 1 << 10
         );
     }
+
+    #[test]
+    fn conversions_stay_at_the_largest_number() {
+        for (format, value, code) in [
+            (Format::E4m3, 448u128, 0x7e),
+            // Halfway to what would be the NaN's code, and beyond.
+            (Format::E4m3, 464, 0x7e),
+            (Format::E4m3, 465, 0x7e),
+            (Format::E4m3, 480, 0x7e),
+            (Format::E4m3, 1 << 40, 0x7e),
+            (Format::E4m3, 416, 0x7d),
+            (Format::E5m2, 57344, 0x7b),
+            (Format::E5m2, 61440, 0x7b),
+            (Format::E5m2, 49152, 0x7a),
+            (Format::E4m3fnuz, 240, 0x7f),
+            (Format::E4m3fnuz, 256, 0x7f),
+            (Format::E2m1, 6, 0x07),
+            (Format::E2m1, 7, 0x07),
+            (Format::E2m1, 4, 0x06),
+        ] {
+            let target = Target {
+                overflow: Overflow::Saturate,
+                ..Target::full(format, Rounding::NearestEven)
+            };
+            assert_eq!(
+                target.round(false, value, 0, false),
+                code,
+                "{value} as {format}"
+            );
+            let negative = target.round(true, value, 0, false);
+            assert_eq!(negative, code | format.sign_mask(), "-{value} as {format}");
+        }
+    }
 }

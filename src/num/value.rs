@@ -96,3 +96,43 @@ pub fn quiet_nan(format: Format) -> u64 {
     let infinity = format.infinity(false).unwrap_or(0);
     infinity | 1 << (format.fraction_bits() - 1) << format.ignored_bits()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_nans() {
+        for (format, code) in [
+            (Format::Fp16, 0x7e00),
+            (Format::Bf16, 0x7fc0),
+            (Format::Tf32, 0x7fc0_0000),
+            (Format::Fp32, 0x7fc0_0000),
+            (Format::Fp64, 0x7ff8_0000_0000_0000),
+            (Format::E5m2, 0x7e),
+        ] {
+            assert_eq!(quiet_nan(format), code, "{format}");
+            assert_eq!(Value::of(format, code), Value::Nan, "{format}");
+        }
+    }
+
+    /// Of a code and back, for every code of small formats that have infinities.
+    #[test]
+    fn values_round_to_the_code_they_are_of() {
+        for format in [Format::Fp16, Format::E5m2, Format::Int8, Format::Uint4] {
+            let target = Target::full(format, crate::num::Rounding::NearestEven);
+            for code in 0..=format.max_code() {
+                let value = Value::of(format, code);
+                let unpacked = format.unpack(code);
+                // A zero has lost its sign, a NaN its payload.
+                let expected = match unpacked.is_nan() {
+                    true => quiet_nan(format),
+                    false if unpacked.is_zero() => 0,
+                    false => code,
+                };
+                assert_eq!(value.round(target), Some(expected), "{format} {code:x}");
+                assert_eq!(value.finite().is_some(), unpacked.class == Class::Finite);
+            }
+        }
+    }
+}
