@@ -237,6 +237,15 @@ mod tests {
                     );
                 }
             }
+            // One NaN for all, and it widens to the quiet one.
+            for (single, code, sign) in [
+                (Format::E4m3, 0x7f, 0),
+                (Format::E4m3, 0xff, 1 << 31),
+                (Format::E4m3fnuz, 0x80, 0),
+            ] {
+                let quiet = convert_exact(Format::Fp32, sign | 0x7fc0_0000, narrow).unwrap();
+                assert_eq!(convert_exact(narrow, quiet, single), Ok(code), "{narrow}");
+            }
             // A payload that does not fit.
             assert!(
                 convert_exact(Format::Fp32, 0x7fc0_0001, narrow).is_err(),

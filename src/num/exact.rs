@@ -204,6 +204,10 @@ mod tests {
             for down in [0, 1, 17, 63, 64, 65, 100, 126] {
                 assert_eq!(sum.floor(lowest + down), whole >> down, "{whole} {down}");
             }
+            // Up to the last limb, and beyond.
+            for down in [320, 330, 383, 400] {
+                assert_eq!(sum.floor(lowest + down), whole >> 127, "{whole} {down}");
+            }
             let up = whole
                 .unsigned_abs()
                 .leading_zeros()
