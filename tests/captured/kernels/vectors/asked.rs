@@ -4,7 +4,7 @@ use tcverify::check::{Operands, Source};
 use tcverify::emu::schedule::{Kernel, ScheduleSpec, Values};
 use tcverify::emu::{Arithmetic, Engine, Problem, Replay};
 use tcverify::identify::{Formats, Identify};
-use tcverify::num::{F32, Format};
+use tcverify::num::{F32, Format, Rounding, round_code};
 use tcverify::tensor::Tensor;
 
 use super::{Output, code, format, vectors};
@@ -119,7 +119,32 @@ impl Output {
         let problem = Problem::new(a.planes(), b.planes().transposed(), None);
         let problem = problem.expect("they multiply");
         let values = Values::default();
-        let replay = |arithmetic, spec: Option<&ScheduleSpec>| {
+        // Of one block of k, operands with a scale of their own are tried too: here it is 1.
+        let scales = arithmetic.scale.map(|scale| {
+            let one = round_code(
+                Format::Fp32,
+                0x3f80_0000,
+                scale.format,
+                Rounding::NearestEven,
+                0,
+            );
+            let blocks = self.k().div_ceil(scale.block);
+            let ones = Tensor::from_codes(
+                scale.format,
+                vec![PROBE, blocks],
+                &vec![one; PROBE * blocks],
+            );
+            (ones, scale.block)
+        });
+        let replay = |arithmetic: &Arithmetic, spec: Option<&ScheduleSpec>| {
+            let scaled = scales.as_ref().filter(|_| arithmetic.scale.is_some());
+            let problem = match scaled {
+                Some((ones, block)) => {
+                    let [a, b] = [ones.planes(), ones.planes().transposed()];
+                    problem.with_scales(a, b, *block).expect("a scale for each")
+                }
+                None => problem,
+            };
             let replay = Replay {
                 problem,
                 arithmetic,
