@@ -31,11 +31,11 @@ impl Additions {
         for &[into, from] in &self.steps {
             let from = std::mem::replace(&mut spines[from], bare(from));
             let into = &mut spines[into];
-            if into.then.is_empty() {
+            if from.then.is_empty() {
+                into.then.push(Operand::Sum(from.first));
+            } else if into.then.is_empty() {
                 let first = std::mem::replace(into, from).first;
                 into.then.push(Operand::Sum(first));
-            } else if from.then.is_empty() {
-                into.then.push(Operand::Sum(from.first));
             } else {
                 into.then.push(Operand::Spine(from));
             }
@@ -83,7 +83,7 @@ mod tests {
         for (order, count, run, want, kept) in [
             (Order::Pairwise, 5, 5, "(p0 p3 p4 p1 p2)", 2),
             (Order::Pairwise, 7, 3, "(p0 p4 p6 (p1 p5) p2 p3)", 3),
-            (Order::Reverse, 3, 3, "(p1 p2 p0)", 2),
+            (Order::Reverse, 3, 3, "(p2 p1 p0)", 2),
             (Order::Butterfly, 4, 2, "(p0 p2 (p1 p3))", 3),
             (Order::Adjacent, 8, 2, "(p0 p1 (p2 p3) (p4 p5 (p6 p7)))", 4),
         ] {
