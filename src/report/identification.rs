@@ -1,5 +1,6 @@
 //! What `identify` found, as data and as text. `docs/identifying.md` is its contract.
 
+mod headline;
 mod text;
 mod ties;
 
