@@ -13,7 +13,7 @@
 //! * `operation`: the same for what stands between products.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
-//!   `verify`: whether a report that somebody hands over says what is so.
+//!   `verify`: whether a report that somebody hands over says what is so; `finding`: what can be wrong with it.
 
 mod arrays;
 mod command_line;
@@ -24,6 +24,7 @@ mod discrimination;
 mod error;
 mod explain;
 mod fields;
+mod finding;
 mod formats;
 mod kernel;
 pub mod model;

@@ -6,26 +6,20 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::CheckError;
+pub use super::finding::Finding;
+use super::finding::{causes, difference, forgiven, likeness, no_digest, same, verdict_of};
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::request::{Check, Claim, Naming};
 use crate::commit::Tree;
 use crate::envelope;
-use crate::io::{Files, parse_sha256, printable};
+use crate::io::{Files, printable};
 use crate::num::Rounding;
 use crate::report::{
-    Compared, Comparison, Conversion, Model, OPERATION_REPORT, OperationReport, Outcome, Report,
-    Reproduced, SCHEMA, Sampled, Tool, Verdict,
+    Compared, Conversion, Model, OPERATION_REPORT, OperationReport, Outcome, Report, Reproduced,
+    SCHEMA, Sampled, Tool,
 };
 use crate::sample::Region;
-
-/// Something of a report that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub what: &'static str,
-    /// Sentences that say what is not so; none if all is.
-    pub wrong: Vec<String>,
-}
 
 /// What became of a report.
 #[derive(Clone, Debug)]
@@ -130,34 +124,6 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
     }
 }
 
-/// What is wrong with a digest that has to be there, or must not be.
-pub(super) fn no_digest(name: &str, said: Option<&str>, needed: bool) -> Option<String> {
-    match said {
-        None if needed => Some(format!("`{name}` is missing")),
-        Some(_) if !needed => Some(format!("`{name}` should not be there")),
-        Some(said) if parse_sha256(said).as_deref() != Ok(said) => {
-            Some(format!("`{name}` is no SHA-256"))
-        }
-        _ => None,
-    }
-}
-
-/// What is wrong with a verdict, from whether all agrees that was compared, and whether that was a part.
-pub(super) fn verdict_of(said: Verdict, agrees: bool, part: bool) -> Option<String> {
-    let verdict = match (agrees, part) {
-        (true, false) => Verdict::Identical,
-        (true, true) => Verdict::IdenticalInPart,
-        (false, _) => Verdict::Different,
-    };
-    (said != verdict).then(|| {
-        format!(
-            "it is said to be {}; from the figures it is {}",
-            said.title().to_lowercase(),
-            verdict.title().to_lowercase()
-        )
-    })
-}
-
 /// Confirms what a report says, without believing it: its request is prepared anew from the files that it
 /// names, which hashes them; `replay` computes D, too.
 ///
@@ -195,60 +161,6 @@ pub fn verify(
         replayed: replay,
         chosen: report.chosen.is_some(),
     })
-}
-
-/// How a report says something, and how it is.
-pub(super) fn same<T: Serialize, U: Serialize>(what: &'static str, said: T, found: U) -> Finding {
-    let value = |text: serde_json::Result<String>| -> Value {
-        let text = text.expect("plain data");
-        serde_json::from_str(&text).expect("what was written is read")
-    };
-    let (said, found) = (
-        value(serde_json::to_string(&said)),
-        value(serde_json::to_string(&found)),
-    );
-    Finding {
-        what,
-        wrong: difference(&said, &found, String::new())
-            .into_iter()
-            .collect(),
-    }
-}
-
-/// The first place where two values differ.
-fn difference(said: &Value, found: &Value, place: String) -> Option<String> {
-    let inner = |name: &str| match place.is_empty() {
-        true => name.to_owned(),
-        false => format!("{place}.{name}"),
-    };
-    match (said, found) {
-        (Value::Object(said), Value::Object(found)) => {
-            let names = said
-                .keys()
-                .chain(found.keys().filter(|name| !said.contains_key(*name)));
-            names
-                .into_iter()
-                .find_map(|name| match (said.get(name), found.get(name)) {
-                    (Some(said), Some(found)) => difference(said, found, inner(name)),
-                    (Some(_), None) => Some(format!("`{}` should not be there", inner(name))),
-                    _ => Some(format!("`{}` is missing", inner(name))),
-                })
-        }
-        (Value::Array(said), Value::Array(found)) if said.len() == found.len() => {
-            let mut pairs = said.iter().zip(found).enumerate();
-            pairs.find_map(|(i, (said, found))| difference(said, found, format!("{place}[{i}]")))
-        }
-        _ if said == found => None,
-        _ => {
-            let shown = |value: &Value| crate::io::printable_ends(&value.to_string());
-            let (said, found) = (shown(said), shown(found));
-            let named = match place.is_empty() {
-                true => String::new(),
-                false => format!("`{place}` "),
-            };
-            Some(format!("{named}is said to be {said}; it is {found}"))
-        }
-    }
 }
 
 impl Prepared {
@@ -402,10 +314,7 @@ impl Prepared {
                 Some(d),
             ) => {
                 let policy = self.check.policy;
-                let word = |any| if any { "any" } else { "exact" };
-                if *nan != word(policy.any_nan) || *zero != word(policy.any_zero) {
-                    wrong.push("what is forgiven is not what was asked for".into());
-                }
+                wrong.extend(forgiven(policy, [nan, zero]));
                 let problem = self.problem();
                 let part = self.part()?;
                 let (region, elements) = match &part {
@@ -424,15 +333,8 @@ impl Prepared {
                     layout: self.layout(),
                 }));
                 let explained = report.causes.iter().map(|cause| cause.mismatches).max();
-                if explained.is_some_and(|most| most > comparison.mismatches) {
-                    wrong.push("a cause explains more mismatches than there are".into());
-                }
-                let silent = comparison.mismatches == 0 || !self.check.causes;
-                if silent && !(report.causes.is_empty() && report.tried.is_empty()) {
-                    wrong.push(
-                        "causes are given for what has none, or where none were asked for".into(),
-                    );
-                }
+                let looked = !(report.causes.is_empty() && report.tried.is_empty());
+                wrong.extend(causes(explained, comparison, looked, self.check.causes));
             }
             _ => wrong.push("it is not judged by what was asked about".into()),
         }
@@ -453,17 +355,8 @@ impl Prepared {
                 expected_payload_sha256: expected,
             } => reproduced.payload_sha256.as_ref() == Some(expected),
             Outcome::Elements { comparison, .. } => {
-                if let Some(alike) = self.alike(report)? {
-                    let equal = unequal(comparison) == 0;
-                    if alike != equal {
-                        wrong.push(match equal {
-                            true => {
-                                "nothing is said to differ, but what was reproduced is not D".into()
-                            }
-                            false => "bits are said to differ, but what was reproduced is D".into(),
-                        });
-                    }
-                }
+                let alike = self.alike(report)?;
+                wrong.extend(alike.and_then(|alike| likeness(alike, comparison, "D")));
                 comparison.mismatches == 0
             }
         };
@@ -497,8 +390,4 @@ impl Prepared {
             _ => None,
         })
     }
-}
-
-fn unequal(comparison: &Comparison) -> u64 {
-    comparison.mismatches.saturating_add(comparison.accepted)
 }

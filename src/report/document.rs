@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::words::grouped;
 use super::{Outcome, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
@@ -436,6 +437,22 @@ pub struct Missed {
 }
 
 impl Sampled {
+    /// `200 of 4,096 elements`.
+    pub(super) fn compared(&self) -> String {
+        let (elements, population) = (grouped(self.elements), grouped(self.population));
+        format!("{elements} of {population} elements")
+    }
+
+    /// `rows 0 to 63, columns 0 to 63`: of which part.
+    pub(super) fn place(&self) -> String {
+        let ([top, bottom], [left, right]) = (self.rows, self.columns);
+        format!(
+            "rows {top} to {}, columns {left} to {}",
+            bottom - 1,
+            right - 1
+        )
+    }
+
     /// Figures for a sample of a region.
     pub fn of(region: &Region, elements: u64, drawn: Option<Drawn>, sha256: String) -> Sampled {
         let seed = drawn.as_ref().map(|drawn| drawn.seed);

@@ -471,7 +471,6 @@ pub(super) fn digest(out: &mut Page, label: &str, sha256: &str, about: &str) -> 
 }
 
 pub(super) fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
-    let [rows, columns] = [sample.rows, sample.columns];
     let seed = sample
         .seed
         .map_or(String::new(), |seed| format!(", seed {seed}"));
@@ -483,15 +482,7 @@ pub(super) fn sampled(sample: &Sampled, out: &mut Page) -> io::Result<()> {
             "part"
         },
         CAUTION,
-        &format!(
-            "{} of {} elements (rows {} to {}, columns {} to {}){seed}",
-            grouped(sample.elements),
-            grouped(sample.population),
-            rows[0],
-            rows[1] - 1,
-            columns[0],
-            columns[1] - 1
-        ),
+        &format!("{} ({}){seed}", sample.compared(), sample.place()),
     )?;
     if let Some(from) = &sample.seed_from {
         let text = format!("the seed begins {}", from.draw_sha256);

@@ -177,6 +177,9 @@ impl Plane<'_> {
             true => (rows, columns, (self.row_stride, self.column_stride)),
             false => (columns, rows, (self.column_stride, self.row_stride)),
         };
+        if steps.1 != 1 {
+            return; // lines between the elements would be read, too
+        }
         let mut seen = 0;
         for i in outer {
             let first = self.offset + i * steps.0;

@@ -4,9 +4,10 @@
 use super::part::all_of;
 use super::{Operation, PreparedOperation};
 use crate::check::error::CheckError;
+use crate::check::finding::{Finding, causes, forgiven, likeness, no_digest, same, verdict_of};
 use crate::check::progress::Progress;
 use crate::check::request::MAX_MISMATCHES;
-use crate::check::verify::{Finding, Verified, no_digest, same, verdict_of};
+use crate::check::verify::Verified;
 use crate::io::{Files, payload_sha256, printable};
 use crate::report::{
     Compared, Drawn, NamedInput, OperationReport, Outcome, ReproducedResult, Sampled, Tool,
@@ -139,10 +140,7 @@ impl PreparedOperation {
                 Some(y),
             ) => {
                 let policy = self.asked.policy();
-                let word = |any| if any { "any" } else { "exact" };
-                if *nan != word(policy.any_nan) || *zero != word(policy.any_zero) {
-                    wrong.push("what is forgiven is not what was asked for".into());
-                }
+                wrong.extend(forgiven(policy, [nan, zero]));
                 let part = self.part()?;
                 let region = match &part {
                     Some(part) => part.region().clone(),
@@ -157,15 +155,8 @@ impl PreparedOperation {
                     layout: None,
                 }));
                 let explained = report.causes.iter().map(|cause| cause.mismatches).max();
-                if explained.is_some_and(|most| most > comparison.mismatches) {
-                    wrong.push("a cause explains more mismatches than there are".into());
-                }
-                let silent = comparison.mismatches == 0 || self.asked.no_causes == Some(true);
-                if silent && !without {
-                    wrong.push(
-                        "causes are given for what has none, or where none were asked for".into(),
-                    );
-                }
+                let asked = self.asked.no_causes != Some(true);
+                wrong.extend(causes(explained, comparison, !without, asked));
             }
             _ => wrong.push("it is not judged by what was asked about".into()),
         }
@@ -194,20 +185,8 @@ impl PreparedOperation {
                     (Some(_), sample) => sample.as_ref().map(|sample| &sample.sha256),
                     (None, _) => reproduced.payload_sha256.as_ref(),
                 };
-                let equal = comparison.mismatches.saturating_add(comparison.accepted) == 0;
-                if let (Some(given), Some(said)) = (given, said)
-                    && (given == *said) != equal
-                {
-                    wrong.push(match equal {
-                        true => {
-                            "nothing is said to differ, but what was reproduced is not the result"
-                                .into()
-                        }
-                        false => {
-                            "bits are said to differ, but what was reproduced is the result".into()
-                        }
-                    });
-                }
+                let alike = given.zip(said).map(|(given, said)| given == *said);
+                wrong.extend(alike.and_then(|alike| likeness(alike, comparison, "the result")));
                 comparison.mismatches == 0
             }
         };

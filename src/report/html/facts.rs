@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
 use crate::report::words::grouped;
-use crate::report::{Input, Sampled};
+use crate::report::{Input, Outcome, Sampled};
 
 /// What a verdict proves, in paragraphs, and the command that asks for it again.
 pub(super) fn proven<'a>(
@@ -135,7 +135,7 @@ fn policy(name: &str, any: &str, exact: &str) -> String {
 }
 
 /// Which bits need not agree.
-pub(super) fn forgiven(nan: &str, zero: &str, out: &mut dyn Write) -> io::Result<()> {
+fn forgiven(nan: &str, zero: &str, out: &mut dyn Write) -> io::Result<()> {
     fact(
         "NaN",
         &policy(nan, "any NaN counts as any other", "every bit counts"),
@@ -149,17 +149,14 @@ pub(super) fn forgiven(nan: &str, zero: &str, out: &mut dyn Write) -> io::Result
 }
 
 /// The part that was compared of a result, and what that proves.
-pub(super) fn sampled(sample: &Sampled, result: &str, out: &mut dyn Write) -> io::Result<()> {
-    let ([rows, columns], seed) = ([sample.rows, sample.columns], sample.seed);
-    let seed = seed.map_or(String::new(), |seed| format!(", drawn with seed {seed}"));
+fn sampled(sample: &Sampled, result: &str, out: &mut dyn Write) -> io::Result<()> {
+    let seed = sample
+        .seed
+        .map_or(String::new(), |seed| format!(", drawn with seed {seed}"));
     let text = format!(
-        "{} of {} elements of rows {} to {}, columns {} to {}{seed}. The rest of {result} was not looked at.",
-        grouped(sample.elements),
-        grouped(sample.population),
-        rows[0],
-        rows[1] - 1,
-        columns[0],
-        columns[1] - 1
+        "{} of {}{seed}. The rest of {result} was not looked at.",
+        sample.compared(),
+        sample.place()
     );
     fact("Compared", &text, out)?;
     digest("Their codes", &sample.sha256, out)?;
@@ -177,4 +174,20 @@ pub(super) fn sampled(sample: &Sampled, result: &str, out: &mut dyn Write) -> io
         }
         None => Ok(()),
     }
+}
+
+/// What was given as a digest or forgiven, and the part that was compared.
+pub(super) fn judged(
+    outcome: &Outcome,
+    sample: Option<&Sampled>,
+    result: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match outcome {
+        Outcome::Digest {
+            expected_payload_sha256,
+        } => digest("Wanted", expected_payload_sha256, out)?,
+        Outcome::Elements { nan, zero, .. } => forgiven(nan, zero, out)?,
+    }
+    sample.map_or(Ok(()), |sample| sampled(sample, result, out))
 }

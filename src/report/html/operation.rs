@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::facts::{Row, card, constants, digest, fact, forgiven, proven, sampled, sources};
+use super::facts::{Row, card, constants, digest, fact, judged, proven, sources};
 use super::markup::{escaped, section};
 use super::{Html, causes, footer, heading, mismatches, outcome};
 use crate::emu::shape_text;
@@ -108,15 +108,12 @@ fn provenance(report: &OperationReport, out: &mut dyn Write) -> io::Result<()> {
         if let Some(sha256) = &reproduced.payload_sha256 {
             digest("Data", sha256, out)?;
         }
-        match &report.outcome {
-            Outcome::Digest {
-                expected_payload_sha256,
-            } => digest("Wanted", expected_payload_sha256, out)?,
-            Outcome::Elements { nan, zero, .. } => forgiven(nan, zero, out)?,
-        }
-        if let Some(sample) = &reproduced.sample {
-            sampled(sample, report.result(), out)?;
-        }
+        judged(
+            &report.outcome,
+            reproduced.sample.as_ref(),
+            report.result(),
+            out,
+        )?;
         out.write_all(b"</dl>\n")
     })
 }

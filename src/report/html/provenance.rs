@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::facts::{Row, card, constants, digest, fact, forgiven, proven, sampled, sources};
+use super::facts::{Row, card, constants, digest, fact, judged, proven, sources};
 use super::markup::{escaped, section};
 use crate::emu::shape_text;
 use crate::report::words::{chosen, discrimination, evidence, proves};
-use crate::report::{Factor, KernelWords, Outcome, Report, Scheduled};
+use crate::report::{Factor, KernelWords, Report, Scheduled};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let told = discrimination(report);
@@ -172,14 +172,6 @@ fn reproduced(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             fact("", "the same digest as the data of D", out)?;
         }
     }
-    match &report.outcome {
-        Outcome::Digest {
-            expected_payload_sha256,
-        } => digest("Wanted", expected_payload_sha256, out)?,
-        Outcome::Elements { nan, zero, .. } => forgiven(nan, zero, out)?,
-    }
-    if let Some(sample) = &reproduced.sample {
-        sampled(sample, "D", out)?;
-    }
+    judged(&report.outcome, reproduced.sample.as_ref(), "D", out)?;
     out.write_all(b"</dl>\n")
 }
