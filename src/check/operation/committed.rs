@@ -98,3 +98,38 @@ impl PreparedOperation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Operation;
+
+    /// A field is an array, a parameter, or says nothing of how the result comes about.
+    #[test]
+    fn every_field_is_committed_to_or_changes_nothing() {
+        // The rule's own, by its digest.
+        const RULE: &[&str] = &["operation", "variant", "variant_file"];
+        // An array's own.
+        const ARRAY: &[&str] = &["dtype"];
+        const JUDGING: &[&str] = &[
+            "y_digest",
+            "nan",
+            "zero",
+            "rows",
+            "sample",
+            "seed",
+            "seed_from",
+            "beacon",
+            "max_mismatches",
+            "no_causes",
+            "engine",
+        ];
+        let arrays = Operation::default().slots().map(|(name, _)| name);
+        let groups: [&[&str]; 5] = [RULE, ARRAY, JUDGING, PARAMETERS, &arrays];
+        let mut known = groups.concat();
+        let mut names = Operation::NAMES.to_vec();
+        known.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(known, names);
+    }
+}

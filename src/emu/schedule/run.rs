@@ -73,6 +73,12 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
+    /// Whether sums may be added as soon as there are two. Not by the exact engine, which takes every step as the
+    /// schedule says it, nor with C, which is the first part's.
+    pub(super) fn adds_early(&self) -> bool {
+        self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
+    }
+
     /// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
     /// has room for, as codes of D's format.
     pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
@@ -82,7 +88,7 @@ impl<'a, 'r> Run<'a, 'r> {
             None => Some(self.kernel.traversal(k, span, 0, 0)),
             Some(_) => None,
         };
-        let early = self.replay.engine != Engine::Exact && self.replay.problem.c.is_none();
+        let early = self.adds_early();
         let (mut next, mut rest) = (first_row, out);
         while !rest.is_empty() {
             let (batch, row) = (next / m, next % m);

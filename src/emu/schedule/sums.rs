@@ -91,8 +91,8 @@ impl Run<'_, '_> {
         }
         let additions = order.additions(parts.len());
         let spine = match *partials {
-            // C is the first part's, and sums that are rounded are made one by one.
-            Partials::F32 if !O::OBSERVED && problem.c.is_none() => additions.spine(parts.len()),
+            // Sums that are rounded are made one by one.
+            Partials::F32 if !O::OBSERVED && self.adds_early() => additions.spine(parts.len()),
             _ => None,
         };
         if let Some(spine) = spine {
