@@ -75,18 +75,11 @@ impl Tensor {
     #[inline(always)]
     pub(super) fn read_run(&self, offset: usize, stride: usize, out: &mut [u32]) {
         debug_assert!(self.format.bytes() <= 4);
-        let plain = self.stored.encoding == Encoding::Code
-            && !self.stored.big_endian
-            && !self.round_tf32
-            && stride == 1;
-        if !plain {
+        let Some(bytes) = self.run_bytes(offset, stride, out.len()) else {
             return self.read_each(offset, stride, out);
-        }
-        let width = self.stored.width;
-        let start = self.start + offset * width;
-        let bytes = &self.bytes()[start..start + out.len() * width];
+        };
         // Loops and no closures: those would be compiled apart.
-        match width {
+        match self.stored.width {
             1 => {
                 for (out, &byte) in out.iter_mut().zip(bytes) {
                     *out = byte.into();
@@ -103,6 +96,18 @@ impl Tensor {
                 }
             }
         }
+    }
+
+    /// The bytes of `count` codes from `offset` on, if memory has just these, the low byte first.
+    #[inline(always)]
+    pub(super) fn run_bytes(&self, offset: usize, stride: usize, count: usize) -> Option<&[u8]> {
+        let plain = self.stored.encoding == Encoding::Code
+            && !self.stored.big_endian
+            && !self.round_tf32
+            && stride == 1;
+        let width = self.stored.width;
+        let start = self.start + offset * width;
+        plain.then(|| &self.bytes()[start..start + count * width])
     }
 
     #[inline(never)]

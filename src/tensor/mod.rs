@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use layout::{Order, shape_text, unravel};
 use layout::{lies_in, strides};
-pub use planes::{Plane, Planes};
+pub use planes::{Lines, Plane, Planes};
 pub use stored::{Encoding, Stored};
 
 use crate::num::Format;

@@ -128,13 +128,57 @@ pub struct Plane<'a> {
     column_stride: usize,
 }
 
-impl Plane<'_> {
+/// Codes as they lie in memory, the low byte first.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    bytes: &'a [u8],
+    step: usize,
+    length: usize,
+    /// Bytes of a code.
+    pub width: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// A row of them.
+    #[inline(always)]
+    pub fn of(&self, row: usize) -> &'a [u8] {
+        &self.bytes[row * self.step..][..self.length]
+    }
+}
+
+impl<'a> Plane<'a> {
     /// `out.len()` codes of a row from `column` on. For formats of at most 32 bits.
     #[inline(always)]
     pub fn read_row(&self, row: usize, column: usize, out: &mut [u32]) {
         assert!(row < self.rows && column + out.len() <= self.columns);
         let offset = self.offset + row * self.row_stride + column * self.column_stride;
         self.tensor.read_run(offset, self.column_stride, out);
+    }
+
+    /// The bytes of codes, row by row; none where memory has them in another way.
+    pub fn lines(&self, rows: Range<usize>, columns: Range<usize>) -> Option<Lines<'a>> {
+        assert!(rows.end <= self.rows && columns.end <= self.columns);
+        let width = self.tensor.stored.width;
+        let offset =
+            self.offset + rows.start * self.row_stride + columns.start * self.column_stride;
+        let last = rows.len().checked_sub(1)? * self.row_stride;
+        let run = last + columns.len();
+        Some(Lines {
+            bytes: self.tensor.run_bytes(offset, self.column_stride, run)?,
+            step: self.row_stride * width,
+            length: columns.len() * width,
+            width,
+        })
+    }
+
+    pub fn transposed(self) -> Plane<'a> {
+        Plane {
+            rows: self.columns,
+            row_stride: self.column_stride,
+            columns: self.rows,
+            column_stride: self.row_stride,
+            ..self
+        }
     }
 
     /// Whether a row lies together in memory rather than a column.

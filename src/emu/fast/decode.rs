@@ -1,9 +1,7 @@
 //! Codes as floats, without branches, so that it becomes vector code.
 
+use super::vector::Vector;
 use crate::num::{Format, Specials};
-
-/// The exponent of zeros: below every other.
-pub const ZERO: i32 = i32::MIN / 2;
 
 /// Takes codes of a format of at most 32 bits apart; an f32 holds all of its numbers.
 pub struct Decoder {
@@ -78,40 +76,154 @@ impl Decoder {
         special
     }
 
-    /// Numbers and their exponents. Specials come out as zeros; says whether there are any.
+    /// Magnitudes of codes in lanes, those of specials zero: the larger a number, the larger. Of formats
+    /// that ignore low bits only if `IGNORING`.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
     #[inline(always)]
-    pub fn numbers(&self, codes: &[u32], values: &mut [f32], exponents: &mut [i32]) -> bool {
-        let Decoder {
-            fraction_bits,
-            sign_bit,
-            ignored,
-            bias,
-            first_special,
-            lonely_nan,
-            scale,
-        } = *self;
-        let ones = (1u32 << sign_bit) - 1;
-        let mut special = false;
-        for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(codes) {
-            let code = code >> ignored;
-            let magnitude = code & ones;
-            let is_special = (magnitude >= first_special) | (code == lonely_nan);
-            special |= is_special;
-            let magnitude = if is_special { 0 } else { magnitude };
-            let sign = (code >> sign_bit) << 31;
-            let number = f32::from_bits(magnitude << (23 - fraction_bits)) * scale;
-            *value = f32::from_bits(number.to_bits() | sign);
-            let e = (magnitude >> fraction_bits).max(1) as i32 - bias;
-            *exponent = if magnitude == 0 { ZERO } else { e };
-        }
-        special
+    pub unsafe fn magnitudes<V: Vector, const IGNORING: bool>(&self, codes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe { self.apart::<V, IGNORING>(codes).magnitude }
     }
+
+    /// The exponents of magnitudes that are not zero.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    pub unsafe fn exponents<V: Vector>(&self, magnitudes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe { V::sub(self.fields::<V>(magnitudes), V::splat(self.bias)) }
+    }
+
+    /// Their fields, 1 of subnormal numbers.
+    #[inline(always)]
+    unsafe fn fields<V: Vector>(&self, magnitudes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let field = V::shift_right(magnitudes, V::splat(self.fraction_bits as i32));
+            V::max(field, V::splat(1))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn apart<V: Vector, const IGNORING: bool>(&self, codes: V::I) -> Apart<V> {
+        debug_assert!(IGNORING || self.ignored == 0);
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Signs that are shifted in are masked away.
+            let code = match IGNORING {
+                true => V::shift_right(codes, V::splat(self.ignored as i32)),
+                false => codes,
+            };
+            let magnitude = V::and(code, V::splat((1 << self.sign_bit) - 1));
+            let special = V::greater(magnitude, V::splat(self.first_special as i32 - 1));
+            Apart {
+                code,
+                magnitude: V::clear(magnitude, special),
+                special,
+            }
+        }
+    }
+
+    /// Numbers and their exponents, of codes in lanes; of formats that ignore low bits only if `IGNORING`.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    pub unsafe fn numbers<V: Vector, const IGNORING: bool>(&self, codes: V::I) -> Numbers<V> {
+        let splat = |x: u32| {
+            // SAFETY: the caller's promise, here and below.
+            unsafe { V::splat(x as i32) }
+        };
+        // SAFETY: as above.
+        unsafe {
+            let Apart {
+                code,
+                magnitude,
+                special,
+            } = self.apart::<V, IGNORING>(codes);
+            let sign = V::and(
+                V::shift_left(code, splat(31 - self.sign_bit)),
+                V::splat(i32::MIN),
+            );
+            let number = V::shift_left(magnitude, splat(23 - self.fraction_bits));
+            let number = V::mul(V::from_bits(number), V::splat_f(self.scale));
+            let zeros = V::equal(magnitude, splat(0));
+            let lonely = match self.lonely_nan {
+                u32::MAX => 0,
+                _ => i32::MIN,
+            };
+            let lonely = V::and(V::and(sign, zeros), V::splat(lonely));
+            Numbers {
+                values: V::from_bits(V::or(V::bits(number), sign)),
+                fields: self.fields::<V>(magnitude),
+                zeros,
+                specials: V::or(special, lonely),
+            }
+        }
+    }
+}
+
+/// Lanes of codes; magnitudes of specials are zero.
+struct Apart<V: Vector> {
+    code: V::I,
+    magnitude: V::I,
+    special: V::I,
+}
+
+/// Lanes of numbers.
+pub struct Numbers<V: Vector> {
+    /// Specials are zeros here.
+    pub values: V::F,
+    /// Exponents, plus the format's bias; that of subnormal numbers is 1.
+    pub fields: V::I,
+    /// All ones where a number is zero, specials included, else zero.
+    pub zeros: V::I,
+    /// Negative where a code is an infinity or NaN, else zero.
+    pub specials: V::I,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emu::fast::platform::{Platform, Vectorized};
+    use crate::emu::fast::vector::WIDEST;
     use crate::num::convert_exact;
+
+    /// A code in every lane.
+    struct One(Format, u32);
+
+    struct Taken {
+        value: f32,
+        exponent: i32,
+        zero: bool,
+        special: bool,
+    }
+
+    impl Vectorized for One {
+        type Output = Taken;
+
+        #[inline(always)]
+        unsafe fn run<V: Vector>(self) -> Taken {
+            let (mut values, mut words) = ([0.0; WIDEST], [[0; WIDEST]; 3]);
+            // SAFETY: the same promise, and a register is no wider than a strip.
+            unsafe {
+                let numbers = Decoder::new(self.0).numbers::<V, true>(V::splat(self.1 as i32));
+                V::store_f(values.as_mut_ptr(), numbers.values);
+                V::store(words[0].as_mut_ptr(), numbers.fields);
+                V::store(words[1].as_mut_ptr(), numbers.zeros);
+                V::store(words[2].as_mut_ptr(), numbers.specials);
+            }
+            Taken {
+                value: values[0],
+                exponent: words[0][0] - self.0.bias(),
+                zero: words[1][0] == -1,
+                special: words[2][0] < 0,
+            }
+        }
+    }
 
     #[test]
     fn every_narrow_code_is_the_float_it_means() {
@@ -123,16 +235,19 @@ mod tests {
                 let mut out = [0.0];
                 let special = Decoder::new(format).floats(&[code as u32], &mut out);
                 let number = format.unpack(code);
-                let (mut value, mut exponent) = ([0.0], [0]);
-                let same = Decoder::new(format).numbers(&[code as u32], &mut value, &mut exponent);
-                assert_eq!(same, special);
-                if special || number.is_zero() {
-                    assert_eq!((value, exponent), ([0.0], [ZERO]), "{format} {code:x}");
-                } else {
+                for platform in Platform::available() {
+                    let taken = platform.vectorized(One(format, code as u32));
+                    assert_eq!(taken.special, special);
+                    assert_eq!(taken.zero, special || number.is_zero());
+                    if taken.zero {
+                        assert_eq!(taken.value, 0.0, "{format} {code:x}");
+                        continue;
+                    }
                     // Subnormal numbers have the smallest exponent.
                     let field = (out[0].to_bits() >> 23 & 255) as i32 - 127;
                     let field = field.max(format.min_exponent());
-                    assert_eq!((value, exponent), (out, [field]), "{format} {code:x}");
+                    let right = (out[0], field);
+                    assert_eq!((taken.value, taken.exponent), right, "{format} {code:x}");
                 }
                 assert_eq!(special, number.is_nan() || number.is_infinite());
                 if number.is_nan() {

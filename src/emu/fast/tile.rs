@@ -30,6 +30,11 @@ pub trait TileKernel: Sync {
     /// The k of a panel, whole steps.
     fn depth(&self) -> usize;
 
+    /// The k of a panel where rows are so few that a strip of B is read once.
+    fn shallow(&self) -> usize {
+        self.depth()
+    }
+
     fn specials(&self) -> SpecialRule;
 
     /// The accumulator that means what C's code means.

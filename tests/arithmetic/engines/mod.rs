@@ -169,3 +169,34 @@ fn operands_stored_in_any_order() {
     }
     check_all("layouts", cases);
 }
+
+/// Strips that are full, over whole panels: codes are read straight from the memory of B, by rows or by
+/// columns. Few rows, and more than one strip of them; few columns, which become rows.
+#[test]
+fn operands_read_where_they_lie() {
+    const FULL: [Shape; 4] = [
+        Shape::new(1, 192, 576),
+        Shape::new(3, 130, 320),
+        Shape::new(129, 2, 256),
+        Shape::new(11, 64, 128),
+    ];
+    let mut cases = Vec::new();
+    let mut turn = Random::seeded(5);
+    for model in models::catalogue() {
+        for (shape, transposed) in FULL.into_iter().zip([false, true, false, true]) {
+            for transposed in [transposed, !transposed] {
+                let c = turn.pick(&[Addend::Missing, Addend::Ordinary]);
+                let plain = Layout {
+                    transposed,
+                    start: turn.below(3),
+                    ..Layout::default()
+                };
+                cases.push(Case {
+                    layouts: [plain, plain, Layout::default()],
+                    ..Case::new(&model, shape, turn.pick(&KINDS), c, turn.bits())
+                });
+            }
+        }
+    }
+    check_all("where they lie", cases);
+}

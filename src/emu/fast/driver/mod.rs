@@ -1,7 +1,7 @@
 //! A product by a vector kernel: packing, cache blocking, tiles over all cores. Bit-identical to the
 //! exact engine, to which every tile goes whose preconditions fail.
 //!
-//! * [`turned`]: few columns of D are computed as rows.
+//! * [`turned`]: few columns of D are computed as rows; [`thin`]: few rows.
 //! * [`ends`]: C becomes accumulators, and these become D; [`panel`]: the tasks of some k between;
 //!   [`strip`]: tiles, and what kernels give up.
 //! * [`chains`]: accumulators that are added to others on the way.
@@ -10,6 +10,7 @@ mod chains;
 mod ends;
 mod panel;
 mod strip;
+mod thin;
 mod turned;
 
 use std::ops::Range;
@@ -94,11 +95,15 @@ impl<K: TileKernel> Slab<'_, K> {
         for left in (0..n).step_by(BLOCK_COLUMNS) {
             let columns = left..n.min(left + BLOCK_COLUMNS);
             let mut state = self.initial_state(columns.clone(), &flags);
-            let strips = columns.len().div_ceil(self.wide());
-            let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
-            for start in (0..k).step_by(self.kernel.depth()) {
-                let k = start..k.min(start + self.kernel.depth());
-                self.multiply(k, columns.clone(), &mut b, &mut state, None, &flags);
+            if self.is_thin() {
+                self.multiply_thin(columns.clone(), &mut state, &flags);
+            } else {
+                let strips = columns.len().div_ceil(self.wide());
+                let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
+                for start in (0..k).step_by(self.kernel.depth()) {
+                    let k = start..k.min(start + self.kernel.depth());
+                    self.multiply(k, columns.clone(), &mut b, &mut state, None, &flags);
+                }
             }
             self.store(columns, &state, out);
         }

@@ -21,7 +21,7 @@ struct Task {
 }
 
 impl<K: TileKernel> Slab<'_, K> {
-    fn operands(&self) -> [Operand<'_>; 2] {
+    pub(super) fn operands(&self) -> [Operand<'_>; 2] {
         let Problem { a, b, scales, .. } = *self.context.problem;
         let batch = self.batch;
         [

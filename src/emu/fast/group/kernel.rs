@@ -421,7 +421,7 @@ pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
         let columns = ACROSS * V::LANES;
         let floor = V::splat(tile.plan.floor << 23);
         let mut bad = V::splat(0);
-        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+        for (row, &row_shift) in tile.row_shifts[..tile.rows].iter().enumerate() {
             for v in 0..ACROSS {
                 let at = row * columns + v * V::LANES;
                 let c = V::load(tile.state.as_ptr().add(at));
@@ -471,7 +471,7 @@ unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
         let columns = ACROSS * V::LANES;
         let smallest = V::splat(1 << 23);
         let mut bad = V::splat(0);
-        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+        for (row, &row_shift) in tile.row_shifts[..tile.rows].iter().enumerate() {
             for v in 0..ACROSS {
                 let c = V::bits(V::load_f(state.add(row * columns + v * V::LANES)));
                 let column_shift = V::load(tile.column_shifts.as_ptr().add(v * V::LANES));
@@ -498,7 +498,7 @@ pub unsafe fn leave<V: Vector, const OUTPUT: u8, const HALVES: bool>(
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;
-        for (row, &row_shift) in tile.row_shifts.iter().enumerate() {
+        for (row, &row_shift) in tile.row_shifts[..tile.rows].iter().enumerate() {
             for v in 0..ACROSS {
                 let at = row * columns + v * V::LANES;
                 let c = V::load_f(state.add(at));

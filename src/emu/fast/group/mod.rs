@@ -30,6 +30,9 @@ use crate::num::{Format, Rounding, convert_exact, round_code};
 /// are read and written half as often as with half of it.
 const DEPTH: usize = 256;
 
+/// The same of few rows, so that rows of B are read in the order of the memory.
+const SHALLOW: usize = 32;
+
 /// A plan of aligned products: kernels differ in what becomes of their sum.
 pub trait Fused: Sync {
     fn products(&self) -> &GroupPlan;
@@ -68,6 +71,10 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
 
     fn depth(&self) -> usize {
         DEPTH.next_multiple_of(self.plan.products().span())
+    }
+
+    fn shallow(&self) -> usize {
+        SHALLOW.next_multiple_of(self.plan.products().span())
     }
 
     fn specials(&self) -> SpecialRule {

@@ -59,7 +59,14 @@ unsafe impl Vector for Avx2 {
         fn store_b(to: *mut u8, x: __m256i) = _mm256_storeu_si256(to.cast(), x);
         fn sub_saturating(x: __m256i, y: __m256i) -> __m256i = _mm256_subs_epu8(x, y);
         fn max_b(x: __m256i, y: __m256i) -> __m256i = _mm256_max_epu8(x, y);
-        fn load_exponents(from: *const u8) -> __m256i = _mm256_slli_epi32::<23>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())));
+        fn load_bytes(from: *const u8) -> __m256i = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+        fn load_pairs(from: *const u8) -> __m256i = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+        fn prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        fn store_bytes(to: *mut u8, x: __m256i) = {
+            let halves = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            _mm_storel_epi64(to.cast(), _mm_packus_epi16(halves, halves));
+        };
+        fn shift_left(x: __m256i, y: __m256i) -> __m256i = _mm256_sllv_epi32(x, y);
         fn fma(x: __m256, y: __m256, z: __m256) -> __m256 = _mm256_fmadd_ps(x, y, z);
         fn store(to: *mut i32, x: __m256i) = _mm256_storeu_si256(to.cast(), x);
         fn shift_right(x: __m256i, y: __m256i) -> __m256i = _mm256_srav_epi32(x, y);

@@ -56,7 +56,11 @@ unsafe impl Vector for Avx512 {
         fn store_b(to: *mut u8, x: __m512i) = _mm512_storeu_si512(to.cast(), x);
         fn sub_saturating(x: __m512i, y: __m512i) -> __m512i = _mm512_subs_epu8(x, y);
         fn max_b(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epu8(x, y);
-        fn load_exponents(from: *const u8) -> __m512i = _mm512_slli_epi32::<23>(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast())));
+        fn load_bytes(from: *const u8) -> __m512i = _mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()));
+        fn load_pairs(from: *const u8) -> __m512i = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+        fn prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        fn store_bytes(to: *mut u8, x: __m512i) = _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(x));
+        fn shift_left(x: __m512i, y: __m512i) -> __m512i = _mm512_sllv_epi32(x, y);
         fn fma(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_ps(x, y, z);
         fn store(to: *mut i32, x: __m512i) = _mm512_storeu_si512(to.cast(), x);
         fn shift_right(x: __m512i, y: __m512i) -> __m512i = _mm512_srav_epi32(x, y);

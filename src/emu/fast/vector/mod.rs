@@ -83,6 +83,8 @@ pub unsafe trait Vector {
     unsafe fn clear(x: Self::I, mask: Self::I) -> Self::I;
     /// Whether any lane is negative.
     unsafe fn any_negative(x: Self::I) -> bool;
+    /// `x << y`, y from 0 to 31.
+    unsafe fn shift_left(x: Self::I, y: Self::I) -> Self::I;
     /// `x >> y` with the sign shifted in, y from 0 to 31.
     unsafe fn shift_right(x: Self::I, y: Self::I) -> Self::I;
     /// Lanes as pairs of 16-bit integers: the products of both halves, added.
@@ -100,7 +102,20 @@ pub unsafe trait Vector {
     unsafe fn sub_saturating(x: Self::B, y: Self::B) -> Self::B;
     unsafe fn max_b(x: Self::B, y: Self::B) -> Self::B;
     /// `LANES` bytes as the exponent fields of floats: each shifted left by 23.
-    unsafe fn load_exponents(from: *const u8) -> Self::I;
+    #[inline(always)]
+    unsafe fn load_exponents(from: *const u8) -> Self::I {
+        // SAFETY: as every method.
+        unsafe { Self::shift_left(Self::load_bytes(from), Self::splat(23)) }
+    }
+    /// `LANES` bytes, each a lane.
+    unsafe fn load_bytes(from: *const u8) -> Self::I;
+    /// `LANES` unsigned 16-bit integers, the low byte first, each a lane.
+    unsafe fn load_pairs(from: *const u8) -> Self::I;
+    /// Asks for a line of memory that will be read. Any address will do.
+    #[inline(always)]
+    unsafe fn prefetch(_: *const u8) {}
+    /// Lanes as bytes; they must be below 256.
+    unsafe fn store_bytes(to: *mut u8, x: Self::I);
 
     unsafe fn splat_d(x: f64) -> Self::D;
     unsafe fn load_d(from: *const f64) -> Self::D;

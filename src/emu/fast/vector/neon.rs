@@ -98,13 +98,21 @@ unsafe impl Vector for Neon {
         fn store_b(to: *mut u8, x: uint8x16_t) = vst1q_u8(to, x);
         fn sub_saturating(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t = vqsubq_u8(x, y);
         fn max_b(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t = vmaxq_u8(x, y);
-        fn load_exponents(from: *const u8) -> int32x4_t = {
+        fn load_bytes(from: *const u8) -> int32x4_t = {
             // The first byte in the lowest bits, as lane 0.
             let bytes = u32::from_le_bytes(from.cast::<[u8; 4]>().read());
             let halves = vmovl_u8(vcreate_u8(u64::from(bytes)));
-            let words = vmovl_u16(vget_low_u16(halves));
-            vreinterpretq_s32_u32(vshlq_n_u32::<23>(words))
+            vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(halves)))
         };
+        fn load_pairs(from: *const u8) -> int32x4_t = {
+            let halves = u64::from_le_bytes(from.cast::<[u8; 8]>().read());
+            vreinterpretq_s32_u32(vmovl_u16(vcreate_u16(halves)))
+        };
+        fn store_bytes(to: *mut u8, x: int32x4_t) = {
+            let bytes = lanes(x).map(|lane| lane as u8);
+            to.cast::<[u8; 4]>().write(bytes)
+        };
+        fn shift_left(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, y);
         fn fma(x: float32x4_t, y: float32x4_t, z: float32x4_t) -> float32x4_t = vfmaq_f32(z, x, y);
         fn store(to: *mut i32, x: int32x4_t) = vst1q_s32(to, x);
         fn shift_right(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, vnegq_s32(y));

@@ -128,10 +128,6 @@ pub unsafe fn vshrq_n_s32<const N: i32>(a: int32x4_t) -> int32x4_t {
     const { assert!(1 <= N && N <= 32) };
     a.map(|x| x >> (N as u32).min(31))
 }
-pub unsafe fn vshlq_n_u32<const N: i32>(a: uint32x4_t) -> uint32x4_t {
-    const { assert!(0 <= N && N <= 31) };
-    a.map(|x| x << N)
-}
 
 /// BSL: bits of `b` where `a` has ones, of `c` elsewhere.
 pub unsafe fn vbslq_f32(a: uint32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
@@ -152,6 +148,9 @@ pub unsafe fn vreinterpretq_u8_u32(a: uint32x4_t) -> uint8x16_t {
 }
 pub unsafe fn vcreate_u8(a: u64) -> uint8x8_t {
     Lanes(a.to_le_bytes())
+}
+pub unsafe fn vcreate_u16(a: u64) -> uint16x4_t {
+    Lanes(std::array::from_fn(|i| (a >> (16 * i)) as u16))
 }
 pub unsafe fn vget_low_u16(a: uint16x8_t) -> uint16x4_t {
     Lanes(std::array::from_fn(|i| a.0[i]))

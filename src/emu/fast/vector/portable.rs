@@ -142,10 +142,17 @@ unsafe impl Vector for Portable {
             };
             fn sub_saturating(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] = zip(x, y, u8::saturating_sub);
             fn max_b(x: [u8; 4 * N], y: [u8; 4 * N]) -> [u8; 4 * N] = zip(x, y, u8::max);
-            fn load_exponents(from: *const u8) -> [i32; N] = {
-                let bytes = from.cast::<[u8; N]>().read_unaligned();
-                map(bytes, |byte| i32::from(byte) << 23)
+            fn load_bytes(from: *const u8) -> [i32; N] = {
+                map(from.cast::<[u8; N]>().read_unaligned(), i32::from)
             };
+            fn load_pairs(from: *const u8) -> [i32; N] = {
+                let pairs = from.cast::<[[u8; 2]; N]>().read_unaligned();
+                map(pairs, |pair| u16::from_le_bytes(pair).into())
+            };
+            fn store_bytes(to: *mut u8, x: [i32; N]) = {
+                to.cast::<[u8; N]>().write_unaligned(map(x, |x| x as u8))
+            };
+            fn shift_left(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x << y);
             fn fma(x: [f32; N], y: [f32; N], z: [f32; N]) -> [f32; N] = {
                 let mut out = [0.0; N];
                 for i in 0..N {

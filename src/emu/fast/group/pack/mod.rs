@@ -1,14 +1,14 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
-//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B.
+//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B, read by [`lines`].
 
 mod columns;
+mod lines;
 mod rows;
 
 pub use columns::StripB;
 pub use rows::{PackedA, pack_a};
 
 use super::plan::GroupPlan;
-use crate::emu::fast::decode::ZERO;
 use crate::num::Format;
 
 /// Rows of A that the kernel takes at a time.
@@ -103,49 +103,12 @@ impl Panel {
         let all = self.order.iter().copied().enumerate();
         all.filter(|&(_, k)| k < self.len)
     }
-}
 
-/// Moves exponents by scales, of the same number. A NaN makes its element zero; says whether there is
-/// one. Values stay as they are: [`rescale`] moves them once the shift is known.
-#[inline(always)]
-fn move_exponents(
-    plan: &GroupPlan,
-    scales: &[u8],
-    values: &mut [f32],
-    exponents: &mut [i32],
-) -> bool {
-    let Some(scale) = plan.scale else {
-        return false;
-    };
-    let mut special = false;
-    for ((value, exponent), &code) in values.iter_mut().zip(exponents).zip(scales) {
-        let scale = scale.format.unpack(code.into());
-        if scale.is_nan() {
-            special = true;
-            (*value, *exponent) = (0.0, ZERO);
-        } else if *exponent != ZERO {
-            *exponent += scale.exponent;
-        }
+    /// Positions that only fill the last step.
+    fn padding(&self) -> impl Iterator<Item = usize> {
+        let all = self.order.iter().copied().enumerate();
+        all.filter_map(|(position, k)| (k >= self.len).then_some(position))
     }
-    special
-}
-
-/// `value * 2^(scale - shift)`. Exact, but where `Range::suits` refuses the whole panel.
-#[inline(always)]
-fn rescale(plan: &GroupPlan, value: f32, scale: u8, shift: i32) -> f32 {
-    let format = plan.scale.expect("there are scales").format;
-    value * factor((shift - format.unpack(scale.into()).exponent).clamp(-126, 126))
-}
-
-/// The smallest and largest exponent, zeros left out.
-#[inline(always)]
-fn bounds(exponents: &[i32]) -> (i32, i32) {
-    exponents
-        .iter()
-        .fold((EMPTY.low, EMPTY.high), |(low, high), &e| {
-            let nonzero = if e == ZERO { EMPTY.low } else { e };
-            (low.min(nonzero), high.max(e))
-        })
 }
 
 /// The shift of a row or column whose largest exponent is `high`.
@@ -162,6 +125,12 @@ fn shift(plan: &GroupPlan, high: i32) -> i32 {
 #[inline(always)]
 fn factor(shift: i32) -> f32 {
     f32::from_bits(((127 - shift) as u32) << 23)
+}
+
+/// 2^(scale - shift). Exact as a factor, but where `Range::suits` refuses the whole panel.
+#[inline(always)]
+fn factor_between(shift: i32, scale: i32) -> f32 {
+    factor((shift - scale).clamp(-126, 126))
 }
 
 fn range((low, high): (i32, i32), shift: i32) -> Range {

@@ -1,13 +1,16 @@
 //! Rows of A.
 
-use super::{
-    DOWN, EMPTY, Panel, ROWS, Range, TOP, bounds, factor, move_exponents, range, rescale, shift,
-};
-use crate::emu::fast::decode::{Decoder, ZERO};
+use super::{DOWN, EMPTY, Panel, ROWS, Range, TOP, factor, factor_between, range, shift};
+use crate::emu::fast::decode::Decoder;
 use crate::emu::fast::group::plan::GroupPlan;
-use crate::emu::fast::platform::{Platform, Wide};
+use crate::emu::fast::platform::{Platform, Vectorized};
 use crate::emu::fast::tile::{Operand, Packed};
+use crate::emu::fast::vector::{Vector, WIDEST};
+use crate::emu::formats::Scale;
 use crate::num::Format;
+
+/// The exponent of zeros: below every other.
+const ZERO: i32 = i32::MIN / 2;
 
 /// Rows of A, packed.
 #[derive(Debug)]
@@ -57,24 +60,25 @@ pub fn pack_a(
         heavy: vec![false; strips],
         special: vec![false; count],
     };
-    let mut codes = vec![0u32; panel.len];
+    let registers = panel.len.next_multiple_of(WIDEST);
+    let mut codes = vec![0u32; registers];
     let mut scales = Vec::new();
     let mut row = Row {
-        values: vec![0.0; panel.len],
-        exponents: vec![0; panel.len],
-        fields: vec![0; panel.len],
+        values: vec![0.0; registers],
+        exponents: vec![0; registers],
+        fields: vec![0; registers],
     };
     for index in 0..count {
         operand
             .codes
-            .read_row(first + index, panel.start, &mut codes);
+            .read_row(first + index, panel.start, &mut codes[..panel.len]);
         if let Some((plane, block)) = operand.scales {
             scales.clear();
             let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
             scales.extend((0..panel.len).map(scale));
         }
         let (strip, lane) = (index / ROWS, index % ROWS);
-        let decoded = platform.wide(DecodeRow {
+        let decoded = platform.vectorized(DecodeRow {
             plan,
             codes: &codes,
             scales: &scales,
@@ -108,7 +112,7 @@ pub struct Decoded {
     special: bool,
 }
 
-/// Takes a row of A apart.
+/// Takes a row of A apart. Buffers are as long as registers fill them.
 struct DecodeRow<'a> {
     plan: &'a GroupPlan,
     codes: &'a [u32],
@@ -116,19 +120,22 @@ struct DecodeRow<'a> {
     row: &'a mut Row,
 }
 
-impl Wide for DecodeRow<'_> {
+impl Vectorized for DecodeRow<'_> {
     type Output = Decoded;
 
     #[inline(always)]
-    fn run(self) -> Decoded {
+    unsafe fn run<V: Vector>(self) -> Decoded {
         let DecodeRow {
             plan,
             codes,
             scales,
             row,
         } = self;
-        let mut special = Decoder::new(plan.a).numbers(codes, &mut row.values, &mut row.exponents);
-        special |= move_exponents(plan, scales, &mut row.values, &mut row.exponents);
+        // SAFETY: the same promise.
+        let mut special = unsafe { numbers::<V>(plan, codes, row) };
+        if let Some(scale) = plan.scale {
+            special |= move_exponents(scale, scales, row);
+        }
         let bounds = bounds(&row.exponents);
         let shift = match plan.absolute() && plan.accumulator != Format::Fp16 {
             true => DOWN,
@@ -139,9 +146,9 @@ impl Wide for DecodeRow<'_> {
             let relative = if e == ZERO { 0 } else { relative };
             *field = relative * 0x0101_0101;
         }
-        if plan.scale.is_some() {
-            for (value, &scale) in row.values.iter_mut().zip(scales) {
-                *value = rescale(plan, *value, scale, shift);
+        if let Some(scale) = plan.scale {
+            for (value, &code) in row.values.iter_mut().zip(scales) {
+                *value *= factor_between(shift, scale.format.unpack(code.into()).exponent);
             }
         } else if shift != 0 {
             // Exact, but for elements so small that `Range::suits` refuses the whole panel.
@@ -154,6 +161,60 @@ impl Wide for DecodeRow<'_> {
             special,
         }
     }
+}
+
+/// Numbers and exponents of codes; whether one is an infinity or NaN, which are zeros here.
+#[inline(always)]
+unsafe fn numbers<V: Vector>(plan: &GroupPlan, codes: &[u32], row: &mut Row) -> bool {
+    let decoder = Decoder::new(plan.a);
+    let count = codes.len();
+    assert!(count.is_multiple_of(V::LANES));
+    assert!(row.values.len() == count && row.exponents.len() == count);
+    // SAFETY: features are the caller's promise; whole registers lie within the lengths just asserted.
+    unsafe {
+        let mut special = V::splat(0);
+        for at in (0..count).step_by(V::LANES) {
+            let numbers = decoder.numbers::<V, true>(V::load(codes.as_ptr().add(at).cast()));
+            special = V::or(special, numbers.specials);
+            let exponents = V::sub(numbers.fields, V::splat(plan.a.bias()));
+            let exponents = V::or(
+                V::clear(exponents, numbers.zeros),
+                V::and(V::splat(ZERO), numbers.zeros),
+            );
+            V::store_f(row.values.as_mut_ptr().add(at), numbers.values);
+            V::store(row.exponents.as_mut_ptr().add(at), exponents);
+        }
+        V::any_negative(special)
+    }
+}
+
+/// Moves exponents by scales, of the same number. A NaN makes its element zero; says whether there is
+/// one. Values stay as they are until the shift is known.
+#[inline(always)]
+fn move_exponents(scale: Scale, codes: &[u8], row: &mut Row) -> bool {
+    let mut special = false;
+    let elements = row.values.iter_mut().zip(&mut row.exponents);
+    for ((value, exponent), &code) in elements.zip(codes) {
+        let scale = scale.format.unpack(code.into());
+        if scale.is_nan() {
+            special = true;
+            (*value, *exponent) = (0.0, ZERO);
+        } else if *exponent != ZERO {
+            *exponent += scale.exponent;
+        }
+    }
+    special
+}
+
+/// The smallest and largest exponent, zeros left out.
+#[inline(always)]
+fn bounds(exponents: &[i32]) -> (i32, i32) {
+    exponents
+        .iter()
+        .fold((EMPTY.low, EMPTY.high), |(low, high), &e| {
+            let nonzero = if e == ZERO { EMPTY.low } else { e };
+            (low.min(nonzero), high.max(e))
+        })
 }
 
 /// Whether the significands of some group add up to so much that a sum could leave 32 bits.
