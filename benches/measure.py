@@ -127,11 +127,11 @@ def check(machine):
     )
 
 
-def write(page, name, text):
-    begin, end = f"<!-- begin {name}: written by benches/measure.py -->", f"<!-- end {name} -->"
+def write(page, name, text, by="measure.py"):
+    begin, end = f"<!-- begin {name}: written by benches/{by} -->", f"<!-- end {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     if not pattern.search(page):
-        sys.exit(f"{PAGE} has no {begin}")
+        sys.exit(f"the page has no {begin}")
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
 
 

@@ -8,6 +8,9 @@ use super::layout::unravel;
 use super::{Encoding, Order, Tensor, Unrepresentable};
 use crate::num::{Rounding, convert_exact, tf32_code};
 
+/// Elements that are looked at together.
+const PIECE: usize = 1 << 14;
+
 impl Tensor {
     /// Elements from the first to the last in memory; none if nothing could hold them.
     pub(super) fn extent(&self) -> Option<usize> {
@@ -34,7 +37,7 @@ impl Tensor {
     pub fn count_ignored_bits(&self) -> usize {
         (0..self.len())
             .into_par_iter()
-            .with_min_len(1 << 14)
+            .with_min_len(PIECE)
             .filter(|&position| self.has_ignored_bits(position))
             .count()
     }
@@ -170,6 +173,20 @@ impl Tensor {
         if self.stored.encoding == Encoding::Code && any_code {
             return None;
         }
+        if self.stored.encoding == Encoding::Code && self.stored.width == 1 && self.dense {
+            // A byte each, as FP4 and FP6 have: all are looked at together, where they lie.
+            let largest = self.format.max_code();
+            let bytes = &self.bytes()[self.start..][positions.clone()];
+            let bad = |&byte: &u8| u64::from(byte) > largest;
+            let piece = |(piece, bytes): (usize, &[u8])| {
+                let highest = bytes.iter().fold(0, |highest, &byte| highest.max(byte));
+                bad(&highest).then(|| piece * PIECE + bytes.iter().position(bad).unwrap_or(0))
+            };
+            let pieces = bytes.par_chunks(PIECE).enumerate();
+            return pieces
+                .find_map_first(piece)
+                .map(|at| self.unrepresentable(positions.start + at));
+        }
         let bad = |&position: &usize| {
             let raw = self.raw(self.offset_of(position));
             match self.stored.encoding {
@@ -180,7 +197,7 @@ impl Tensor {
         };
         positions
             .into_par_iter()
-            .with_min_len(1 << 14)
+            .with_min_len(PIECE)
             .find_first(bad)
             .map(|position| self.unrepresentable(position))
     }

@@ -57,3 +57,25 @@ fn what_lies_in_the_gaps_is_not_looked_at() {
 fn bytes_that_are_too_few_are_no_tensor() {
     numbered(Format::E4m3, &[2, 3], &[12, 6]);
 }
+
+#[test]
+fn the_first_byte_that_is_no_code_is_found_wherever_it_is() {
+    let columns = 20_011;
+    let first_of = |bad: &[usize], shape: [usize; 2]| {
+        let mut bytes = vec![0x0f; 3 + 2 * columns];
+        bad.iter().for_each(|&at| bytes[3 + at] = 0x10);
+        // Before the first element anything may stand.
+        bytes[0] = 0xff;
+        let shape = shape.into();
+        let tensor = Tensor::new(Format::E2m1, shape, Order::C, BYTES, Arc::new(bytes), 3);
+        tensor.map(drop).map_err(|bad| bad.index)
+    };
+    let shape = [2, columns];
+    assert_eq!(first_of(&[], shape), Ok(()));
+    assert_eq!(
+        first_of(&[2 * columns - 1], shape),
+        Err(vec![1, columns - 1])
+    );
+    assert_eq!(first_of(&[columns + 5, 7, 16_384], shape), Err(vec![0, 7]));
+    assert_eq!(first_of(&[33_000, 16_390], shape), Err(vec![0, 16_390]));
+}

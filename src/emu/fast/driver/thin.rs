@@ -30,8 +30,8 @@ impl<K: TileKernel> Slab<'_, K> {
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
         let run = strips.div_ceil(self.tasks);
-        // Of a column that lies together in memory short pieces would be read.
-        let depth = match of_b.codes.has_rows_together() {
+        // Of a column that lies together in memory short pieces would be read, and of a narrow row, too.
+        let depth = match of_b.codes.has_rows_together() && columns.len() >= wide {
             true => self.kernel.shallow(),
             false => self.kernel.depth(),
         };
