@@ -8,6 +8,7 @@ mod amd;
 mod engines;
 mod formats;
 mod hidden;
+mod impossible;
 mod independent;
 mod kernels;
 mod ops;

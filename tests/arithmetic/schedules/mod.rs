@@ -2,6 +2,7 @@
 //! apart, what happens at the ends of splits, and that both engines agree.
 
 mod ends;
+mod impossible;
 mod operands;
 mod own;
 mod presets;

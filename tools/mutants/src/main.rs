@@ -37,7 +37,7 @@ struct Options {
     /// Tests at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// No further test of a mutant begins after so many seconds: it is undecided
+    /// No further test of a mutant begins after tests of so many seconds of processor time: it is undecided
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Only mutants whose name (file, place, change) contains one of these
@@ -166,9 +166,16 @@ fn work(options: &Options) -> Result<bool> {
     let limits = Limits {
         jobs: options.jobs,
         end: Instant::now() + Duration::from_secs(60 * options.minutes),
-        per_mutant: Duration::from_secs(options.seconds),
+        per_mutant: options.seconds as f64,
     };
-    for one in run::run(&place, &left, &compiled.in_const_functions, &state, &limits)? {
+    for one in run::run(
+        &place,
+        &mutants,
+        &left,
+        &compiled.in_const_functions,
+        &state,
+        &limits,
+    )? {
         found.insert(one.key, one);
     }
     Ok(summary(&drawn, &found))

@@ -7,14 +7,14 @@ use anyhow::Result;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub struct Limits {
     pub jobs: usize,
     /// No mutant begins after that.
     pub end: Instant,
-    /// No test of a mutant begins after that.
-    pub per_mutant: Duration,
+    /// No test of a mutant begins after others that take so many seconds of processor time with none on.
+    pub per_mutant: f64,
 }
 
 /// Does something with every item, some at a time, and stops at the first error.
@@ -41,9 +41,61 @@ pub fn each<T: Sync>(
     })
 }
 
-/// Runs mutants, each given with its number, and notes what came of them.
+/// On how many mutants a test was tried, and how many it caught.
+#[derive(Clone, Copy, Default)]
+struct Tried {
+    tried: f64,
+    caught: f64,
+}
+
+/// Of each test, by file and by function: neighbours are caught by the same tests.
+#[derive(Default)]
+struct History {
+    of: HashMap<(String, String), HashMap<usize, Tried>>,
+}
+
+impl History {
+    /// What is known of earlier runs.
+    fn of(all: &[Mutant], state: &State) -> History {
+        let tests = state.tests.iter().enumerate();
+        let tests: HashMap<String, usize> = tests.map(|(at, test)| (test.label(), at)).collect();
+        let mut history = History::default();
+        for mutant in all {
+            let by = state
+                .decided
+                .get(&mutant.key)
+                .and_then(|old| old.by.as_ref());
+            if let Some(at) = by.and_then(|by| tests.get(by)) {
+                history.note(&mutant.place(), *at, true);
+            }
+        }
+        history
+    }
+
+    fn note(&mut self, place: &(String, String), test: usize, caught: bool) {
+        let file = (place.0.clone(), String::new());
+        for place in [place.clone(), file] {
+            let tried = self.of.entry(place).or_default().entry(test).or_default();
+            tried.tried += 1.0;
+            tried.caught += f64::from(u8::from(caught));
+        }
+    }
+
+    /// How likely a test is to catch another of the function, roughly: a file's tests count a quarter.
+    fn chance(&self, place: &(String, String), test: usize) -> f64 {
+        let of = |place| self.of.get(place).and_then(|tests| tests.get(&test));
+        let function = of(place).copied().unwrap_or_default();
+        let file = of(&(place.0.clone(), String::new()))
+            .copied()
+            .unwrap_or_default();
+        (0.05 + function.caught + file.caught / 4.0) / (1.0 + function.tried + file.tried / 4.0)
+    }
+}
+
+/// Runs mutants, each given with its number among all, and notes what came of them.
 pub fn run(
     place: &Place,
+    all: &[Mutant],
     mutants: &[(u32, &Mutant)],
     in_const_functions: &HashSet<u32>,
     state: &State,
@@ -63,35 +115,20 @@ pub fn run(
             by_key.entry(*key).or_default().push(at);
         }
     }
-    // What caught others of the same function, last first.
-    let catchers: Mutex<HashMap<(String, String), Vec<usize>>> = Mutex::default();
+    let history = Mutex::new(History::of(all, state));
     let decided = Mutex::new(Vec::new());
     each(mutants, limits.jobs, |worker, (number, mutant)| {
         if Instant::now() > limits.end {
             return Ok(());
         }
-        let empty = Vec::new();
-        let reaching = by_key.get(&mutant.key).unwrap_or(&empty);
-        let known = catchers
-            .lock()
-            .expect("no worker panics")
-            .get(&mutant.place())
-            .cloned();
-        let mut order = reaching.clone();
-        let known = known.unwrap_or_default();
-        let rank = |at: &usize| {
-            known
-                .iter()
-                .rev()
-                .position(|catcher| catcher == at)
-                .unwrap_or(usize::MAX)
-        };
-        order.sort_by(|a, b| {
-            let seconds = |at: &usize| state.tests[*at].seconds;
-            rank(a)
-                .cmp(&rank(b))
-                .then(seconds(a).total_cmp(&seconds(b)))
-        });
+        let mut order = by_key.get(&mutant.key).cloned().unwrap_or_default();
+        {
+            let history = history.lock().expect("no worker panics");
+            let chance = |at: &usize| {
+                history.chance(&mutant.place(), *at) / (0.03 + state.tests[*at].seconds)
+            };
+            order.sort_by(|a, b| chance(b).total_cmp(&chance(a)));
+        }
         let mut one = Decided {
             key: mutant.key,
             name: mutant.name.clone(),
@@ -104,25 +141,27 @@ pub fn run(
             ran: 0,
             reach: order.len(),
         };
-        let began = Instant::now();
+        let mut spent = 0.0;
         for at in order {
-            if began.elapsed() > limits.per_mutant {
+            if spent > limits.per_mutant {
                 one.outcome = Outcome::Undecided;
                 break;
             }
             let test: &Test = &state.tests[at];
             one.ran += 1;
+            spent += test.seconds;
             let outcome = place.attempt(test, *number, worker)?;
-            if outcome != suite::Outcome::Passed {
+            let caught = outcome != suite::Outcome::Passed;
+            history
+                .lock()
+                .expect("no worker panics")
+                .note(&mutant.place(), at, caught);
+            if caught {
                 one.outcome = match outcome {
                     suite::Outcome::Endless => Outcome::Timeout,
                     _ => Outcome::Caught,
                 };
-                one.by = Some(format!("{} {}", test.suite, test.name));
-                let mut catchers = catchers.lock().expect("no worker panics");
-                let catchers = catchers.entry(mutant.place()).or_default();
-                catchers.retain(|catcher| *catcher != at);
-                catchers.push(at);
+                one.by = Some(test.label());
                 break;
             }
         }

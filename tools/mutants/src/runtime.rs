@@ -1,8 +1,8 @@
-//! Put into the copy as `src/mutant.rs`: which mutant is on, by TCVERIFY_MUTANT; with TCVERIFY_REACHED, a file, none is,
-//! and the numbers of those that are asked for are written there, once a process.
+//! Put into the copy as `src/mutant.rs`: which mutant is on, by TCVERIFY_MUTANT; with TCVERIFY_REACHED, a file with a byte
+//! for each, none is, and the bytes of those that are asked for are set there, by every process of a test.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 const NONE: u32 = u32::MAX - 2;
@@ -10,7 +10,9 @@ const RECORDING: u32 = u32::MAX - 1;
 const UNREAD: u32 = u32::MAX;
 
 static ACTIVE: AtomicU32 = AtomicU32::new(UNREAD);
+/// What this process has set already: asked often, and by all threads, so that what they share is only read.
 static REACHED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+static SHARED: Mutex<Option<memmap2::MmapMut>> = Mutex::new(None);
 
 /// Whether a mutant is on; never in what is computed as the crate is built.
 #[inline(always)]
@@ -22,29 +24,38 @@ const fn never(_number: u32) -> bool {
     false
 }
 
-#[inline]
+#[inline(always)]
 fn now(number: u32) -> bool {
     let active = ACTIVE.load(Relaxed);
-    if active < RECORDING {
-        active == number
-    } else {
-        // Asked often, and by all threads: what they share is only read.
-        (active == UNREAD || !REACHED[number as usize].load(Relaxed)) && otherwise(number)
-    }
+    active == number || (active >= RECORDING && otherwise(number))
 }
 
-#[cold]
+#[inline(never)]
 fn otherwise(number: u32) -> bool {
+    if REACHED[number as usize].load(Relaxed) {
+        return false;
+    }
     if ACTIVE.load(Relaxed) == UNREAD {
         let one = std::env::var("TCVERIFY_MUTANT").ok().and_then(|number| number.parse().ok());
         let recording = std::env::var_os("TCVERIFY_REACHED").is_some();
         ACTIVE.store(one.unwrap_or(if recording { RECORDING } else { NONE }), Relaxed);
-        return now(number);
+        let active = ACTIVE.load(Relaxed);
+        return active == number || (active == RECORDING && otherwise(number));
     }
-    if !REACHED[number as usize].swap(true, Relaxed) {
-        let file = std::env::var_os("TCVERIFY_REACHED").expect("set when read");
-        let mut file = OpenOptions::new().create(true).append(true).open(file).expect("the file can be written");
-        file.write_all(format!("{number}\n").as_bytes()).expect("the file can be written");
-    }
+    note(number);
     false
+}
+
+/// Set at once, not as the process ends: some are ended.
+#[cold]
+fn note(number: u32) {
+    let mut shared = SHARED.lock().expect("no holder panics");
+    if shared.is_none() {
+        let file = std::env::var_os("TCVERIFY_REACHED").expect("set when read");
+        let file = OpenOptions::new().read(true).write(true).open(file).expect("the file is there");
+        // SAFETY: processes of one test only ever set its bytes, each to one; nobody shortens it meanwhile.
+        *shared = Some(unsafe { memmap2::MmapMut::map_mut(&file) }.expect("the file can be mapped"));
+    }
+    shared.as_mut().expect("just mapped")[number as usize] = 1;
+    REACHED[number as usize].store(true, Relaxed);
 }

@@ -16,9 +16,17 @@ pub struct Test {
     pub suite: String,
     pub name: String,
     pub passed: bool,
+    /// Of processor time, of all its processes.
     pub seconds: f64,
     /// Keys of the mutants that it reaches.
     pub reaches: Vec<u64>,
+}
+
+impl Test {
+    /// Suite and name.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.suite, self.name)
+    }
 }
 
 /// What came of a test with a mutant on.
@@ -38,7 +46,7 @@ pub struct Place {
     pub scratch: PathBuf,
     /// The most address space of a process, in KiB.
     pub memory: u64,
-    /// The most processor time of a process with no mutant on, in seconds.
+    /// The most processor time of a test with no mutant on, in seconds.
     pub longest: u64,
 }
 
@@ -72,6 +80,7 @@ impl Place {
     }
 
     /// Starts one test alone, in a group of processes of its own. After `seconds` of processor time each is ended.
+    /// What they took together goes to `times`, if given.
     fn start(
         &self,
         suite: &str,
@@ -79,14 +88,20 @@ impl Place {
         seconds: u64,
         variable: (&str, &str),
         scratch: &Path,
+        times: Option<&Path>,
     ) -> Result<Child> {
+        let run = match times {
+            Some(_) => "\"$@\"; status=$?; times >\"$0\"; exit $status",
+            None => "exec \"$@\"",
+        };
         let limited = format!(
-            "ulimit -v {}; ulimit -t {seconds}; ulimit -c 0; exec \"$@\"",
+            "ulimit -v {}; ulimit -t {seconds}; ulimit -c 0; {run}",
             self.memory
         );
         let mut command = Command::new("sh");
         command
-            .args(["-c", &limited, "sh"])
+            .args(["-c", &limited])
+            .arg(times.unwrap_or(Path::new("sh")))
             .arg(&self.programs[suite]);
         command.args(["--exact", name, "--test-threads=1"]);
         command
@@ -111,31 +126,33 @@ impl Place {
     ) -> Result<Test> {
         let scratch = self.empty(worker)?;
         let reached = self.scratch.join(format!("reached-{worker}"));
-        let _ = fs::remove_file(&reached);
-        let began = Instant::now();
-        let file = reached.to_string_lossy().into_owned();
+        fs::write(&reached, vec![0; mutants.len()])?;
+        let times = self.scratch.join(format!("times-{worker}"));
+        let _ = fs::remove_file(&times);
         let child = self.start(
             suite,
             name,
             self.longest,
-            ("TCVERIFY_REACHED", &file),
+            ("TCVERIFY_REACHED", &reached.to_string_lossy()),
             &scratch,
+            Some(&times),
         )?;
-        let status = wait(child, Duration::from_secs(100 * self.longest))?;
-        let seconds = began.elapsed().as_secs_f64();
-        let numbers = fs::read_to_string(&reached).unwrap_or_default();
-        let mut reaches: Vec<u64> = numbers
-            .lines()
-            .filter_map(|number| Some(mutants.get(number.parse::<usize>().ok()?)?.key))
+        let status = wait(child, Duration::from_secs(10 * self.longest))?;
+        let seconds = fs::read_to_string(&times).ok();
+        let seconds = seconds.and_then(|times| processor_time(&times));
+        let mut reaches: Vec<u64> = fs::read(&reached)?
+            .iter()
+            .zip(mutants)
+            .filter(|(byte, _)| **byte != 0)
+            .map(|(_, mutant)| mutant.key)
             .collect();
         reaches.sort_unstable();
-        reaches.dedup();
-        let passed = status.is_some_and(|status| status.success());
+        let ended_well = status.is_some_and(|status| status.success());
         Ok(Test {
             suite: suite.to_owned(),
             name: name.to_owned(),
-            passed,
-            seconds,
+            passed: ended_well && seconds.is_some_and(|seconds| seconds <= self.longest as f64),
+            seconds: seconds.unwrap_or_default(),
             reaches,
         })
     }
@@ -143,7 +160,7 @@ impl Place {
     /// Runs a test with a mutant on.
     pub fn attempt(&self, test: &Test, number: u32, worker: usize) -> Result<Outcome> {
         let scratch = self.empty(worker)?;
-        // Two processors at a time, three times as long as plain, and some seconds.
+        // Six times as long as plain, and some seconds.
         let seconds = (6.0 * test.seconds) as u64 + 5;
         let mutant = number.to_string();
         let child = self.start(
@@ -152,8 +169,10 @@ impl Place {
             seconds,
             ("TCVERIFY_MUTANT", &mutant),
             &scratch,
+            None,
         )?;
-        let patience = Duration::from_secs(20 * seconds);
+        // For one that waits for ever, beside whatever else the machine does.
+        let patience = Duration::from_secs(6 * seconds + 20);
         Ok(match wait(child, patience)? {
             Some(status) if status.success() => Outcome::Passed,
             Some(status)
@@ -172,6 +191,15 @@ impl Place {
         fs::create_dir_all(&scratch)?;
         Ok(scratch)
     }
+}
+
+/// Of what a shell's `times` says, in its second line, of processes that ended: "1m2.345s 0m0.123s".
+fn processor_time(times: &str) -> Option<f64> {
+    let both = times.lines().nth(1)?.split_whitespace().map(|time| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    });
+    both.sum()
 }
 
 const SIGKILL: i32 = 9;
@@ -201,4 +229,15 @@ fn wait(mut child: Child, patience: Duration) -> Result<Option<ExitStatus>> {
         child.wait()?;
     }
     Ok(status)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_of_children_are_added() {
+        let times = "0m9.00s 0m9.00s\n1m2.25s 0m0.50s\n";
+        assert_eq!(super::processor_time(times), Some(62.75));
+        assert_eq!(super::processor_time("0m9.00s 0m9.00s\n"), None);
+        assert_eq!(super::processor_time("\nnone 0m0.50s\n"), None);
+    }
 }
