@@ -32,6 +32,8 @@ fn chains_and_exact_sums() {
         &[
             (json!({"group": 0}), "group is 0"),
             (json!({"group": 1025}), "group is 1025"),
+            (json!({"/instruction_k": 4}), "which changes nothing"),
+            (json!({"/instruction_k": 16}), ""),
         ],
     );
     table(
