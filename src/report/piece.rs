@@ -165,3 +165,6 @@ impl Found {
             && self.mismatches <= elements.len() as u64
     }
 }
+
+#[cfg(test)]
+mod tests;

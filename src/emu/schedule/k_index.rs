@@ -98,22 +98,20 @@ impl KIndices {
 
     /// `k 0..64, 96..128, 2 zeros`: for people.
     pub fn describe(&self) -> String {
-        let mut runs: Vec<(KIndex, usize, usize)> = Vec::new();
+        let mut runs: Vec<(KIndex, usize)> = Vec::new();
         for i in 0..self.len() {
             let index = self.get(i);
-            if let Some((first, count, step)) = runs.last_mut()
-                && first.terms == index.terms
-            {
-                let next = first.k.map(|k| k + *count);
-                if first.k.is_none() && index.k.is_none() || next.is_some() && index.k == next {
+            match runs.last_mut() {
+                // Zeros follow zeros.
+                Some((first, count))
+                    if first.terms == index.terms && first.k.map(|k| k + *count) == index.k =>
+                {
                     *count += 1;
-                    continue;
                 }
-                *step += 1;
+                _ => runs.push((index, 1)),
             }
-            runs.push((index, 1, 0));
         }
-        let text = |&(index, count, _): &(KIndex, usize, usize)| {
+        let text = |&(index, count): &(KIndex, usize)| {
             let terms = index.terms.map_or(String::new(), |[a, b]| {
                 format!("{}*{} ", a.name(), b.name())
             });
@@ -130,5 +128,61 @@ impl KIndices {
             _ => ", ...",
         };
         format!("k {}{more}", shown.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(indices: &[Option<usize>], terms: Option<[Term; 2]>) -> Vec<KIndex> {
+        let index = |&k: &Option<usize>| KIndex { k, terms };
+        indices.iter().map(index).collect()
+    }
+
+    #[test]
+    fn runs_are_told_by_their_ends() {
+        let told = |indices| KIndices::List(indices).describe();
+        let (zero, k) = (None, Some);
+        assert_eq!(KIndices::Range(3..67).describe(), "k 3..67");
+        assert_eq!(KIndices::Range(3..4).describe(), "k 3");
+        let some = [k(0), k(1), k(2), zero, k(8), zero, zero, k(5), k(4)];
+        assert_eq!(told(list(&some, None)), "k 0..3, a zero, 8, 2 zeros, 5, 4");
+        let mut terms = list(&[k(0), k(1)], Some([Term::Hi, Term::Lo]));
+        terms.extend(list(&[k(2), zero, zero], Some([Term::Lo, Term::Hi])));
+        terms.extend(list(&[zero], Some([Term::Hi, Term::Hi])));
+        assert_eq!(
+            told(terms),
+            "k hi*lo 0..2, lo*hi 2, lo*hi 2 zeros, hi*hi a zero"
+        );
+        let odd = |count| (0..count).map(|i| KIndex::of(2 * i)).collect::<Vec<_>>();
+        assert_eq!(told(odd(8)), "k 0, 2, 4, 6, 8, 10, 12, 14");
+        assert_eq!(told(odd(9)), "k 0, 2, 4, 6, 8, 10, 12, 14, ...");
+    }
+
+    #[test]
+    fn what_is_a_range_becomes_one() {
+        let range = |range| KIndices::Range(range);
+        let simple =
+            |indices: &[Option<usize>], terms| KIndices::List(list(indices, terms)).simplified();
+        assert_eq!(simple(&[Some(4), Some(5)], None), range(4..6));
+        for (indices, terms) in [
+            ([Some(5), Some(4)], None),
+            ([Some(4), None], None),
+            ([None, Some(4)], None),
+            ([Some(4), Some(5)], Some([Term::Hi; 2])),
+        ] {
+            let same = KIndices::List(list(&indices, terms));
+            assert_eq!(same.clone().simplified(), same);
+        }
+        assert_eq!(range(10..20).gathered(&[]), range(0..0));
+        assert_eq!(range(10..20).gathered(&[2..5]), range(12..15));
+        assert_eq!(range(10..20).gathered(&[2..5, 5..6]), range(12..16));
+        let apart = KIndices::List(list(&[Some(12), Some(16)], None));
+        assert_eq!(range(10..20).gathered(&[2..3, 6..7]), apart);
+        assert_eq!(
+            (apart.len(), apart.first_k(), apart.get(1)),
+            (2, Some(12), KIndex::of(16))
+        );
     }
 }

@@ -9,7 +9,7 @@ use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
 use crate::emu::fast::{FloorPlan, FloorStep, Plan};
 use crate::emu::formats::Formats;
-use crate::num::{Class, Format, Rounding, Target, Unpacked, shift_right};
+use crate::num::{Format, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
 /// rounded toward minus infinity:
@@ -282,20 +282,16 @@ impl FusedFloor {
         }
         let leading = grid + 127 - total.unsigned_abs().leading_zeros() as i32;
         let lsb = leading.max(format.min_exponent()) - self.result_fraction_bits as i32;
-        let (total, lsb) = match lsb > grid {
-            true => (floor_to(total, grid, lsb), lsb),
-            false => (total, grid),
-        };
+        let lsb = lsb.max(grid);
+        let total = floor_to(total, grid, lsb);
         let target = Target::full(format, self.rounding);
         target.round(total < 0, total.unsigned_abs(), lsb, false)
     }
 }
 
-/// Whether a product of finite numbers reaches the power of two after the accumulator's largest.
+/// Whether a product of finite numbers reaches the power of two after the accumulator's largest. Products of zeros lie
+/// far below, and beside a NaN it does not matter.
 fn overflows(formats: Formats, a: &Unpacked, b: &Unpacked) -> bool {
-    if a.class != Class::Finite || b.class != Class::Finite || a.is_zero() || b.is_zero() {
-        return false;
-    }
     let magnitude = u128::from(a.significand) * u128::from(b.significand);
     let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
     let leading = 127 - magnitude.leading_zeros() as i32;

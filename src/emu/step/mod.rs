@@ -21,6 +21,8 @@ mod pairwise_flush;
 mod quad;
 mod special;
 mod sticky_rne;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod wires;
 

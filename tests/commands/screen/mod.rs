@@ -181,6 +181,7 @@ fn faults_stay_in_screening() {
         [
             "fault.rs: impl Datapath for Injector<'_> {",
             "fma.rs: impl FmaWires for () {}",
+            "tests.rs: impl Datapath for Meter {",
             "trace.rs: impl<O: TraceObserver> Datapath for Sound<'_, O> {}",
             "wires.rs: impl<D: Datapath> FmaWires for Wires<'_, D> {",
         ]
