@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -343,6 +344,19 @@ proptest! {
         let typed = shlex::split(&shell_line(&words)).expect("a shell takes it");
         let typed: Vec<OsString> = typed.into_iter().map(Into::into).collect();
         prop_assert_eq!(typed, words);
+    }
+
+    /// What a command has no option for is left out.
+    #[test]
+    fn other_commands_take_their_part_of_a_check(check in check()) {
+        for verb in [Verb::Check, Verb::Explain, Verb::Replay, Verb::Commit] {
+            let words = command_line(verb, &check);
+            let command = super::Cli::command();
+            let command = command.find_subcommand(words[1].to_str().expect("a name")).expect("a command").clone();
+            let error = command.no_binary_name(true).try_get_matches_from(&words[2..]).err();
+            let unknown = error.filter(|error| error.kind() == ErrorKind::UnknownArgument);
+            prop_assert!(unknown.is_none(), "{words:?}: {unknown:?}");
+        }
     }
 
     #[test]

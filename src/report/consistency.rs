@@ -295,3 +295,6 @@ impl Wrong {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

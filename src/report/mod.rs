@@ -6,6 +6,8 @@ mod classes;
 mod consistency;
 mod diff;
 mod document;
+#[cfg(test)]
+mod example;
 mod github;
 mod html;
 mod identification;

@@ -77,3 +77,31 @@ impl Audit {
         smallest_caught(self.parts, self.drawn.len() as u64, 0.01)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As one counts draws without putting back, part after part.
+    #[test]
+    fn odds_are_those_of_drawing_without_putting_back() {
+        let audit = Audit {
+            seed: 1,
+            parts: 100,
+            drawn: (0..10).collect(),
+            wrong: Vec::new(),
+        };
+        let missed = |forged: u64| -> f64 {
+            let left = |i: u64| (100 - forged - i) as f64 / (100 - i) as f64;
+            (0..10).map(left).product()
+        };
+        for forged in [1, 2, 36, 37, 90] {
+            assert!(
+                (audit.misses(forged) - missed(forged)).abs() < 1e-12,
+                "{forged}"
+            );
+        }
+        let least = (1..=90).find(|&forged| missed(forged) <= 0.01);
+        assert_eq!(Some(audit.caught_99_percent()), least);
+    }
+}

@@ -353,6 +353,18 @@ fn an_element_is_explained() {
             && text.contains("round to bf16"),
         "{text}"
     );
+    // The same rows, two by two.
+    for (name, flat) in [("a3.npy", "op_a.npy"), ("bad3.npy", "bad.npy")] {
+        let data = folder.read(flat)[128..].to_vec();
+        folder.save(name, &Npy::new("<V2", &[2, 2, 256], data));
+    }
+    let batched = explain("silu a3.npy bad3.npy --at 1,1,255", 1);
+    let row = "elements of the row that differ: 1\n";
+    assert!(
+        batched.contains(row) && batched.contains("1 of 9 operations"),
+        "{batched}"
+    );
+    assert!(!explain("silu a3.npy bad3.npy --at 1,0,255", 0).contains(row));
     // A larger error is no operation's next number.
     let mut bytes = folder.read("op_silu.npy");
     bytes[at] ^= 0x40;
