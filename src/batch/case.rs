@@ -25,11 +25,10 @@ pub struct Case {
 
 /// What a case asks.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant)] // a few thousand of them at most
 pub enum Work {
-    Product(Check),
+    Product(Box<Check>),
     /// What stands between products: a case with the field `operation`.
-    Operation(Operation),
+    Operation(Box<Operation>),
 }
 
 impl Case {
@@ -178,7 +177,7 @@ pub(super) fn case(
     }
     Ok(Case {
         name,
-        work: Work::Product(check),
+        work: Work::Product(Box::new(check)),
         k: None,
         policy: None,
     })
@@ -201,7 +200,7 @@ fn case_of_operation(name: String, object: Value, folder: &Path) -> Result<Case,
     }
     Ok(Case {
         name,
-        work: Work::Operation(asked),
+        work: Work::Operation(Box::new(asked)),
         k: None,
         policy: None,
     })

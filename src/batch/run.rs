@@ -30,13 +30,20 @@ struct Terms<'a> {
     store: &'a Arc<Store>,
 }
 
-/// Judges all cases, in whatever order, and returns them in theirs. What they read is opened and hashed
-/// once. The policy that the cases were read under has limits of work and time, too.
+/// A case, until its verdict takes its place; in the end all of them stay where they are.
+#[allow(clippy::large_enum_variant)]
+enum Place {
+    Asked(Case),
+    Judged(BatchCase),
+}
+
+/// Judges all cases, in whatever order, and returns them in theirs, and lets go of what each of them asked. What
+/// they read is opened and hashed once. The policy that the cases were read under has limits of work and time, too.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
 pub fn run(
-    cases: &[Case],
+    cases: Vec<Case>,
     state: &State,
     files: &Files,
     policy: Option<&Policy>,
@@ -53,18 +60,27 @@ pub fn run(
         pages,
     };
     progress.begin(cases.len() as u64 * STEPS);
-    let done: Mutex<Vec<Option<BatchCase>>> = Mutex::new(cases.iter().map(|_| None).collect());
     let trouble = Mutex::new(None);
     let (small, large): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
-    let one = |i: usize| match judged((i, &cases[i]), state, files, terms, progress) {
-        Ok(case) => {
-            done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(case);
-            true
-        }
-        Err(error) => {
-            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            false
+    let places: Vec<Mutex<Place>> = cases
+        .into_iter()
+        .map(|case| Mutex::new(Place::Asked(case)))
+        .collect();
+    let one = |i: usize| {
+        let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
+        let Place::Asked(case) = &*place else {
+            return true;
+        };
+        match judged((i, case), state, files, terms, progress) {
+            Ok(case) => {
+                *place = Place::Judged(case);
+                true
+            }
+            Err(error) => {
+                *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                false
+            }
         }
     };
     let next = AtomicUsize::new(0);
@@ -98,8 +114,12 @@ pub fn run(
     if let Some(error) = trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let done: Option<Vec<_>> = done.into_iter().collect();
+    let places = places.into_iter();
+    let done = places.map(|place| match place.into_inner() {
+        Ok(Place::Judged(case)) => Some(case),
+        _ => None,
+    });
+    let done: Option<Vec<BatchCase>> = done.collect();
     let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
     done.map(Batch::of).ok_or_else(lost)
 }

@@ -86,9 +86,11 @@ impl BatchArgs {
         let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
         let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
+        // Nothing else is opened; a hundred thousand cases have named many files.
+        drop((outputs, own));
         let most = terms.and_then(|policy| policy.limits.memory);
         let files = self.memory.files_within(most);
-        let mut batch = batch::run(&cases, &state, &files, terms, pages.as_ref(), &Bar::new())?;
+        let mut batch = batch::run(cases, &state, &files, terms, pages.as_ref(), &Bar::new())?;
         batch.policy = named.map(|(policy, path)| policy.described(path));
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;

@@ -1,5 +1,6 @@
 //! All that a command writes, beside all that it reads: nothing is written over.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,8 @@ use super::{Fault, FaultKind, FileError, Output, escaped_path};
 /// ```
 #[derive(Debug, Default)]
 pub struct Outputs {
-    protected: Vec<Claim>,
+    /// By the paths that they were named with, each once: a batch may name one a hundred thousand times.
+    protected: BTreeMap<PathBuf, Claim>,
     claimed: Vec<Claim>,
     /// Folders that nothing is written into, as sentences have them.
     closed: Vec<(String, PathBuf)>,
@@ -65,11 +67,15 @@ impl Outputs {
     /// If an output has been opened: it would not have been compared with this.
     pub fn protect(&mut self, role: &str, path: &Path) -> &mut Outputs {
         assert!(self.claimed.is_empty(), "inputs first");
+        if self.protected.contains_key(path) {
+            return self;
+        }
         // One that means two things is refused where it is read; each of them stays as it is.
         let file = on_disk(path);
         let folder_or_file = |about: fs::Metadata| about.is_file() || about.is_dir();
         if path != Path::new(super::STDIN) && fs::metadata(&file).map_or(true, folder_or_file) {
-            self.protected.push(Claim::new(role, &file));
+            let claim = Claim::new(role, &file);
+            self.protected.insert(path.to_owned(), claim);
         }
         self
     }
@@ -110,7 +116,7 @@ impl Outputs {
     pub fn claim(&mut self, role: &str, path: &Path) -> Result<(), FileError> {
         let refused = |why: String| Err(Fault::new(FaultKind::Unwritable, why).of(path));
         let claim = Claim::new(role, path);
-        if let Some(input) = self.protected.iter().find(|other| claim.meets(other)) {
+        if let Some(input) = self.protected.values().find(|other| claim.meets(other)) {
             let called = claim.called(input);
             return refused(format!("{role} would overwrite {}{called}", input.role));
         }
