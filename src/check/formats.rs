@@ -82,3 +82,59 @@ fn of_file(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An array of one number.
+    fn array(folder: &Path, name: &str, descr: &str) -> Source {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1, 1), }}");
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{header:<117}\n").bytes());
+        bytes.extend([0; 8]);
+        let width: usize = descr[2..].parse().expect("bytes of a number");
+        bytes.truncate(128 + width);
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        Source::File(path)
+    }
+
+    #[test]
+    fn each_file_names_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [half, brain, single] = [("h", "<f2"), ("b", "<V2"), ("s", "<f4")]
+            .map(|(name, descr)| array(folder.path(), name, descr));
+        let found = |a: &Source, b: &Source, dtype_b| {
+            let mut fields = Fields {
+                a: Some(a.clone()),
+                b: Some(b.clone()),
+                dtype_b,
+                ..Fields::default()
+            };
+            let read = fields.formats_of_files(&());
+            read.map(|()| (fields.dtype.expect("found"), fields.dtype_b))
+        };
+        let (fp16, bf16) = (Format::Fp16, Format::Bf16);
+        assert_eq!(found(&half, &half, None).unwrap(), (fp16, None));
+        assert_eq!(found(&half, &brain, None).unwrap(), (fp16, Some(bf16)));
+        assert_eq!(found(&brain, &half, None).unwrap(), (bf16, Some(fp16)));
+        // What is said of B is not looked up.
+        assert_eq!(
+            found(&half, &single, Some(bf16)).unwrap(),
+            (fp16, Some(bf16))
+        );
+        assert_eq!(found(&half, &single, Some(fp16)).unwrap(), (fp16, None));
+        for (a, b) in [(&half, &single), (&single, &half)] {
+            let error = found(a, b, None).unwrap_err().to_string();
+            assert!(error.contains("values of any narrower format"), "{error}");
+        }
+        let mut said = Fields {
+            dtype: Some(bf16),
+            a: Some(half),
+            ..Fields::default()
+        };
+        said.formats_of_files(&()).unwrap();
+        assert_eq!((said.dtype, said.dtype_b), (Some(bf16), None));
+    }
+}
