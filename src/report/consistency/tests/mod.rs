@@ -48,8 +48,11 @@ fn said(comparison: &Value, of: &Compared) -> Vec<String> {
     comparison.contradictions(of)
 }
 
+/// Values at places, and words of sentences.
+type Row<'a> = (&'a [(&'a str, Value)], &'a [&'a str]);
+
 /// With these values at these places, sentences with these words are said, in this order.
-fn table(honest: &Value, of: &Compared, rows: &[(&[(&str, Value)], &[&str])]) {
+fn table(honest: &Value, of: &Compared, rows: &[Row]) {
     assert_eq!(said(honest, of), [""; 0]);
     let mut others = Vec::new();
     for (changes, words) in rows {
@@ -198,7 +201,7 @@ fn what_is_accepted_is_of_a_kind() {
         policy: Policy { any_nan, any_zero },
         ..compared(&d, 3)
     };
-    let accepted: (&str, Value) = ("/accepted", json!(30));
+    let accepted = [("/accepted", json!(30))];
     let nan = [
         ("/classes/nan_payload", json!(1)),
         ("/classes/nan_against_number", json!(0)),
@@ -212,7 +215,7 @@ fn what_is_accepted_is_of_a_kind() {
         &honest,
         &policy(true, false),
         &[
-            (&[accepted.clone()], &[]),
+            (&accepted, &[]),
             (&nan, &["any NaN is accepted"]),
             (&zero, &[]),
         ],
@@ -221,7 +224,7 @@ fn what_is_accepted_is_of_a_kind() {
         &honest,
         &policy(false, true),
         &[
-            (&[accepted], &[]),
+            (&accepted, &[]),
             (&nan, &[]),
             (&zero, &["either is accepted"]),
         ],
