@@ -38,7 +38,7 @@ struct Options {
     #[arg(long, default_value_t = 2)]
     jobs: usize,
     /// No further test of a mutant begins after tests of so many seconds of processor time: it is undecided
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 15)]
     seconds: u64,
     /// Only mutants whose name (file, place, change) contains one of these
     #[arg(long, value_delimiter = ',')]
