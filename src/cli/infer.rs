@@ -23,7 +23,9 @@ use crate::probe::{Suite, folder};
 /// for bit is the result, an architecture file whose every constant says which cases it rests on. A
 /// constant counts as determined only if every other plausible value fails a case; the others are
 /// listed with all values that would do. If nothing gives every answer, the best hypothesis and the
-/// answers that contradict it are shown, and the exit code is 1.
+/// answers that contradict it are shown, and the exit code is 1: so with every machine of a kind that is never
+/// inferred (several accumulators, trees and orders of k other than ascending, sums that wrap around or saturate).
+/// Scales and integers are not asked about.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

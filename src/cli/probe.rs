@@ -16,6 +16,9 @@ use crate::probe::{Suite, folder};
 /// one K, and manifest.json, which says of each what it is for. Compute D = A*B + C with the machine in
 /// question, one chain over K through the instruction in question, keep D as (n,1,1), and let
 /// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
+///
+/// Cases are of floating-point numbers without scales: of an MX or NVFP4 unit its unscaled sums are asked alone,
+/// and nothing is asked of integers.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -23,7 +23,7 @@ pub use catalogue::{
 };
 pub(crate) use exact::{Block, Gathered, gather, initial, scales};
 pub use fast::{Plan, Platform};
-use gathered::GatheredRows;
+pub(crate) use gathered::GatheredRows;
 pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use problem::{Problem, ScalePlanes, ShapeError};

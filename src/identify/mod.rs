@@ -5,10 +5,12 @@
 //! ```
 //!
 //! * `request`: the type; `readings`: a file as every format that it can be.
-//! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget.
+//! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget; `common`: what
+//!   they have in common there.
 //! * `schedules`: candidates under schedules; `kernels`: under what a library's words leave open; `separate`: operands on which two candidates differ.
 //! * `run`, `result`: all of it in order, and what is said of it.
 
+mod common;
 mod error;
 mod kernels;
 mod readings;

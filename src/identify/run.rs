@@ -1,5 +1,6 @@
 //! A search, from files to what fits.
 
+use super::common::Common;
 use super::error::IdentifyError;
 use super::kernels::Kernels;
 use super::readings::Captured;
@@ -19,6 +20,9 @@ pub(super) const FIRST: usize = 64;
 
 /// Elements every schedule is tested on.
 const FEW: usize = 4;
+
+/// Elements on which candidates under schedules have sums in common.
+const TOGETHER: usize = 64;
 
 /// Elements among which those are looked for that tell candidates apart.
 const POOL: usize = 1 << 14;
@@ -92,6 +96,7 @@ impl Prepared {
             first: FIRST,
             engine: self.engine,
             progress,
+            common: None,
         };
         let mut found = alone.sampled(&plain, &mut budget);
         if !limits.quick {
@@ -112,9 +117,12 @@ impl Prepared {
                 }
             };
             let given = |candidate: &Candidate| of_schedules.given(candidate);
+            let first = &sample.elements[..TOGETHER.min(sample.elements.len())];
+            let common = Common::of(&more, first);
             let under = Search {
                 given: &given,
                 first: FEW,
+                common: Some(&common),
                 ..alone
             };
             let mut of_more = under.sampled(&more, &mut budget);
@@ -232,6 +240,7 @@ impl Prepared {
             first: FIRST,
             engine: self.engine,
             progress,
+            common: None,
         };
         // Sums of the model that comes nearest.
         let Some(nearest) = search.sampled(&rounded, budget).tested.first().copied() else {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
+use super::common::Common;
 use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
@@ -75,6 +76,8 @@ pub struct Search<'s, 'a> {
     pub first: usize,
     pub engine: Engine,
     pub progress: &'s dyn Progress,
+    /// What candidates have in common on the first elements, if they do.
+    pub common: Option<&'s Common<'s>>,
 }
 
 /// What became of candidates.
@@ -246,7 +249,11 @@ impl Search<'_, '_> {
     fn differing(&self, candidate: &Candidate, part: std::ops::Range<usize>) -> Vec<usize> {
         let given = (self.given)(candidate);
         let elements = &self.sample.elements[part.clone()];
-        let computed = self.replay(candidate, &given).elements(elements);
+        let replay = self.replay(candidate, &given);
+        let computed = match self.common {
+            Some(common) if part.end <= common.count() => common.elements(&replay, part.clone()),
+            _ => replay.elements(elements),
+        };
         self.progress.step(0);
         let planes = given.d.planes();
         let stored = |at: &Element| planes.plane(at.batch).code(at.row, at.column);

@@ -22,6 +22,17 @@ impl<'a> Planes<'a> {
         let plane = self.plane(0);
         let width = self.tensor.format.bytes();
         let mut payload = Vec::with_capacity(rows.len() * plane.columns * width);
+        if width <= 4 {
+            let mut codes = vec![0; plane.columns];
+            for &row in rows {
+                plane.read_row(row, 0, &mut codes);
+                for code in &codes {
+                    payload.extend_from_slice(&code.to_le_bytes()[..width]);
+                }
+            }
+            let shape = vec![rows.len(), plane.columns];
+            return Tensor::from_payload(self.tensor.format, shape, payload);
+        }
         for &row in rows {
             for column in 0..plane.columns {
                 payload.extend_from_slice(&plane.code(row, column).to_le_bytes()[..width]);

@@ -75,6 +75,7 @@ impl<O: Ops> Finish<'_, O> {
             spec,
             values,
             place,
+            ..
         } = *self.kernel;
         let plain = !O::OBSERVED
             && self.accumulator == Format::Fp32
@@ -160,6 +161,7 @@ impl<O: Ops> Finish<'_, O> {
             spec,
             values,
             place,
+            ..
         } = self.kernel;
         match &spec.scales {
             Some(scaling) if scaling.multiply == Multiply::Alpha && values.has_scales() => {
@@ -190,6 +192,7 @@ impl<O: Ops> Finish<'_, O> {
             spec,
             values,
             place,
+            ..
         } = *self.kernel;
         let at = [place.batch, place.row_of(row), place.column + column];
         let mut x = match self.accumulator {

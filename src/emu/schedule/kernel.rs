@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::traversal::{KTraversal, TileOfD};
-use super::{Parts, ScheduleSpec, Values};
+use super::{Parts, ScheduleSpec, SharedChains, Values};
 use crate::emu::Problem;
 
 /// A schedule and the numbers of one product that it works with.
@@ -12,6 +12,8 @@ pub struct Kernel<'a> {
     pub spec: &'a ScheduleSpec,
     pub values: &'a Values,
     pub place: Place<'a>,
+    /// Where sums of chains are kept for other schedules of the same product; for single elements.
+    pub(super) shared: Option<&'a SharedChains>,
 }
 
 /// Where in D a part of it lies.
@@ -40,6 +42,18 @@ impl<'a> Kernel<'a> {
                 rows: None,
                 size: [problem.m, problem.n],
             },
+            shared: None,
+        }
+    }
+
+    /// With chains in common with other schedules of the same arithmetic on the same operands.
+    pub fn sharing<'b>(&self, chains: &'b SharedChains) -> Kernel<'b>
+    where
+        'a: 'b,
+    {
+        Kernel {
+            shared: Some(chains),
+            ..*self
         }
     }
 

@@ -9,6 +9,7 @@
 //! * `values`: alpha, beta, bias and scales of one product.
 //! * `operands`: operands in a traversal's order.
 //! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
+//! * `shared`: chains that several schedules have in common.
 //! * `f32ops`, `loops`, `sums`, `finish`, `run`: the arithmetic between and after the chains.
 
 mod compatible;
@@ -24,6 +25,7 @@ mod operands;
 mod order;
 mod overrides;
 mod run;
+mod shared;
 mod spec;
 mod spine;
 mod summary;
@@ -49,6 +51,7 @@ pub use overrides::{
 };
 pub(in crate::emu) use run::Run;
 pub(crate) use run::element_with;
+pub use shared::SharedChains;
 pub use spec::{
     Addend, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale, ScaledAt,
     Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts, ZeroPoint,

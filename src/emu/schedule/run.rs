@@ -234,7 +234,16 @@ impl<'a, 'r> Run<'a, 'r> {
         problem: &Problem,
         chain: &Chain,
     ) -> Vec<u32> {
-        let codes = self.chain(ops, kernel.spec, problem, chain);
+        let spec = kernel.spec;
+        if let Some(shared) = kernel.shared.filter(|_| problem.m * problem.n == 1) {
+            let terms = spec.split_terms.as_ref();
+            let one = (&kernel.place, problem);
+            let code = shared.sum(one, &chain.indices, terms, || {
+                self.chain(ops, spec, problem, chain)[0]
+            });
+            return vec![code as u32];
+        }
+        let codes = self.chain(ops, spec, problem, chain);
         codes.into_par_iter().map(|code| code as u32).collect()
     }
 

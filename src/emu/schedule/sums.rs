@@ -170,6 +170,10 @@ impl Run<'_, '_> {
         let Engine::Fast(platform) = self.replay.engine else {
             return None;
         };
+        // Chain by chain: some may be known.
+        if kernel.shared.is_some() {
+            return None;
+        }
         if parts.len() > 1 && self.special || !self.bare(*problem).may_promote() {
             return None;
         }

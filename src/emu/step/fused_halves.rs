@@ -132,7 +132,7 @@ impl StepKind for FusedHalves {
 
 impl FusedHalves {
     /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
-    fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
+    pub(crate) fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
         let one = Unpacked {
             class: crate::num::Class::Finite,
             negative: false,

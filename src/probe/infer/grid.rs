@@ -4,28 +4,24 @@
 
 use std::ops::RangeInclusive;
 
-use super::reading::Reading;
-use super::search::Evidence;
-use crate::emu::step::{Fused, FusedFloor, Step};
+use super::evidence::Evidence;
+use super::reading::{Halves, Reading};
+use crate::emu::step::{Fused, FusedFloor, FusedHalves, Step};
 use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
 
 /// Fraction bits that are tried where the answers show none.
 const DEPTHS: RangeInclusive<u32> = 5..=48;
-
-/// Finer than any exponent of a zero that shows.
-const NEVER: i32 = -4000;
-
-/// Above every exponent that zeros have.
-const HIGHEST: i32 = 20;
 
 const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
 /// A step that gives every answer.
 pub fn search(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     let grid = Grid { evidence, reading };
+    let all: Vec<u32> = DEPTHS.collect();
     grid.fused(&reading.depths)
+        .or_else(|| grid.halves(&all))
         .or_else(|| floored(evidence, reading))
-        .or_else(|| grid.fused(&DEPTHS.collect::<Vec<_>>()))
+        .or_else(|| grid.fused(&all))
 }
 
 struct Grid<'e, 'a> {
@@ -53,6 +49,29 @@ impl Grid<'_, '_> {
             )
         });
         found.next()
+    }
+
+    /// Two fused sums of a step each, if the answers show which products are in which.
+    fn halves(&self, depths: &[u32]) -> Option<Step> {
+        let Halves {
+            span,
+            period,
+            first,
+        } = self.reading.halves.as_ref()?;
+        let before = span / period * first.len();
+        [NearestEven, TowardZero].into_iter().find_map(|closing| {
+            // C is added in full, so that it says nothing of the sums' widths.
+            let group = before.max(span - before);
+            self.adders(group, depths, 1..=self.full(), false, &|half| {
+                Step::FusedHalves(FusedHalves {
+                    span: *span,
+                    period: *period,
+                    first: first.clone(),
+                    half,
+                    closing,
+                })
+            })
+        })
     }
 
     /// Significant bits of the accumulator.
@@ -87,7 +106,7 @@ impl Grid<'_, '_> {
                             })
                         };
                         let likely = reading.zero_exponent - fraction_bits as i32;
-                        let found = self.with_zeros(likely, &with);
+                        let found = self.evidence.with_zeros(likely, &with);
                         if found.is_some() {
                             return found;
                         }
@@ -96,27 +115,6 @@ impl Grid<'_, '_> {
             }
         }
         None
-    }
-
-    /// The exponent of zeros that gives every answer, the likely one and its neighbours first.
-    fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
-        let evidence = self.evidence;
-        let lowest = with(NEVER);
-        if !evidence.possible(&lowest) {
-            return None;
-        }
-        if let Some(refuted) = evidence.first_miss(&lowest) {
-            // What zeros have no part in refutes all of them.
-            let highest = with(HIGHEST);
-            if evidence.answer(&highest, refuted) == evidence.answer(&lowest, refuted) {
-                return None;
-            }
-        }
-        let least = evidence.formats.accumulator.min_exponent() - 140;
-        let mut all: Vec<i32> = (least..=HIGHEST).collect();
-        all.sort_by_key(|zero| zero.abs_diff(likely));
-        let mut found = all.into_iter().chain([NEVER]).map(with);
-        found.find(|step| evidence.first_miss(step).is_none())
     }
 }
 

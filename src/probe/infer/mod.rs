@@ -8,15 +8,20 @@
 //! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
 //!    determined only if every other value is contradicted, and by which case is kept.
 //!
+//! `evidence` tests hypotheses; it asks `quick` adders where they can answer, and the exact engine elsewhere and
+//! of what is found.
+//!
 //! What the search does not find is not thereby impossible: "no known kind explains this" means
 //! that no hypothesis tried does.
 
 mod architecture;
 mod coverage;
 mod document;
+mod evidence;
 mod grid;
 mod initial_hypotheses;
 mod perturbations;
+mod quick;
 mod reading;
 mod search;
 
@@ -32,8 +37,8 @@ pub use document::{
     INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, NEVER_INFERRED, Refuted,
     Unexplained, Witness,
 };
+use evidence::Evidence;
 use reading::Reading;
-use search::Evidence;
 
 /// What the answers say.
 #[derive(Clone, Debug)]
@@ -148,9 +153,10 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     if exact.is_empty() {
         exact.extend(grid::search(&evidence, &reading));
     }
+    exact.retain(|step| evidence.confirms(step));
     if exact.is_empty() {
         let mut ends = evidence.best(&starts);
-        if evidence.misses(&ends[0], 0) != 0 {
+        if !evidence.confirms(&ends[0]) {
             return Ok(Verdict::Contradicted(Box::new(Contradicted {
                 cases: evidence.mismatches(&ends[0]),
                 hypotheses: ends.len(),

@@ -19,10 +19,20 @@ pub struct Reading {
     /// Significant bits that a C keeps beside nothing but zeros.
     pub kept: u32,
     pub zero_exponent: i32,
+    /// How products are dealt to two sums, if they are.
+    pub halves: Option<Halves>,
     /// Whether any answer is -0.
     pub minus_zero: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
+}
+
+/// Of `span` products those with `k mod period` in `first` are added before the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Halves {
+    pub span: usize,
+    pub period: usize,
+    pub first: Vec<usize>,
 }
 
 impl Reading {
@@ -79,6 +89,9 @@ impl Reading {
             kept: kept_of_c(suite, answers),
             // As deep below the smallest result as every unit known has it, fraction bits aside.
             zero_exponent: acc.min_exponent() + 18,
+            halves: unit.and_then(|unit| {
+                halves(&|i, j| count(acc, answer(Tag("swamp", i as i32, j as i32))?, unit))
+            }),
             minus_zero: answers.contains(&acc.zero(true)),
             nan: Code(nans.first().copied().unwrap_or(quiet)),
         }
@@ -99,6 +112,36 @@ fn kept_of_c(suite: &Suite, answers: &[u64]) -> u32 {
         }
     });
     bits.max().unwrap_or(1)
+}
+
+/// A pair at two places of the first half swallows that half alone; at any others of a step, all of it.
+fn halves(survivors: &dyn Fn(usize, usize) -> Option<usize>) -> Option<Halves> {
+    let lost = |i, j| K.checked_sub(survivors(i, j)?);
+    // A pair that lies in two steps swallows both; none before has swallowed more than one.
+    let one = |j: usize| (1..j).all(|i| lost(0, i).is_some_and(|lost| lost <= j));
+    let span = (2..=K / 2).find(|&j| lost(0, j) == Some(2 * j) && one(j))?;
+    let pairs = (0..span).flat_map(|i| (i + 1..span).map(move |j| (i, j)));
+    // Whether both are of the first half, where that was asked.
+    let both: Vec<_> = pairs
+        .filter_map(|(i, j)| Some((i, j, lost(i, j)? < span)))
+        .collect();
+    let mut seen = vec![false; span];
+    for &(i, j, _) in both.iter().filter(|(.., both)| *both) {
+        (seen[i], seen[j]) = (true, true);
+    }
+    // Of places far from the beginning only neighbours were asked about: the shortest pattern that says the
+    // same of all.
+    let explains = |period: &usize| {
+        let is = |k: usize| seen[k % period];
+        span.is_multiple_of(*period) && both.iter().all(|&(i, j, both)| both == (is(i) && is(j)))
+    };
+    let period = (1..=span).find(explains)?;
+    let first: Vec<usize> = (0..period).filter(|&k| seen[k]).collect();
+    (!first.is_empty() && first.len() < period).then_some(Halves {
+        span,
+        period,
+        first,
+    })
 }
 
 fn dedup<T: PartialEq + Copy>(list: &mut Vec<T>) {

@@ -1,137 +1,13 @@
-//! Hypotheses against answers.
+//! Constants changed one at a time, or some together, for as long as fewer answers contradict.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
 
-use serde_json::Value;
-
-use super::{Mismatch, perturbations, prepare};
-use crate::emu::Arithmetic;
-use crate::emu::step::{Formats, Fused, Step};
+use super::evidence::Evidence;
+use crate::emu::step::{Fused, Step};
 use crate::num::Rounding;
-use crate::probe::{Prepared, Suite};
+use crate::probe::Suite;
 
-/// Families of many cases that are much alike.
-const MANY: [&str; 3] = ["distances", "excursions", "anything"];
-
-/// Answers, and the cases in the order in which they refute hypotheses fastest.
-pub struct Evidence<'a> {
-    pub formats: Formats,
-    answers: &'a [u64],
-    cases: Vec<Prepared>,
-    /// Cases that have refuted something move forward.
-    order: RefCell<Vec<usize>>,
-    /// Codes of NaN among the answers.
-    pub nans: Vec<u64>,
-}
-
-impl<'a> Evidence<'a> {
-    pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
-        let (formats, cases) = prepare(suite);
-        let n = cases.len();
-        // Far apart in the suite: neighbours ask the same question.
-        let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
-        let strided = (0..n).map(|i| i * stride % n);
-        // A search goes by the first ones: those that ask one question each. The many that only look for
-        // other kinds refute what is left.
-        let many = |case: &usize| MANY.contains(&suite.cases[*case].family);
-        let (last, mut order): (Vec<_>, Vec<_>) = strided.partition(many);
-        order.extend(last);
-        let mut nans: Vec<u64> = answers
-            .iter()
-            .copied()
-            .filter(|&code| formats.accumulator.unpack(code).is_nan())
-            .collect();
-        nans.sort_unstable();
-        nans.dedup();
-        Evidence {
-            formats,
-            answers,
-            cases,
-            order: RefCell::new(order),
-            nans,
-        }
-    }
-
-    /// Whether the engine can run this step.
-    pub fn possible(&self, step: &Step) -> bool {
-        let Formats {
-            a, b, accumulator, ..
-        } = self.formats;
-        let arithmetic = Arithmetic::plain([a, b], accumulator, step.clone());
-        arithmetic.check().is_ok()
-    }
-
-    /// What a step answers to a case.
-    pub fn answer(&self, step: &Step, case: usize) -> u64 {
-        self.cases[case].answer(self.formats, step)
-    }
-
-    fn gives(&self, step: &Step, case: usize) -> bool {
-        self.answer(step, case) == self.answers[case]
-    }
-
-    /// The number of answers that a step does not give, counted no further than one above `limit`.
-    pub fn misses(&self, step: &Step, limit: usize) -> usize {
-        self.count(step, limit, self.cases.len())
-    }
-
-    fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
-        let mut order = self.order.borrow_mut();
-        let mut misses = 0;
-        for i in 0..cases.min(order.len()) {
-            let case = order[i];
-            if self.cases[case].answer(self.formats, step) != self.answers[case] {
-                misses += 1;
-                // Counts over a part of the cases must be over the same part each time.
-                if limit == 0 {
-                    order.swap(i, i / 2);
-                }
-                if misses > limit {
-                    break;
-                }
-            }
-        }
-        misses
-    }
-
-    /// A case that refutes a step, if one does.
-    pub fn first_miss(&self, step: &Step) -> Option<usize> {
-        let mut order = self.order.borrow_mut();
-        let missed =
-            |&case: &usize| self.cases[case].answer(self.formats, step) != self.answers[case];
-        let at = order.iter().position(missed)?;
-        let case = order[at];
-        order.swap(at, at / 2);
-        Some(case)
-    }
-
-    /// All answers that a step does not give.
-    pub fn mismatches(&self, step: &Step) -> Vec<Mismatch> {
-        let all = (0..self.cases.len()).map(|case| Mismatch {
-            case,
-            expected: self.cases[case].answer(self.formats, step),
-            answered: self.answers[case],
-        });
-        all.filter(|m| m.expected != m.answered).collect()
-    }
-
-    /// The first of some steps that gives every answer.
-    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
-        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
-        steps.iter().find(exact).cloned()
-    }
-
-    /// The plausible values of a constant other than its own.
-    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
-        perturbations::values(name, step, self.formats, &self.nans)
-    }
-
-    /// A step with another value of a constant, if the engine can run it.
-    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
-        perturbations::with(step, name, value).filter(|step| self.possible(step))
-    }
-
+impl Evidence<'_> {
     /// Steps that miss few answers, from the most promising starts of every kind: the best one first, and
     /// where others ended.
     pub fn best(&self, kinds: &[Vec<Step>]) -> Vec<Step> {
@@ -359,8 +235,4 @@ impl<'e, 'a> Best<'e, 'a> {
         self.step = candidate;
         self.sort();
     }
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -48,11 +48,40 @@ fn floor(dice: &mut Dice) -> Value {
     })
 }
 
+/// As FP8 is added where no hardware of its own is behind it.
+fn halves(dice: &mut Dice) -> Value {
+    let period = dice.pick(&[2, 4, 8]);
+    let mut places: Vec<usize> = (0..period).collect();
+    while places.len() > period / 2 {
+        places.remove(dice.below(places.len()));
+    }
+    let span = dice.pick(&[8, 16, 32, 64]);
+    let mut half = fused(dice);
+    half.as_object_mut().unwrap().remove("kind");
+    half["group"] = json!(span / 2);
+    half["minus_zero"] = json!(false);
+    json!({
+        "kind": "fused_halves",
+        "span": span,
+        "period": period,
+        "first": places,
+        "half": half,
+        "closing": dice.pick(&["rz", "rne"]),
+    })
+}
+
 /// Machine `i`: its formats and step.
 fn machine(i: usize) -> ([Format; 3], Value) {
     let mut dice = Dice(0x70ca_b000 + i as u64);
     let format = dice.pick(&[Fp16, Bf16, Tf32, E4m3, E5m2]);
     let step = match i % 3 {
+        // Products of E4M3 lie too near one another to say which are added at once, where so many bits are kept.
+        _ if i >= 24 && format == E4m3 => {
+            let mut step = halves(&mut dice);
+            step["half"]["fraction_bits"] = json!(between(&mut dice, 12, 26));
+            step
+        }
+        _ if i >= 24 => halves(&mut dice),
         2 => floor(&mut dice),
         _ => fused(&mut dice),
     };
@@ -61,7 +90,7 @@ fn machine(i: usize) -> ([Format; 3], Value) {
 
 #[test]
 fn any_constants_are_found() {
-    let missed: Vec<String> = (0..24)
+    let missed: Vec<String> = (0..36)
         .into_par_iter()
         .filter_map(|i| {
             let (formats, step) = machine(i);

@@ -1,0 +1,214 @@
+//! Hypotheses against answers: which they give, and which cases refute them.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::quick::{Quick, Zeros};
+use super::{Mismatch, perturbations, prepare};
+use crate::emu::Arithmetic;
+use crate::emu::step::{Formats, Step};
+use crate::probe::{Prepared, Suite};
+
+/// Families of many cases that are much alike.
+const MANY: [&str; 3] = ["distances", "excursions", "anything"];
+
+/// Answers, and the cases in the order in which they refute hypotheses fastest.
+pub struct Evidence<'a> {
+    pub formats: Formats,
+    answers: &'a [u64],
+    pub(super) cases: Vec<Prepared>,
+    /// The same where a quick adder knows them.
+    quick: Vec<Option<Quick>>,
+    /// Cases that have refuted something move forward.
+    pub(super) order: RefCell<Vec<usize>>,
+    /// Codes of NaN among the answers.
+    pub nans: Vec<u64>,
+}
+
+impl<'a> Evidence<'a> {
+    pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
+        let (formats, cases) = prepare(suite);
+        let n = cases.len();
+        let quick = suite.cases.iter();
+        let quick = quick.map(|case| Quick::new(formats, case)).collect();
+        // Far apart in the suite: neighbours ask the same question.
+        let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
+        let strided = (0..n).map(|i| i * stride % n);
+        // A search goes by the first ones: those that ask one question each. The many that only look for
+        // other kinds refute what is left.
+        let many = |case: &usize| MANY.contains(&suite.cases[*case].family);
+        let (last, mut order): (Vec<_>, Vec<_>) = strided.partition(many);
+        order.extend(last);
+        let mut nans: Vec<u64> = answers
+            .iter()
+            .copied()
+            .filter(|&code| formats.accumulator.unpack(code).is_nan())
+            .collect();
+        nans.sort_unstable();
+        nans.dedup();
+        Evidence {
+            formats,
+            answers,
+            cases,
+            quick,
+            order: RefCell::new(order),
+            nans,
+        }
+    }
+
+    /// Whether the engine can run this step.
+    pub fn possible(&self, step: &Step) -> bool {
+        let Formats {
+            a, b, accumulator, ..
+        } = self.formats;
+        let arithmetic = Arithmetic::plain([a, b], accumulator, step.clone());
+        arithmetic.check().is_ok()
+    }
+
+    /// What a step answers to a case.
+    pub fn answer(&self, step: &Step, case: usize) -> u64 {
+        let quick = self.quick[case].as_ref();
+        let code = quick.and_then(|quick| quick.answer(step));
+        code.unwrap_or_else(|| self.cases[case].answer(self.formats, step))
+    }
+
+    /// If a step does not give the answer to a case: exponents of zeros with which it would not, either.
+    /// `with` makes the step of exponents, `zero` is its own.
+    fn refuted(
+        &self,
+        (zero, step): (i32, &Step),
+        with: &dyn Fn(i32) -> Step,
+        case: usize,
+    ) -> Option<Zeros> {
+        let quick = self.quick[case].as_ref();
+        let answer = quick.and_then(|quick| quick.answer_and_zeros(step));
+        let (code, zeros) = answer.unwrap_or_else(|| {
+            let exact = |step: &Step| self.cases[case].answer(self.formats, step);
+            let code = exact(step);
+            // What both ends agree on has nothing to do with zeros.
+            let ends = [Zeros::LOWEST, Zeros::HIGHEST].map(with);
+            match code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
+                true => (code, Zeros::ANY),
+                false => (code, Zeros::only(zero)),
+            }
+        });
+        (code != self.answers[case]).then_some(zeros)
+    }
+
+    /// The exponent of zeros with which a step gives every answer: of those that show, the one nearest to
+    /// `likely`, then one below all.
+    pub fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
+        let lowest = with(Zeros::LOWEST);
+        if !self.possible(&lowest) {
+            return None;
+        }
+        // One case often refutes all: where zeros take no part.
+        let mut below = Zeros::LOWEST - 1;
+        let mut order = self.order.borrow_mut();
+        for at in 0..order.len() {
+            let refuted = self.refuted((Zeros::LOWEST, &lowest), with, order[at]);
+            let Some(zeros) = refuted else { continue };
+            if zeros.to > below {
+                below = zeros.to;
+                order.swap(at, at / 2);
+            }
+            if below >= Zeros::HIGHEST {
+                return None;
+            }
+        }
+        drop(order);
+        let least = self.formats.accumulator.min_exponent() - 140;
+        let mut left: Vec<i32> = (least.max(below.saturating_add(1))..=Zeros::HIGHEST).collect();
+        left.sort_by_key(|zero| zero.abs_diff(likely));
+        if below < Zeros::LOWEST {
+            left.push(Zeros::LOWEST);
+        }
+        while let Some(&zero) = left.first() {
+            let step = with(zero);
+            let mut order = self.order.borrow_mut();
+            let refuted =
+                |(at, case): (usize, &usize)| Some((at, self.refuted((zero, &step), with, *case)?));
+            let Some((at, zeros)) = order.iter().enumerate().find_map(refuted) else {
+                return Some(step);
+            };
+            order.swap(at, at / 2);
+            left.retain(|zero| !zeros.contains(*zero));
+        }
+        None
+    }
+
+    pub(super) fn gives(&self, step: &Step, case: usize) -> bool {
+        self.answer(step, case) == self.answers[case]
+    }
+
+    /// The number of answers that a step does not give, counted no further than one above `limit`.
+    pub fn misses(&self, step: &Step, limit: usize) -> usize {
+        self.count(step, limit, self.cases.len())
+    }
+
+    pub(super) fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
+        let mut order = self.order.borrow_mut();
+        let mut misses = 0;
+        for i in 0..cases.min(order.len()) {
+            let case = order[i];
+            if !self.gives(step, case) {
+                misses += 1;
+                // Counts over a part of the cases must be over the same part each time.
+                if limit == 0 {
+                    order.swap(i, i / 2);
+                }
+                if misses > limit {
+                    break;
+                }
+            }
+        }
+        misses
+    }
+
+    /// A case that refutes a step, if one does.
+    pub fn first_miss(&self, step: &Step) -> Option<usize> {
+        let mut order = self.order.borrow_mut();
+        let missed = |&case: &usize| !self.gives(step, case);
+        let at = order.iter().position(missed)?;
+        let case = order[at];
+        order.swap(at, at / 2);
+        Some(case)
+    }
+
+    /// Whether a step gives every answer, by the exact engine.
+    pub fn confirms(&self, step: &Step) -> bool {
+        let mut answers = self.cases.iter().zip(self.answers);
+        answers.all(|(case, answer)| case.answer(self.formats, step) == *answer)
+    }
+
+    /// All answers that a step does not give, by the exact engine.
+    pub fn mismatches(&self, step: &Step) -> Vec<Mismatch> {
+        let all = (0..self.cases.len()).map(|case| Mismatch {
+            case,
+            expected: self.cases[case].answer(self.formats, step),
+            answered: self.answers[case],
+        });
+        all.filter(|m| m.expected != m.answered).collect()
+    }
+
+    /// The first of some steps that gives every answer.
+    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
+        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
+        steps.iter().find(exact).cloned()
+    }
+
+    /// The plausible values of a constant other than its own.
+    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
+        perturbations::values(name, step, self.formats, &self.nans)
+    }
+
+    /// A step with another value of a constant, if the engine can run it.
+    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
+        perturbations::with(step, name, value).filter(|step| self.possible(step))
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
