@@ -143,7 +143,7 @@ pub fn batch(
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
         let most = terms.and_then(|policy| policy.limits.memory);
         let files = Files::new(Privacy::Auto, Limits::within(most));
-        let mut batch = run(&cases, &state, &files, terms, pages.as_ref(), progress)?;
+        let mut batch = run(cases, &state, &files, terms, pages.as_ref(), progress)?;
         batch.policy = policy.map(|(policy, path)| policy.described(path));
         if let Some(pages) = pages {
             pages.finish(&batch).map_err(BatchError::File)?;
