@@ -158,6 +158,10 @@ impl Decoder {
             let lonely = V::and(V::and(sign, zeros), V::splat(lonely));
             Numbers {
                 values: V::from_bits(V::or(V::bits(number), sign)),
+                significands: {
+                    let above = V::sub(self.fields::<V>(magnitude), splat(1));
+                    V::sub(magnitude, V::shift_left(above, splat(self.fraction_bits)))
+                },
                 fields: self.fields::<V>(magnitude),
                 zeros,
                 specials: V::or(special, lonely),
@@ -177,6 +181,8 @@ struct Apart<V: Vector> {
 pub struct Numbers<V: Vector> {
     /// Specials are zeros here.
     pub values: V::F,
+    /// In units of their last bit.
+    pub significands: V::I,
     /// Exponents, plus the format's bias; that of subnormal numbers is 1.
     pub fields: V::I,
     /// All ones where a number is zero, specials included, else zero.
@@ -198,6 +204,7 @@ mod tests {
     struct Taken {
         value: f32,
         exponent: i32,
+        significand: i32,
         zero: bool,
         special: bool,
     }
@@ -207,7 +214,7 @@ mod tests {
 
         #[inline(always)]
         unsafe fn run<V: Vector>(self) -> Taken {
-            let (mut values, mut words) = ([0.0; WIDEST], [[0; WIDEST]; 3]);
+            let (mut values, mut words) = ([0.0; WIDEST], [[0; WIDEST]; 4]);
             // SAFETY: the same promise, and a register is no wider than a strip.
             unsafe {
                 let numbers = Decoder::new(self.0).numbers::<V, true>(V::splat(self.1 as i32));
@@ -215,10 +222,12 @@ mod tests {
                 V::store(words[0].as_mut_ptr(), numbers.fields);
                 V::store(words[1].as_mut_ptr(), numbers.zeros);
                 V::store(words[2].as_mut_ptr(), numbers.specials);
+                V::store(words[3].as_mut_ptr(), numbers.significands);
             }
             Taken {
                 value: values[0],
                 exponent: words[0][0] - self.0.bias(),
+                significand: words[3][0],
                 zero: words[1][0] == -1,
                 special: words[2][0] < 0,
             }
@@ -239,6 +248,9 @@ mod tests {
                     let taken = platform.vectorized(One(format, code as u32));
                     assert_eq!(taken.special, special);
                     assert_eq!(taken.zero, special || number.is_zero());
+                    let significand = if special { 0 } else { number.significand };
+                    let units = taken.significand as u64;
+                    assert_eq!(units, significand, "{format} {code:x}");
                     if taken.zero {
                         assert_eq!(taken.value, 0.0, "{format} {code:x}");
                         continue;

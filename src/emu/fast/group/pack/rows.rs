@@ -60,39 +60,45 @@ pub fn pack_a(
         heavy: vec![false; strips],
         special: vec![false; count],
     };
-    let registers = panel.len.next_multiple_of(WIDEST);
+    // Zeros fill the last step and the last register up.
+    let registers = padded.next_multiple_of(WIDEST);
     let mut codes = vec![0u32; registers];
     let mut scales = Vec::new();
-    let mut row = Row {
-        values: vec![0.0; registers],
-        exponents: vec![0; registers],
-        fields: vec![0; registers],
-    };
-    for index in 0..count {
-        operand
-            .codes
-            .read_row(first + index, panel.start, &mut codes[..panel.len]);
-        if let Some((plane, block)) = operand.scales {
-            scales.clear();
-            let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
-            scales.extend((0..panel.len).map(scale));
+    let mut rows: [Row; ROWS] = std::array::from_fn(|_| Row::new(registers));
+    for strip in 0..strips {
+        let lanes = packed.rows(strip);
+        for (lane, row) in rows.iter_mut().enumerate().take(lanes) {
+            let index = strip * ROWS + lane;
+            let codes_here = &mut codes[..panel.len];
+            operand
+                .codes
+                .read_row(first + index, panel.start, codes_here);
+            if let Some((plane, block)) = operand.scales {
+                scales.clear();
+                let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
+                scales.extend((0..panel.len).map(scale));
+            }
+            let decoded = platform.vectorized(DecodeRow {
+                plan,
+                panel,
+                codes: &codes,
+                scales: &scales,
+                row,
+            });
+            packed.shifts[index] = decoded.shift << 23;
+            packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
+            packed.special[index] = decoded.special;
+            packed.heavy[strip] |= decoded.heavy;
         }
-        let (strip, lane) = (index / ROWS, index % ROWS);
-        let decoded = platform.vectorized(DecodeRow {
-            plan,
-            codes: &codes,
-            scales: &scales,
-            row: &mut row,
-        });
-        packed.shifts[index] = decoded.shift << 23;
-        packed.ranges[strip] = packed.ranges[strip].join(decoded.range);
-        packed.special[index] = decoded.special;
-        packed.heavy[strip] |= plan.checked && is_heavy(plan, panel, &row);
-        let base = strip * padded * ROWS + lane;
+        let base = strip * padded * ROWS;
         for (position, k) in panel.positions() {
             let at = base + position * ROWS;
-            packed.values[at] = row.values[k];
-            packed.fields[at] = row.fields[k];
+            let values = &mut packed.values[at..][..ROWS];
+            let fields = &mut packed.fields[at..][..ROWS];
+            for (lane, row) in rows.iter().enumerate().take(lanes) {
+                values[lane] = row.values[k];
+                fields[lane] = row.fields[k];
+            }
         }
     }
     packed
@@ -102,7 +108,19 @@ pub fn pack_a(
 pub struct Row {
     values: Vec<f32>,
     exponents: Vec<i32>,
+    significands: Vec<i32>,
     fields: Vec<u32>,
+}
+
+impl Row {
+    fn new(len: usize) -> Row {
+        Row {
+            values: vec![0.0; len],
+            exponents: vec![0; len],
+            significands: vec![0; len],
+            fields: vec![0; len],
+        }
+    }
 }
 
 /// What there is to say of a row as a whole.
@@ -110,11 +128,14 @@ pub struct Decoded {
     shift: i32,
     range: Range,
     special: bool,
+    /// Whether sums of products with it may leave 32 bits.
+    heavy: bool,
 }
 
 /// Takes a row of A apart. Buffers are as long as registers fill them.
 struct DecodeRow<'a> {
     plan: &'a GroupPlan,
+    panel: &'a Panel,
     codes: &'a [u32],
     scales: &'a [u8],
     row: &'a mut Row,
@@ -127,6 +148,7 @@ impl Vectorized for DecodeRow<'_> {
     unsafe fn run<V: Vector>(self) -> Decoded {
         let DecodeRow {
             plan,
+            panel,
             codes,
             scales,
             row,
@@ -159,6 +181,7 @@ impl Vectorized for DecodeRow<'_> {
             shift,
             range: range(bounds, shift),
             special,
+            heavy: plan.checked && is_heavy(plan, panel, row),
         }
     }
 }
@@ -170,6 +193,7 @@ unsafe fn numbers<V: Vector>(plan: &GroupPlan, codes: &[u32], row: &mut Row) -> 
     let count = codes.len();
     assert!(count.is_multiple_of(V::LANES));
     assert!(row.values.len() == count && row.exponents.len() == count);
+    assert!(row.significands.len() == count);
     // SAFETY: features are the caller's promise; whole registers lie within the lengths just asserted.
     unsafe {
         let mut special = V::splat(0);
@@ -183,6 +207,7 @@ unsafe fn numbers<V: Vector>(plan: &GroupPlan, codes: &[u32], row: &mut Row) -> 
             );
             V::store_f(row.values.as_mut_ptr().add(at), numbers.values);
             V::store(row.exponents.as_mut_ptr().add(at), exponents);
+            V::store(row.significands.as_mut_ptr().add(at), numbers.significands);
         }
         V::any_negative(special)
     }
@@ -218,21 +243,18 @@ fn bounds(exponents: &[i32]) -> (i32, i32) {
 }
 
 /// Whether the significands of some group add up to so much that a sum could leave 32 bits.
+#[inline(always)]
 fn is_heavy(plan: &GroupPlan, panel: &Panel, row: &Row) -> bool {
     let limit = plan.weight_limit();
-    let one = plan.a.fraction_bits() as i32;
-    let significand = |&k: &usize| -> f32 {
-        match row.values.get(k) {
-            // As a fraction of the power of two of its field, back to units of the last bit.
-            Some(value) if row.exponents[k] != ZERO => {
-                let field = (row.fields[k] & 255) as i32 - TOP - 127;
-                value.abs() * factor((field - one).clamp(-126, 126))
-            }
-            _ => 0.0,
+    let light = |weight: i32| u32::try_from(weight).is_ok_and(|weight| weight <= limit);
+    let all = &row.significands[..panel.padded()];
+    !match plan.halves {
+        None => all
+            .chunks(plan.group)
+            .all(|group| light(group.iter().sum())),
+        Some(_) => {
+            let mut groups = panel.order.chunks(plan.group);
+            groups.all(|group| light(group.iter().map(|&k| all[k]).sum()))
         }
-    };
-    // Integers far below 2^24: the sum is exact.
-    let weight = |group: &[usize]| group.iter().map(significand).sum::<f32>();
-    let mut groups = panel.order.chunks(plan.group);
-    groups.any(|group| weight(group) > limit as f32)
+    }
 }
