@@ -135,14 +135,19 @@ def write(page, name, text, by="measure.py"):
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(description, page, out):
+    """What a script that measures for a page is told."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("processor", help="what the tables say they were measured on")
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "target/release/tcverify")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target/measured")
-    parser.add_argument("--page", type=pathlib.Path, default=PAGE)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the time; the page stays as it is")
-    words = parser.parse_args()
+    parser.add_argument("--out", type=pathlib.Path, default=out)
+    parser.add_argument("--page", type=pathlib.Path, default=page)
+    parser.add_argument("--quick", action="store_true", help="small products, little time; the page stays as it is")
+    return parser.parse_args()
+
+
+def main():
+    words = arguments(__doc__.splitlines()[0], PAGE, ROOT / "target/measured")
     machine = Machine(words)
     start = time.monotonic()
     parts = {"kernels": kernels, "schedules": schedules, "shapes": shapes, "check": check}

@@ -8,16 +8,14 @@
 Files lie in --out (target/measured). Leave the machine alone meanwhile. Standard library only.
 """
 
-import argparse
 import json
 import os
-import pathlib
 import resource
 import subprocess
 import sys
 import time
 
-from measure import ROOT, table, write
+from measure import ROOT, arguments, table, write
 
 PAGE = ROOT / "docs" / "scaling.md"
 
@@ -220,13 +218,7 @@ def share(count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("processor", help="what the tables say they were measured on")
-    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "target/release/tcverify")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "target/measured/scaling")
-    parser.add_argument("--page", type=pathlib.Path, default=PAGE)
-    parser.add_argument("--quick", action="store_true", help="small products; the page stays as it is")
-    words = parser.parse_args()
+    words = arguments(__doc__.splitlines()[0], PAGE, ROOT / "target/measured/scaling")
     machine = Machine(words)
     texts = {"linear": linear(machine)}
     texts["rates"], found = rates(machine)

@@ -144,18 +144,10 @@ fn unpack(
     adjust: impl Fn(Unpacked) -> Unpacked,
 ) -> Vec<Unpacked> {
     let mut out = Vec::with_capacity(rows.len() * k.len());
-    if format.bytes() <= 4 {
-        let mut codes = vec![0; k.len()];
-        for row in rows {
-            matrix.read_row(row, k.start, &mut codes);
-            let numbers = codes.iter().map(|&code| format.unpack(code.into()));
-            out.extend(numbers.map(&adjust));
-        }
-        return out;
-    }
+    let mut codes = Vec::with_capacity(k.len());
     for row in rows {
-        let codes = k.clone().map(|k| format.unpack(matrix.code(row, k)));
-        out.extend(codes.map(&adjust));
+        matrix.read_codes(row, k.clone(), &mut codes);
+        out.extend(codes.iter().map(|&code| adjust(format.unpack(code))));
     }
     out
 }

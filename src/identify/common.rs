@@ -37,12 +37,13 @@ impl<'e> Common<'e> {
         }
     }
 
-    /// How many elements there are.
-    pub fn count(&self) -> usize {
-        self.elements.len()
+    /// Whether these elements are among those, and operands all that decides them: scales of an arithmetic's own
+    /// are not.
+    pub fn knows(&self, replay: &Replay, part: &Range<usize>) -> bool {
+        part.end <= self.elements.len() && replay.problem.scales.is_none()
     }
 
-    /// [`Replay::elements`] of some of the elements.
+    /// [`Replay::elements`] of some of the elements that it knows.
     pub fn elements(&self, replay: &Replay, part: Range<usize>) -> Vec<u64> {
         let operands = self.operands(replay);
         let mut chains = self.chains.iter();
@@ -67,7 +68,6 @@ impl<'e> Common<'e> {
 
     fn operands(&self, replay: &Replay) -> Arc<Vec<GatheredRows>> {
         let problem = &replay.problem;
-        debug_assert!(problem.scales.is_none());
         let format = |planes: crate::tensor::Planes| planes.tensor().format();
         let read = (format(problem.a), format(problem.b), problem.c.map(format));
         let mut known = self.operands.lock().expect("nobody panics with it");

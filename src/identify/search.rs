@@ -251,7 +251,7 @@ impl Search<'_, '_> {
         let elements = &self.sample.elements[part.clone()];
         let replay = self.replay(candidate, &given);
         let computed = match self.common {
-            Some(common) if part.end <= common.count() => common.elements(&replay, part.clone()),
+            Some(common) if common.knows(&replay, &part) => common.elements(&replay, part.clone()),
             _ => replay.elements(elements),
         };
         self.progress.step(0);

@@ -22,21 +22,11 @@ impl<'a> Planes<'a> {
         let plane = self.plane(0);
         let width = self.tensor.format.bytes();
         let mut payload = Vec::with_capacity(rows.len() * plane.columns * width);
-        if width <= 4 {
-            let mut codes = vec![0; plane.columns];
-            for &row in rows {
-                plane.read_row(row, 0, &mut codes);
-                for code in &codes {
-                    payload.extend_from_slice(&code.to_le_bytes()[..width]);
-                }
-            }
-            let shape = vec![rows.len(), plane.columns];
-            return Tensor::from_payload(self.tensor.format, shape, payload);
-        }
+        let mut codes = Vec::with_capacity(plane.columns);
         for &row in rows {
-            for column in 0..plane.columns {
-                payload.extend_from_slice(&plane.code(row, column).to_le_bytes()[..width]);
-            }
+            plane.read_codes(row, 0..plane.columns, &mut codes);
+            let bytes = codes.iter().map(|code| code.to_le_bytes());
+            bytes.for_each(|bytes| payload.extend_from_slice(&bytes[..width]));
         }
         let shape = vec![rows.len(), plane.columns];
         Tensor::from_payload(self.tensor.format, shape, payload)
@@ -164,6 +154,20 @@ impl<'a> Plane<'a> {
         assert!(row < self.rows && column + out.len() <= self.columns);
         let offset = self.offset + row * self.row_stride + column * self.column_stride;
         self.tensor.read_run(offset, self.column_stride, out);
+    }
+
+    /// Codes of a row, of any format, in the place of what `out` had.
+    pub fn read_codes(&self, row: usize, columns: Range<usize>, out: &mut Vec<u64>) {
+        const RUN: usize = 64;
+        out.clear();
+        if self.tensor.format.bytes() > 4 {
+            return out.extend(columns.map(|column| self.code(row, column)));
+        }
+        for first in columns.clone().step_by(RUN) {
+            let run = &mut [0; RUN][..RUN.min(columns.end - first)];
+            self.read_row(row, first, run);
+            out.extend(run.iter().map(|&code| u64::from(code)));
+        }
     }
 
     /// The bytes of codes, row by row; none where memory has them in another way.

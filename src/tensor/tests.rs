@@ -79,3 +79,20 @@ fn the_first_byte_that_is_no_code_is_found_wherever_it_is() {
     assert_eq!(first_of(&[columns + 5, 7, 16_384], shape), Err(vec![0, 7]));
     assert_eq!(first_of(&[33_000, 16_390], shape), Err(vec![0, 16_390]));
 }
+
+#[test]
+fn rows_are_read_as_codes_whatever_their_width() {
+    for (format, width) in [(Format::Bf16, 130), (Format::Fp64, 5)] {
+        let codes: Vec<u64> = (0..2 * width).map(|i| 0x3f80 + i as u64).collect();
+        let tensor = Tensor::from_codes(format, vec![2, width], &codes);
+        let plane = tensor.planes().plane(0);
+        let mut read = vec![7; 3];
+        plane.read_codes(1, 1..width, &mut read);
+        assert_eq!(read, codes[width + 1..]);
+        let turned = plane.transposed();
+        turned.read_codes(3, 0..2, &mut read);
+        assert_eq!(read, [codes[3], codes[width + 3]]);
+        turned.read_codes(3, 1..1, &mut read);
+        assert!(read.is_empty());
+    }
+}

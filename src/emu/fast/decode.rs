@@ -151,6 +151,9 @@ impl Decoder {
             let number = V::shift_left(magnitude, splat(23 - self.fraction_bits));
             let number = V::mul(V::from_bits(number), V::splat_f(self.scale));
             let zeros = V::equal(magnitude, splat(0));
+            let fields = self.fields::<V>(magnitude);
+            // Fields of normal numbers count from 1, which is the hidden bit.
+            let above = V::shift_left(V::sub(fields, splat(1)), splat(self.fraction_bits));
             let lonely = match self.lonely_nan {
                 u32::MAX => 0,
                 _ => i32::MIN,
@@ -158,11 +161,8 @@ impl Decoder {
             let lonely = V::and(V::and(sign, zeros), V::splat(lonely));
             Numbers {
                 values: V::from_bits(V::or(V::bits(number), sign)),
-                significands: {
-                    let above = V::sub(self.fields::<V>(magnitude), splat(1));
-                    V::sub(magnitude, V::shift_left(above, splat(self.fraction_bits)))
-                },
-                fields: self.fields::<V>(magnitude),
+                significands: V::sub(magnitude, above),
+                fields,
                 zeros,
                 specials: V::or(special, lonely),
             }

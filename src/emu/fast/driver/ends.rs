@@ -30,17 +30,10 @@ impl<K: TileKernel> Slab<'_, K> {
                 state.fill(zero);
                 let Some(c) = c else { return };
                 let count = wide.min(columns.end - left);
-                let mut codes = vec![0u32; count];
+                let mut codes = Vec::with_capacity(count);
                 for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
-                    let narrow = format.bytes() <= 4;
-                    if narrow {
-                        c.read_row(row, left, &mut codes);
-                    }
-                    for (i, state) in state.iter_mut().enumerate().take(count) {
-                        let code = match narrow {
-                            true => codes[i].into(),
-                            false => c.code(row, left + i),
-                        };
+                    c.read_codes(row, left..left + count, &mut codes);
+                    for (state, &code) in state.iter_mut().zip(&codes) {
                         let number = format.unpack(code);
                         if !native && (number.is_nan() || number.is_infinite()) {
                             flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);
