@@ -145,6 +145,16 @@ impl<'a> Lines<'a> {
     pub fn of(&self, row: usize) -> &'a [u8] {
         &self.bytes[row * self.step..][..self.length]
     }
+
+    /// Where the first row is.
+    pub fn start(&self) -> *const u8 {
+        self.bytes.as_ptr()
+    }
+
+    /// How many bytes the next row is ahead.
+    pub fn step(&self) -> usize {
+        self.step
+    }
 }
 
 impl<'a> Plane<'a> {

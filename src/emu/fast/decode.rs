@@ -87,6 +87,56 @@ impl Decoder {
         unsafe { self.apart::<V, IGNORING>(codes).magnitude }
     }
 
+    /// Whether codes can be taken apart in 16-bit halves: see the methods that do.
+    pub fn has_halves(&self) -> bool {
+        self.sign_bit < 16 && self.ignored == 0 && self.lonely_nan == u32::MAX
+    }
+
+    /// Magnitudes from this on are infinities and NaNs.
+    pub fn first_special(&self) -> u32 {
+        self.first_special
+    }
+
+    /// Magnitudes of codes in 16-bit halves, specials among them.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    pub unsafe fn magnitudes_in_halves<V: Vector>(&self, codes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe { V::and(codes, in_halves::<V>((1 << self.sign_bit) - 1)) }
+    }
+
+    /// The exponents of such magnitudes, plus the format's bias; that of subnormal numbers is 1.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    pub unsafe fn fields_in_halves<V: Vector>(&self, magnitudes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let fields =
+                V::shift_right_halves(magnitudes, in_halves::<V>(self.fraction_bits as u16));
+            V::max_halves(fields, in_halves::<V>(1))
+        }
+    }
+
+    /// IEEE halves of the same fields, which means binades less: 15 and the format's bias are what exponents count
+    /// from. For formats of at most a byte, less than five bits of exponent or as IEEE's.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    pub unsafe fn as_halves<V: Vector>(&self, codes: V::I, magnitudes: V::I) -> V::I {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let up = in_halves::<V>(10 - self.fraction_bits as u16);
+            let signs = V::xor(codes, magnitudes);
+            let signs = V::shift_left_halves(signs, in_halves::<V>(15 - self.sign_bit as u16));
+            V::or(V::shift_left_halves(magnitudes, up), signs)
+        }
+    }
+
     /// The exponents of magnitudes that are not zero.
     ///
     /// # Safety
@@ -170,6 +220,16 @@ impl Decoder {
     }
 }
 
+/// Both halves of every lane.
+///
+/// # Safety
+/// The machine must have the features that `V` needs.
+#[inline(always)]
+pub unsafe fn in_halves<V: Vector>(x: u16) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe { V::splat((u32::from(x) * 0x1_0001) as i32) }
+}
+
 /// Lanes of codes; magnitudes of specials are zero.
 struct Apart<V: Vector> {
     code: V::I,
@@ -230,6 +290,79 @@ mod tests {
                 significand: words[3][0],
                 zero: words[1][0] == -1,
                 special: words[2][0] < 0,
+            }
+        }
+    }
+
+    /// A code in both halves of every lane: its magnitude and field, and the float of an IEEE half of the same fields.
+    struct Halves(Format, u16);
+
+    impl Vectorized for Halves {
+        type Output = (i32, i32, [f32; 2]);
+
+        #[inline(always)]
+        unsafe fn run<V: Vector>(self) -> Self::Output {
+            let (mut floats, mut words) = ([[0.0; WIDEST]; 2], [[0; WIDEST]; 2]);
+            // SAFETY: the same promise, and a register is no wider than a strip.
+            unsafe {
+                let decoder = Decoder::new(self.0);
+                let codes = in_halves::<V>(self.1);
+                let magnitudes = decoder.magnitudes_in_halves::<V>(codes);
+                V::store(words[0].as_mut_ptr(), magnitudes);
+                V::store(
+                    words[1].as_mut_ptr(),
+                    decoder.fields_in_halves::<V>(magnitudes),
+                );
+                let halves = match self.0.bytes() {
+                    1 => decoder.as_halves::<V>(codes, magnitudes),
+                    _ => codes,
+                };
+                let [low, high] = V::floats_of_halves(halves);
+                V::store_f(floats[0].as_mut_ptr(), low);
+                V::store_f(floats[1].as_mut_ptr(), high);
+            }
+            let [magnitude, field] = words.map(|words| {
+                assert_eq!(words[0] >> 16, words[0] & 0xffff);
+                words[0] & 0xffff
+            });
+            (magnitude, field, floats.map(|floats| floats[0]))
+        }
+    }
+
+    #[test]
+    fn finite_codes_in_halves_are_what_they_are_in_lanes() {
+        for format in Format::FLOATS {
+            let decoder = Decoder::new(format);
+            if !decoder.has_halves() {
+                continue;
+            }
+            for code in 0..=format.max_code() {
+                let number = format.unpack(code);
+                let special = number.is_nan() || number.is_infinite();
+                for platform in Platform::available() {
+                    let (magnitude, field, floats) =
+                        platform.vectorized(Halves(format, code as u16));
+                    let is_special = magnitude as u32 >= decoder.first_special();
+                    assert_eq!(is_special, special, "{format} {code:x}");
+                    let taken = platform.vectorized(One(format, code as u32));
+                    if special {
+                        continue;
+                    }
+                    assert_eq!(magnitude == 0, taken.zero, "{format} {code:x}");
+                    if !taken.zero {
+                        assert_eq!(field - format.bias(), taken.exponent, "{format} {code:x}");
+                    }
+                    if format == Format::Bf16 {
+                        continue;
+                    }
+                    let up = 2f32.powi(Format::Fp16.bias() - format.bias());
+                    let right = taken.value.to_bits();
+                    assert_eq!(
+                        floats.map(|x| (x * up).to_bits()),
+                        [right; 2],
+                        "{format} {code:x}"
+                    );
+                }
             }
         }
     }

@@ -213,8 +213,9 @@ unsafe fn finish<V: Vector>(plan: &FloorPlan, sum: V::I, field: V::I, c: V::F) -
         let of_c = V::shift_right(V::and(V::bits(c), V::splat(i32::MAX)), places);
         let of_sum = V::shift_right(field, places);
         let largest = V::max(of_c, of_sum);
-        // In units of 2^(E - 32).
-        let up = V::power_of_two(V::add(V::splat(8), V::sub(of_sum, largest)));
+        // In units of 2^(E - 32). What is 2^134 times smaller is floored to 0 or -1, as what is smaller still.
+        let up = V::add(V::splat(8 + 127), V::sub(of_sum, largest));
+        let up = power::<V>(V::max(up, V::splat(1)));
         let sum = V::floor_d(V::mul_d(V::int_to_d(sum), up));
         // C in units of 2^(E - 24).
         let mut c = c;
@@ -222,16 +223,18 @@ unsafe fn finish<V: Vector>(plan: &FloorPlan, sum: V::I, field: V::I, c: V::F) -
             let lost = V::greater(V::sub(largest, V::splat(window as i32)), of_c);
             c = V::from_bits(V::clear(V::bits(c), lost));
         }
-        let up = V::power_of_two(V::sub(V::splat(24 + 127), largest));
+        let up = power::<V>(V::sub(V::splat(24 + 254), largest));
         let c = V::floor_d(V::mul_d(V::widen(c), up));
         let total = V::fma_d(c, V::splat_d(256.0), sum);
-        // 31 fraction bits of 52 are kept; a negative number that loses any goes down by one unit.
-        let kept = V::and_d(total, !0 << 21);
-        let power = V::and_d(total, 0xfff << 52);
-        let unit = V::mul_d(power, V::splat_d(1.0 / 2_147_483_648.0));
-        let lost = V::sub_d(total, kept);
-        let floored = V::add_d(kept, V::where_negative_d(lost, unit));
-        let down = V::power_of_two(V::sub(largest, V::splat(32 + 127)));
+        let floored = V::floor_fraction_d(total, BITS[2]);
+        let down = power::<V>(V::sub(largest, V::splat(32)));
         V::narrow(V::mul_d(floored, down))
     }
+}
+
+/// Powers of two of the fields of normal floats: those of E, which is no smaller than `FLOOR`, stay that.
+#[inline(always)]
+unsafe fn power<V: Vector>(field: V::I) -> V::D {
+    // SAFETY: the caller's promise.
+    unsafe { V::widen(V::from_bits(V::shift_left(field, V::splat(23)))) }
 }

@@ -31,7 +31,7 @@ use crate::num::{Format, Rounding, convert_exact, round_code};
 const DEPTH: usize = 256;
 
 /// The same of few rows, so that rows of B are read in the order of the memory.
-const SHALLOW: usize = 32;
+const SHALLOW: usize = 128;
 
 /// A plan of aligned products: kernels differ in what becomes of their sum.
 pub trait Fused: Sync {

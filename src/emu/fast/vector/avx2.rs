@@ -62,6 +62,20 @@ unsafe impl Vector for Avx2 {
         fn load_bytes(from: *const u8) -> __m256i = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
         fn load_pairs(from: *const u8) -> __m256i = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
         fn prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        fn store_pairs(to: *mut u8, x: __m256i) = {
+            let pairs = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            _mm_storeu_si128(to.cast(), pairs);
+        };
+        fn load_halves(from: *const u8) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn load_bytes_as_halves(from: *const u8) -> __m256i = _mm256_cvtepu8_epi16(_mm_loadu_si128(from.cast()));
+        fn store_halves_as_bytes(to: *mut u8, x: __m256i) = {
+            let bytes = _mm_packus_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            _mm_storeu_si128(to.cast(), bytes);
+        };
+        fn floats_of_halves(x: __m256i) -> [__m256; 2] = [
+            _mm256_cvtph_ps(_mm256_castsi256_si128(x)),
+            _mm256_cvtph_ps(_mm256_extracti128_si256::<1>(x)),
+        ];
         fn store_bytes(to: *mut u8, x: __m256i) = {
             let halves = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
             _mm_storel_epi64(to.cast(), _mm_packus_epi16(halves, halves));
@@ -72,6 +86,38 @@ unsafe impl Vector for Avx2 {
         fn shift_right(x: __m256i, y: __m256i) -> __m256i = _mm256_srav_epi32(x, y);
         fn multiply_bytes(x: __m256i, y: __m256i) -> __m256i = _mm256_maddubs_epi16(x, y);
         fn add_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_add_epi16(x, y);
+        fn sub_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_sub_epi16(x, y);
+        fn min_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_min_epu16(x, y);
+        fn max_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_max_epu16(x, y);
+        fn equal_halves(x: __m256i, y: __m256i) -> __m256i = _mm256_cmpeq_epi16(x, y);
+        // These shift by the lowest 64 bits.
+        fn shift_left_halves(x: __m256i, y: __m256i) -> __m256i =
+            _mm256_sll_epi16(x, _mm_and_si128(_mm256_castsi256_si128(y), _mm_cvtsi32_si128(15)));
+        fn shift_right_halves(x: __m256i, y: __m256i) -> __m256i =
+            _mm256_srl_epi16(x, _mm_and_si128(_mm256_castsi256_si128(y), _mm_cvtsi32_si128(15)));
+        fn turn(from: *const u8, step: usize, to: *mut i32) = {
+            // Squares of four lanes first, then both halves of a register.
+            let mut fours = [_mm256_setzero_si256(); 8];
+            for i in 0..2 {
+                let mut rows = [_mm256_setzero_si256(); 4];
+                for (j, row) in rows.iter_mut().enumerate() {
+                    *row = _mm256_loadu_si256(from.add((4 * i + j) * step).cast());
+                }
+                let [a, b, c, d] = rows;
+                let low = [_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)];
+                let high = [_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d)];
+                fours[i] = _mm256_unpacklo_epi64(low[0], low[1]);
+                fours[2 + i] = _mm256_unpackhi_epi64(low[0], low[1]);
+                fours[4 + i] = _mm256_unpacklo_epi64(high[0], high[1]);
+                fours[6 + i] = _mm256_unpackhi_epi64(high[0], high[1]);
+            }
+            for i in 0..4 {
+                let [a, b] = [fours[2 * i], fours[2 * i + 1]];
+                let [low, high] = [to.add(8 * i), to.add(8 * (4 + i))];
+                _mm256_storeu_si256(low.cast(), _mm256_permute2x128_si256::<0x20>(a, b));
+                _mm256_storeu_si256(high.cast(), _mm256_permute2x128_si256::<0x31>(a, b));
+            }
+        };
         fn truncate_d(x: Pair) -> Pair = Pair(
             _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
             _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
@@ -103,11 +149,16 @@ unsafe impl Vector for Avx2 {
             Pair(_mm256_and_pd(x.0, mask), _mm256_and_pd(x.1, mask))
         };
         fn floor_d(x: Pair) -> Pair = Pair(_mm256_floor_pd(x.0), _mm256_floor_pd(x.1));
-        fn where_negative_d(x: Pair, y: Pair) -> Pair = {
-            let zero = _mm256_setzero_pd();
+        fn floor_fraction_d(x: Pair, bits: u32) -> Pair = {
+            let rest = _mm256_set1_epi64x((u64::MAX >> (12 + bits)) as i64);
+            let zero = _mm256_setzero_si256();
+            let [mut low, mut high] = [_mm256_castpd_si256(x.0), _mm256_castpd_si256(x.1)];
+            // A negative number's magnitude is raised first.
+            low = _mm256_add_epi64(low, _mm256_and_si256(_mm256_cmpgt_epi64(zero, low), rest));
+            high = _mm256_add_epi64(high, _mm256_and_si256(_mm256_cmpgt_epi64(zero, high), rest));
             Pair(
-                _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(x.0, zero), y.0),
-                _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(x.1, zero), y.1),
+                _mm256_castsi256_pd(_mm256_andnot_si256(rest, low)),
+                _mm256_castsi256_pd(_mm256_andnot_si256(rest, high)),
             )
         };
         fn where_zero_d(x: Pair, y: Pair, z: Pair) -> Pair = {

@@ -59,6 +59,14 @@ unsafe impl Vector for Avx512 {
         fn load_bytes(from: *const u8) -> __m512i = _mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()));
         fn load_pairs(from: *const u8) -> __m512i = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
         fn prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        fn store_pairs(to: *mut u8, x: __m512i) = _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(x));
+        fn load_halves(from: *const u8) -> __m512i = _mm512_loadu_si512(from.cast());
+        fn load_bytes_as_halves(from: *const u8) -> __m512i = _mm512_cvtepu8_epi16(_mm256_loadu_si256(from.cast()));
+        fn store_halves_as_bytes(to: *mut u8, x: __m512i) = _mm256_storeu_si256(to.cast(), _mm512_cvtusepi16_epi8(x));
+        fn floats_of_halves(x: __m512i) -> [__m512; 2] = [
+            _mm512_cvtph_ps(_mm512_castsi512_si256(x)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(x)),
+        ];
         fn store_bytes(to: *mut u8, x: __m512i) = _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(x));
         fn shift_left(x: __m512i, y: __m512i) -> __m512i = _mm512_sllv_epi32(x, y);
         fn fma(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_ps(x, y, z);
@@ -66,6 +74,43 @@ unsafe impl Vector for Avx512 {
         fn shift_right(x: __m512i, y: __m512i) -> __m512i = _mm512_srav_epi32(x, y);
         fn multiply_bytes(x: __m512i, y: __m512i) -> __m512i = _mm512_maddubs_epi16(x, y);
         fn add_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi16(x, y);
+        fn sub_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_sub_epi16(x, y);
+        fn min_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_min_epu16(x, y);
+        fn max_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epu16(x, y);
+        fn equal_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(x, y));
+        fn shift_left_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_sllv_epi16(x, y);
+        fn shift_right_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_srlv_epi16(x, y);
+        fn turn(from: *const u8, step: usize, to: *mut i32) = {
+            // Squares of four lanes first, then squares of such squares.
+            let mut fours = [_mm512_setzero_si512(); 16];
+            for i in 0..4 {
+                let mut rows = [_mm512_setzero_si512(); 4];
+                for (j, row) in rows.iter_mut().enumerate() {
+                    *row = _mm512_loadu_si512(from.add((4 * i + j) * step).cast());
+                }
+                let [a, b, c, d] = rows;
+                let low = [_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d)];
+                let high = [_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d)];
+                fours[i] = _mm512_unpacklo_epi64(low[0], low[1]);
+                fours[4 + i] = _mm512_unpackhi_epi64(low[0], low[1]);
+                fours[8 + i] = _mm512_unpacklo_epi64(high[0], high[1]);
+                fours[12 + i] = _mm512_unpackhi_epi64(high[0], high[1]);
+            }
+            for i in 0..4 {
+                let [a, b, c, d] = [fours[4 * i], fours[4 * i + 1], fours[4 * i + 2], fours[4 * i + 3]];
+                let low = [_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0x88>(c, d)];
+                let high = [_mm512_shuffle_i32x4::<0xdd>(a, b), _mm512_shuffle_i32x4::<0xdd>(c, d)];
+                let turned = [
+                    _mm512_shuffle_i32x4::<0x88>(low[0], low[1]),
+                    _mm512_shuffle_i32x4::<0x88>(high[0], high[1]),
+                    _mm512_shuffle_i32x4::<0xdd>(low[0], low[1]),
+                    _mm512_shuffle_i32x4::<0xdd>(high[0], high[1]),
+                ];
+                for (j, lane) in turned.into_iter().enumerate() {
+                    _mm512_storeu_si512(to.add(16 * (4 * j + i)).cast(), lane);
+                }
+            }
+        };
         fn truncate_d(x: Pair) -> Pair = Pair(
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.0),
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x.1),
@@ -102,11 +147,15 @@ unsafe impl Vector for Avx512 {
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.0),
             _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x.1),
         );
-        fn where_negative_d(x: Pair, y: Pair) -> Pair = {
-            let zero = _mm512_setzero_pd();
+        fn floor_fraction_d(x: Pair, bits: u32) -> Pair = {
+            let rest = _mm512_set1_epi64((u64::MAX >> (12 + bits)) as i64);
+            let [mut low, mut high] = [_mm512_castpd_si512(x.0), _mm512_castpd_si512(x.1)];
+            // A negative number's magnitude is raised first.
+            low = _mm512_add_epi64(low, _mm512_and_si512(_mm512_srai_epi64::<63>(low), rest));
+            high = _mm512_add_epi64(high, _mm512_and_si512(_mm512_srai_epi64::<63>(high), rest));
             Pair(
-                _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(x.0, zero), y.0),
-                _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(x.1, zero), y.1),
+                _mm512_castsi512_pd(_mm512_andnot_si512(rest, low)),
+                _mm512_castsi512_pd(_mm512_andnot_si512(rest, high)),
             )
         };
         fn where_zero_d(x: Pair, y: Pair, z: Pair) -> Pair = {

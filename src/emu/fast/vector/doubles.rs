@@ -73,6 +73,32 @@ pub fn powers<const N: usize>(x: [i32; N]) -> [f64; N] {
     out
 }
 
+/// Toward minus infinity to so many fraction bits. A carry out of the fraction is one of the exponent.
+#[inline(always)]
+pub fn floor_fraction(x: f64, bits: u32) -> f64 {
+    let rest = u64::MAX >> (12 + bits);
+    let up = if x.to_bits() >> 63 == 1 { rest } else { 0 };
+    f64::from_bits((x.to_bits() + up) & !rest)
+}
+
+#[cfg(test)]
+#[test]
+fn fractions_are_floored() {
+    for (x, floored) in [
+        (1.75, 1.5),
+        (-1.5, -1.5),
+        (-1.75, -2.0),
+        (3.99, 3.0),
+        (-3.99, -4.0),
+        (-3.0, -3.0),
+        (-3.01, -4.0),
+        (0.0, 0.0),
+        (f64::MIN_POSITIVE, f64::MIN_POSITIVE),
+    ] {
+        assert_eq!(floor_fraction(x, 1), floored, "{x}");
+    }
+}
+
 /// Four bytes, unsigned and signed: products of neighbours in two halves.
 #[inline(always)]
 pub fn multiply_bytes(x: i32, y: i32) -> i32 {
@@ -110,8 +136,8 @@ macro_rules! plain_doubles {
                 doubles::map(x, |x| f64::from_bits(x.to_bits() & mask));
             fn floor_d(x: Self::D) -> Self::D = doubles::map(x, f64::floor);
             fn truncate_d(x: Self::D) -> Self::D = doubles::map(x, f64::trunc);
-            fn where_negative_d(x: Self::D, y: Self::D) -> Self::D =
-                doubles::zip(x, y, |x, y| if x < 0.0 { y } else { 0.0 });
+            fn floor_fraction_d(x: Self::D, bits: u32) -> Self::D =
+                doubles::map(x, |x| doubles::floor_fraction(x, bits));
             fn where_zero_d(x: Self::D, y: Self::D, z: Self::D) -> Self::D =
                 doubles::where_zero(x, y, z);
         }

@@ -94,6 +94,18 @@ pub unsafe trait Vector {
     unsafe fn multiply_bytes(x: Self::I, y: Self::I) -> Self::I;
     /// The sums of 16-bit halves.
     unsafe fn add_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// The differences of 16-bit halves.
+    unsafe fn sub_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// The smaller of unsigned 16-bit halves.
+    unsafe fn min_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// The larger of unsigned 16-bit halves.
+    unsafe fn max_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// All ones in 16-bit halves that are equal, else zero.
+    unsafe fn equal_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// 16-bit halves `<< y`; halves of `y` are alike, from 0 to 15.
+    unsafe fn shift_left_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// 16-bit halves `>> y`, zeros shifted in; halves of `y` are alike, from 0 to 15.
+    unsafe fn shift_right_halves(x: Self::I, y: Self::I) -> Self::I;
 
     unsafe fn splat_b(x: u32) -> Self::B;
     unsafe fn load_b(from: *const u8) -> Self::B;
@@ -116,6 +128,44 @@ pub unsafe trait Vector {
     unsafe fn prefetch(_: *const u8) {}
     /// Lanes as bytes; they must be below 256.
     unsafe fn store_bytes(to: *mut u8, x: Self::I);
+    /// Lanes as 16-bit integers, the low byte first; they must be below 65536.
+    unsafe fn store_pairs(to: *mut u8, x: Self::I);
+    /// Twice `LANES` 16-bit integers, the low byte first, in the order of the memory.
+    unsafe fn load_halves(from: *const u8) -> Self::I;
+    /// Twice `LANES` bytes, each a 16-bit half, in the order of the memory.
+    unsafe fn load_bytes_as_halves(from: *const u8) -> Self::I;
+    /// 16-bit halves as bytes, those from 256 to 32767 as 255; those above become any byte.
+    unsafe fn store_halves_as_bytes(to: *mut u8, x: Self::I);
+    /// 16-bit halves as IEEE halves, in the order of the memory. Infinities and NaNs become any number.
+    unsafe fn floats_of_halves(x: Self::I) -> [Self::F; 2];
+    /// The same of lanes that have no bits above, by plain arithmetic.
+    #[inline(always)]
+    unsafe fn floats_of_lanes(codes: Self::I) -> Self::F {
+        // SAFETY: as every method.
+        unsafe {
+            let magnitude = Self::and(codes, Self::splat(0x7fff));
+            let sign = Self::shift_left(Self::xor(codes, magnitude), Self::splat(16));
+            // As an f32 of the same fields, times what its exponents count from less.
+            let small = Self::from_bits(Self::shift_left(magnitude, Self::splat(13)));
+            let number = Self::mul(small, Self::splat_f(f32::from_bits((127 + 127 - 15) << 23)));
+            Self::from_bits(Self::or(Self::bits(number), sign))
+        }
+    }
+    /// Transposes `LANES` rows of as many lanes, `step` bytes apart: lane `i` of row `j` becomes lane `j` of row
+    /// `i`, which is written to `to + i * LANES`.
+    #[inline(always)]
+    unsafe fn turn(from: *const u8, step: usize, to: *mut i32) {
+        for row in 0..Self::LANES {
+            for lane in 0..Self::LANES {
+                // SAFETY: as every method.
+                unsafe {
+                    let from = from.add(row * step).cast::<i32>().add(lane);
+                    to.add(lane * Self::LANES + row)
+                        .write(from.read_unaligned());
+                }
+            }
+        }
+    }
 
     unsafe fn splat_d(x: f64) -> Self::D;
     unsafe fn load_d(from: *const f64) -> Self::D;
@@ -132,8 +182,8 @@ pub unsafe trait Vector {
     unsafe fn truncate_d(x: Self::D) -> Self::D;
     /// 2^x, of lanes from -1022 to 1023.
     unsafe fn power_of_two(x: Self::I) -> Self::D;
-    /// `y` where `x` is below zero, else +0.
-    unsafe fn where_negative_d(x: Self::D, y: Self::D) -> Self::D;
+    /// Toward minus infinity to so many fraction bits, fewer than 52. Finite numbers only.
+    unsafe fn floor_fraction_d(x: Self::D, bits: u32) -> Self::D;
     unsafe fn widen(x: Self::F) -> Self::D;
     /// To floats, to nearest even.
     unsafe fn narrow(x: Self::D) -> Self::F;

@@ -112,6 +112,21 @@ unsafe impl Vector for Neon {
             let bytes = lanes(x).map(|lane| lane as u8);
             to.cast::<[u8; 4]>().write(bytes)
         };
+        fn floats_of_halves(x: int32x4_t) -> [float32x4_t; 2] = {
+            let halves = vreinterpretq_u16_s32(x);
+            [vget_low_u16(halves), vget_high_u16(halves)]
+                .map(|half| Self::floats_of_lanes(vreinterpretq_s32_u32(vmovl_u16(half))))
+        };
+        fn store_pairs(to: *mut u8, x: int32x4_t) = {
+            let pairs = lanes(x).map(|lane| (lane as u16).to_le_bytes());
+            to.cast::<[[u8; 2]; 4]>().write(pairs)
+        };
+        fn load_halves(from: *const u8) -> int32x4_t = vld1q_s32(from.cast());
+        fn load_bytes_as_halves(from: *const u8) -> int32x4_t = {
+            let bytes = u64::from_le_bytes(from.cast::<[u8; 8]>().read());
+            vreinterpretq_s32_u16(vmovl_u8(vcreate_u8(bytes)))
+        };
+        fn store_halves_as_bytes(to: *mut u8, x: int32x4_t) = vst1_u8(to, vqmovn_u16(vreinterpretq_u16_s32(x)));
         fn shift_left(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, y);
         fn fma(x: float32x4_t, y: float32x4_t, z: float32x4_t) -> float32x4_t = vfmaq_f32(z, x, y);
         fn store(to: *mut i32, x: int32x4_t) = vst1q_s32(to, x);
@@ -123,6 +138,20 @@ unsafe impl Vector for Neon {
         };
         fn add_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
             vreinterpretq_s32_s16(vaddq_s16(vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y)));
+        fn sub_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_u16(vsubq_u16(vreinterpretq_u16_s32(x), vreinterpretq_u16_s32(y)));
+        fn min_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_u16(vminq_u16(vreinterpretq_u16_s32(x), vreinterpretq_u16_s32(y)));
+        fn max_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_u16(vmaxq_u16(vreinterpretq_u16_s32(x), vreinterpretq_u16_s32(y)));
+        fn equal_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_u16(vceqq_u16(vreinterpretq_u16_s32(x), vreinterpretq_u16_s32(y)));
+        fn shift_left_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
+            vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(x), vreinterpretq_s16_s32(y)));
+        fn shift_right_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
+            let left = vnegq_s16(vreinterpretq_s16_s32(y));
+            vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(x), left))
+        };
         fn power_of_two(x: int32x4_t) -> [f64; 4] = doubles::powers(lanes(x));
         fn multiply_pairs(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let (x, y) = (vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y));

@@ -23,7 +23,7 @@ impl<T: Copy, const N: usize> Lanes<T, N> {
         Lanes(self.0.map(f))
     }
 
-    fn zip<U>(self, other: Self, f: impl Fn(T, T) -> U) -> Lanes<U, N> {
+    fn zip<T2: Copy, U>(self, other: Lanes<T2, N>, f: impl Fn(T, T2) -> U) -> Lanes<U, N> {
         Lanes(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 }
@@ -56,6 +56,9 @@ intrinsics! {
     vnegq_s32: int32x4_t -> int32x4_t = i32::wrapping_neg;
     vmovl_u16: uint16x4_t -> uint32x4_t = u32::from;
     vmovl_u8: uint8x8_t -> uint16x8_t = u16::from;
+    vnegq_s16: int16x8_t -> int16x8_t = i16::wrapping_neg;
+    // UQXTN: saturates.
+    vqmovn_u16: uint16x8_t -> uint8x8_t = |x| x.min(255) as u8;
 }
 
 intrinsics! {
@@ -79,6 +82,15 @@ intrinsics! {
         left @ 0.. => x.checked_shl(left as u32).unwrap_or(0),
         right => x >> right.unsigned_abs().min(31),
     };
+    // USHL: by the lowest byte, to the right where that is negative.
+    vshlq_u16: uint16x8_t, int16x8_t -> uint16x8_t = |x, y| match y as i8 {
+        left @ 0.. => x.checked_shl(left as u32).unwrap_or(0),
+        right => x.checked_shr(right.unsigned_abs().into()).unwrap_or(0),
+    };
+    vsubq_u16: uint16x8_t, uint16x8_t -> uint16x8_t = u16::wrapping_sub;
+    vminq_u16: uint16x8_t, uint16x8_t -> uint16x8_t = u16::min;
+    vmaxq_u16: uint16x8_t, uint16x8_t -> uint16x8_t = u16::max;
+    vceqq_u16: uint16x8_t, uint16x8_t -> uint16x8_t = |x, y| ones(x == y) as u16;
     vceqq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x == y);
     vcgtq_s32: int32x4_t, int32x4_t -> uint32x4_t = |x, y| ones(x > y);
     vqsubq_u8: uint8x16_t, uint8x16_t -> uint8x16_t = u8::saturating_sub;
@@ -120,6 +132,11 @@ pub unsafe fn vst1q_u8(ptr: *mut u8, a: uint8x16_t) {
     unsafe { ptr.cast::<[u8; 16]>().write(a.0) }
 }
 
+pub unsafe fn vst1_u8(ptr: *mut u8, a: uint8x8_t) {
+    // SAFETY: eight elements are the caller's promise.
+    unsafe { ptr.cast::<[u8; 8]>().write(a.0) }
+}
+
 pub unsafe fn vshrq_n_u32<const N: i32>(a: uint32x4_t) -> uint32x4_t {
     const { assert!(1 <= N && N <= 32) };
     a.map(|x| x.checked_shr(N as u32).unwrap_or(0))
@@ -156,6 +173,10 @@ pub unsafe fn vget_low_u16(a: uint16x8_t) -> uint16x4_t {
     Lanes(std::array::from_fn(|i| a.0[i]))
 }
 
+pub unsafe fn vget_high_u16(a: uint16x8_t) -> uint16x4_t {
+    Lanes(std::array::from_fn(|i| a.0[4 + i]))
+}
+
 /// FMLA: `a + b * c`, rounded once.
 pub unsafe fn vfmaq_f32(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
     Lanes(std::array::from_fn(|i| b.0[i].mul_add(c.0[i], a.0[i])))
@@ -171,6 +192,18 @@ pub unsafe fn vreinterpretq_s32_s16(a: int16x8_t) -> int32x4_t {
     Lanes(std::array::from_fn(|i| {
         let low = u32::from(a.0[2 * i] as u16);
         (low | u32::from(a.0[2 * i + 1] as u16) << 16) as i32
+    }))
+}
+/// Lane 0 in the lowest bits.
+pub unsafe fn vreinterpretq_u16_s32(a: int32x4_t) -> uint16x8_t {
+    Lanes(std::array::from_fn(|i| {
+        (a.0[i / 2] >> (16 * (i % 2))) as u16
+    }))
+}
+pub unsafe fn vreinterpretq_s32_u16(a: uint16x8_t) -> int32x4_t {
+    Lanes(std::array::from_fn(|i| {
+        let [low, high] = [a.0[2 * i], a.0[2 * i + 1]].map(u32::from);
+        (low | high << 16) as i32
     }))
 }
 pub unsafe fn vget_low_s16(a: int16x8_t) -> int16x4_t {

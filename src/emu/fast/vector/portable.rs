@@ -31,6 +31,20 @@ fn zip<T: Copy, U: Copy + Default, const M: usize>(
     out
 }
 
+/// Those of a lane, the lower first.
+#[inline(always)]
+fn halves(x: i32) -> [u16; 2] {
+    [x as u16, (x >> 16) as u16]
+}
+
+#[inline(always)]
+fn by_halves(x: [i32; N], y: [i32; N], f: impl Fn(u16, u16) -> u16) -> [i32; N] {
+    zip(x, y, |x, y| {
+        let [[x, high_x], [y, high_y]] = [halves(x), halves(y)];
+        i32::from(f(x, y)) | i32::from(f(high_x, high_y)) << 16
+    })
+}
+
 #[inline(always)]
 fn mask(yes: bool) -> i32 {
     -i32::from(yes)
@@ -149,6 +163,25 @@ unsafe impl Vector for Portable {
                 let pairs = from.cast::<[[u8; 2]; N]>().read_unaligned();
                 map(pairs, |pair| u16::from_le_bytes(pair).into())
             };
+            fn floats_of_halves(x: [i32; N]) -> [[f32; N]; 2] = {
+                let halves = x.map(halves);
+                let lane = |i: usize| i32::from(halves[i / 2][i % 2]);
+                [0, N].map(|first| Self::floats_of_lanes(std::array::from_fn(|i| lane(first + i))))
+            };
+            fn store_pairs(to: *mut u8, x: [i32; N]) = {
+                to.cast::<[[u8; 2]; N]>().write_unaligned(x.map(|x| (x as u16).to_le_bytes()))
+            };
+            fn load_halves(from: *const u8) -> [i32; N] = {
+                from.cast::<[[u8; 4]; N]>().read_unaligned().map(i32::from_le_bytes)
+            };
+            fn load_bytes_as_halves(from: *const u8) -> [i32; N] = {
+                let pairs = from.cast::<[[u8; 2]; N]>().read_unaligned();
+                map(pairs, |[low, high]| i32::from(low) | i32::from(high) << 16)
+            };
+            fn store_halves_as_bytes(to: *mut u8, x: [i32; N]) = {
+                let bytes = x.map(|x| halves(x).map(|half| half.min(255) as u8));
+                to.cast::<[[u8; 2]; N]>().write_unaligned(bytes)
+            };
             fn store_bytes(to: *mut u8, x: [i32; N]) = {
                 to.cast::<[u8; N]>().write_unaligned(map(x, |x| x as u8))
             };
@@ -164,6 +197,12 @@ unsafe impl Vector for Portable {
             fn shift_right(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| x >> y);
             fn multiply_bytes(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::multiply_bytes);
         fn add_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, doubles::add_halves);
+        fn sub_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, u16::wrapping_sub);
+        fn min_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, u16::min);
+        fn max_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, u16::max);
+        fn equal_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| mask(x == y) as u16);
+        fn shift_left_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| x << y);
+        fn shift_right_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| x >> y);
         fn power_of_two(x: [i32; N]) -> [f64; N] = doubles::powers(x);
         fn multiply_pairs(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| {
                 let low = i32::from(x as i16) * i32::from(y as i16);

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::Panel;
+use crate::emu::fast::group::Aligned;
 use crate::emu::fast::group::plan::GroupPlan;
-use crate::emu::fast::platform::{Platform, Wide};
-use crate::emu::fast::vector::WIDEST;
+use crate::emu::fast::platform::{Platform, Vectorized};
+use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
 use crate::num::Format;
 use crate::tensor::{self, Plane};
 
@@ -39,11 +40,11 @@ impl<'a> Lines<'a> {
             && count == wide
             && let Some(lines) = plane.transposed().lines(columns.clone(), rows.clone())
             && lines.width < 4
-            && panel.len.is_multiple_of(8 * SQUARES)
+            && Turn::suits(lines.width, panel.len)
         {
             plane.read_ahead(rows, columns);
             let (width, len) = (lines.width, panel.len);
-            let words = platform.wide(Turn { lines, wide, len });
+            let words = platform.vectorized(Turn { lines, wide, len });
             return Lines::Turned { words, width };
         }
         let mut codes = vec![0; panel.len * wide];
@@ -64,24 +65,29 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The line of a k, counted from the panel's first.
+    /// Where the line of the panel's first k is, and how many bytes further every next one. All of them have been
+    /// asserted to lie there: `len` of them, `wide` codes each.
     #[inline(always)]
-    pub fn of(&self, k: usize, wide: usize) -> *const u8 {
+    pub fn from(&self, len: usize, wide: usize) -> (*const u8, usize) {
+        let bytes = wide * self.width();
         match self {
-            Lines::Memory(lines) => lines.of(k).as_ptr(),
-            Lines::Turned { words, width } => {
-                let line = wide * width / 8;
-                words[k * line..][..line].as_ptr().cast()
+            Lines::Memory(lines) => {
+                assert!(len == 0 || lines.of(len - 1).len() == bytes);
+                (lines.start(), lines.step())
             }
-            Lines::Block(codes) => codes[k * wide..][..wide].as_ptr().cast(),
+            Lines::Turned { words, .. } => {
+                assert!(8 * words.len() == len * bytes);
+                (words.as_ptr().cast(), bytes)
+            }
+            Lines::Block(codes) => {
+                assert!(codes.len() == len * wide);
+                (codes.as_ptr().cast(), bytes)
+            }
         }
     }
 }
 
-/// Squares that are turned at a time.
-const SQUARES: usize = 8;
-
-/// Turns columns that lie together in memory into lines, eight bytes of codes a word.
+/// Turns columns that lie together in memory into lines: four bytes of a column are a lane, and lanes are transposed.
 struct Turn<'a> {
     /// Of columns.
     lines: tensor::Lines<'a>,
@@ -89,72 +95,75 @@ struct Turn<'a> {
     len: usize,
 }
 
-impl Wide for Turn<'_> {
+impl Turn<'_> {
+    /// Whether so many k are whole registers of every platform.
+    fn suits(width: usize, len: usize) -> bool {
+        (len * width).is_multiple_of(4 * WIDEST / ACROSS)
+    }
+}
+
+impl Vectorized for Turn<'_> {
     type Output = Vec<u64>;
 
     #[inline(always)]
-    fn run(self) -> Vec<u64> {
-        match self.lines.width {
-            1 => self.squares::<8>(),
-            _ => self.squares::<4>(),
+    unsafe fn run<V: Vector>(self) -> Vec<u64> {
+        // SAFETY: the same promise.
+        unsafe {
+            match self.lines.width {
+                1 => self.squares::<V, 1>(),
+                _ => self.squares::<V, 2>(),
+            }
         }
     }
 }
 
 impl Turn<'_> {
-    /// Squares of `N` columns and as many k: `N` codes are a word.
     #[inline(always)]
-    fn squares<const N: usize>(self) -> Vec<u64> {
-        let line = self.wide / N;
-        let mut out = vec![0; self.len * line];
-        for left in 0..line {
-            let columns: [&[u8]; N] = std::array::from_fn(|i| self.lines.of(left * N + i));
-            // Squares side by side, so that registers are filled.
-            for first in (0..self.len / N).step_by(SQUARES) {
-                let mut words = [[0; SQUARES]; N];
-                for (words, column) in words.iter_mut().zip(columns) {
-                    let bytes: &[u8; 8 * SQUARES] = column[8 * first..][..8 * SQUARES]
-                        .try_into()
-                        .expect("a panel is some squares long");
-                    for (square, word) in words.iter_mut().enumerate() {
-                        let bytes: [u8; 8] = std::array::from_fn(|i| bytes[8 * square + i]);
-                        *word = u64::from_le_bytes(bytes);
-                    }
-                }
-                turn(&mut words);
-                for (i, words) in words.iter().enumerate() {
-                    for (square, word) in words.iter().enumerate() {
-                        // Bytes in the order of the memory.
-                        out[((first + square) * N + i) * line + left] = word.to_le();
+    unsafe fn squares<V: Vector, const WIDTH: usize>(self) -> Vec<u64> {
+        let Turn { lines, wide, len } = self;
+        // As many k as a register has bytes for.
+        let run = 4 * V::LANES / WIDTH;
+        assert!(wide == ACROSS * V::LANES && len.is_multiple_of(run));
+        let mut words = vec![0u64; len * wide * WIDTH / 8];
+        let out = words.as_mut_ptr().cast::<u8>();
+        let mut square = Aligned([0i32; SQUARE * SQUARE]);
+        for left in (0..wide).step_by(V::LANES) {
+            let last = lines.of(left + V::LANES - 1);
+            assert!(lines.of(left).len() == len * WIDTH && last.len() == len * WIDTH);
+            let column = lines.of(left).as_ptr();
+            for first in (0..len).step_by(run) {
+                // SAFETY: features are the caller's promise. All of `LANES` columns, a step apart, have
+                // been asserted to lie in the memory over `len` codes; a square has room for the widest
+                // register's; every line of `out` has `wide` codes, of which `LANES` from `left` on are written.
+                unsafe {
+                    V::turn(
+                        column.add(first * WIDTH),
+                        lines.step(),
+                        square.0.as_mut_ptr(),
+                    );
+                    for i in 0..V::LANES {
+                        let mut lanes = V::load(square.0.as_ptr().add(i * V::LANES));
+                        for part in 0..4 / WIDTH {
+                            let k = first + i * 4 / WIDTH + part;
+                            let to = out.add((k * wide + left) * WIDTH);
+                            if WIDTH == 1 {
+                                V::store_bytes(to, V::and(lanes, V::splat(0xff)));
+                                lanes = V::shift_right(lanes, V::splat(8));
+                            } else {
+                                V::store_pairs(to, V::and(lanes, V::splat(0xffff)));
+                                lanes = V::shift_right(lanes, V::splat(16));
+                            }
+                        }
                     }
                 }
             }
         }
-        out
+        words
     }
 }
 
-/// Transposes squares: code `j` of word `i` becomes code `i` of word `j`, by exchanging halves, then quarters,
-/// then eighths.
-#[inline(always)]
-fn turn<const N: usize>(words: &mut [[u64; SQUARES]; N]) {
-    let mut step = N / 2;
-    while step > 0 {
-        let bits = 64 / N * step;
-        let low = u64::MAX / ((1 << bits) + 1);
-        for pairs in words.chunks_exact_mut(2 * step) {
-            let (upper, lower) = pairs.split_at_mut(step);
-            for (upper, lower) in upper.iter_mut().zip(lower) {
-                for (x, y) in upper.iter_mut().zip(lower) {
-                    let exchanged = (*x >> bits ^ *y) & low;
-                    *x ^= exchanged << bits;
-                    *y ^= exchanged;
-                }
-            }
-        }
-        step /= 2;
-    }
-}
+/// Lanes of the widest register.
+const SQUARE: usize = WIDEST / ACROSS;
 
 /// Notes which columns have an infinity or NaN. Rare, so that a look at each is cheap enough.
 #[cold]
@@ -221,24 +230,38 @@ impl<'a> Scales<'a> {
 
 #[cfg(test)]
 #[test]
-fn squares_are_turned() {
-    fn holds<const N: usize>() {
-        let bytes = 8 / N;
-        // Of every square its own codes.
-        let code =
-            |i: usize, j: usize, square: usize| ((i * N + j) * SQUARES + square) as u64 % 251 + 1;
-        let word =
-            |i, square| (0..N).fold(0, |word, j| word | code(i, j, square) << (8 * bytes * j));
-        let mut words: [[u64; SQUARES]; N] =
-            std::array::from_fn(|i| std::array::from_fn(|square| word(i, square)));
-        turn(&mut words);
-        for (j, words) in words.iter().enumerate() {
-            for (square, &word) in words.iter().enumerate() {
-                let right = (0..N).fold(0, |word, i| word | code(i, j, square) << (8 * bytes * i));
-                assert_eq!(word, right, "word {j} of square {square}, {N} codes a word");
+fn columns_are_turned() {
+    use crate::random::SplitMix64;
+    use crate::tensor::Tensor;
+
+    let len = 192;
+    for format in [Format::E4m3, Format::Fp16] {
+        for platform in Platform::available() {
+            let wide = ACROSS * platform.lanes();
+            let mut random = SplitMix64(7);
+            let codes: Vec<_> = (0..(wide + 1) * len)
+                .map(|_| random.word() & format.max_code())
+                .collect();
+            // Columns of B lie together.
+            let tensor = Tensor::from_codes(format, vec![wide + 1, len], &codes);
+            let plane = tensor.planes().plane(0);
+            let lines = plane.lines(1..wide + 1, 0..len).expect("whole bytes");
+            let width = lines.width;
+            assert!(Turn::suits(width, len));
+            let words = platform.vectorized(Turn { lines, wide, len });
+            let turned = Lines::Turned { words, width };
+            let (start, step) = turned.from(len, wide);
+            for k in 0..len {
+                let line = start.wrapping_add(k * step);
+                for column in 0..wide {
+                    // SAFETY: a line is `wide` codes.
+                    let code = (0..width).fold(0, |code, i| {
+                        code | u64::from(unsafe { line.add(column * width + i).read() }) << (8 * i)
+                    });
+                    let right = codes[(column + 1) * len + k];
+                    assert_eq!(code, right, "{} k {k}, column {column}", platform.name());
+                }
             }
         }
     }
-    holds::<4>();
-    holds::<8>();
 }

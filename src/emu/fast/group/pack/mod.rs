@@ -3,7 +3,9 @@
 
 mod columns;
 mod lines;
+mod place;
 mod rows;
+mod span;
 
 pub use columns::StripB;
 pub use rows::{PackedA, pack_a};
