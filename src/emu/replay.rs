@@ -490,3 +490,6 @@ impl<'a> Replay<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -185,10 +185,7 @@ fn traversals(
 /// Refuses lengths at which an instruction would be broken off.
 fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
     // What the kernel gives the unit at once.
-    let of = match spec.instruction_k {
-        Some(of) if of < span => of,
-        _ => span,
-    };
+    let of = spec.instruction_k.map_or(span, |of| of.min(span));
     if let Some(own) = spec.instruction_k
         && own > span
         && !own.is_multiple_of(span)

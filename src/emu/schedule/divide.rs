@@ -105,11 +105,10 @@ pub fn part(range: Range<usize>) -> Part {
     }
 }
 
-/// Neighbouring ranges are one.
+/// Neighbouring ranges, none of them empty, are one.
 fn extend(part: &mut Part, range: Range<usize>) {
     match part.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,
-        _ if range.is_empty() => {}
         _ => part.push(range),
     }
 }

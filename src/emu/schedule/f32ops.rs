@@ -105,9 +105,8 @@ impl Ops for Exactly {
     }
 
     fn mul(self, x: u32, y: u32) -> u32 {
-        // The addend must not decide the sign of a zero product.
-        let zero = (x ^ y) & 0x8000_0000;
-        self.fma(x, y, zero)
+        // The zero that decides no sign: -0 stays -0, and +0 stays +0.
+        self.fma(x, y, 0x8000_0000)
     }
 
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {

@@ -334,3 +334,31 @@ impl Function {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `max` with +0: of NaNs either none or all are left, whatever their sign and fraction.
+    #[test]
+    fn the_larger_of_x_and_zero() {
+        for x in [1, ONE, 0x7f7f_ffff, 0x7f80_0000] {
+            assert_eq!([Function::Relu, Function::ReluNan].map(|f| f.of(x)), [x; 2]);
+            let negative = x | 0x8000_0000;
+            assert_eq!(
+                [Function::Relu, Function::ReluNan].map(|f| f.of(negative)),
+                [0; 2]
+            );
+        }
+        assert_eq!(
+            [Function::Relu, Function::ReluNan].map(|f| f.of(0x8000_0000)),
+            [0; 2]
+        );
+        for nan in [0x7f80_0001, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff] {
+            assert_eq!(
+                [Function::Relu, Function::ReluNan].map(|f| f.of(nan)),
+                [0, nan]
+            );
+        }
+    }
+}

@@ -30,6 +30,8 @@ mod spec;
 mod spine;
 mod summary;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod traversal;
 mod validate;
 mod validate_levels;

@@ -9,7 +9,7 @@ use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
 use super::spine::{Operand, Spine};
-use super::traversal::{Chain, Node, Role, Sum};
+use super::traversal::{Node, Role, Sum};
 use super::{Kernel, Merge, Multiply, Partials, Per, Start};
 use crate::emu::fast::{Merging, Platform, Promotion};
 use crate::emu::{Engine, Problem};
@@ -19,9 +19,9 @@ const GATHERED: usize = 128 << 20;
 
 impl Run<'_, '_> {
     /// The sums of parts, brought together in f32.
-    pub(super) fn sum<O: Ops>(
+    pub(super) fn sum(
         &mut self,
-        ops: O,
+        ops: impl Ops,
         finish: &Finish<impl Ops>,
         problem: &Problem,
         sum: &Sum,
@@ -77,23 +77,27 @@ impl Run<'_, '_> {
             };
             let rest = usize::from(*start == Start::First);
             for (index, part) in parts.iter().enumerate().skip(rest) {
-                if let (Role::Promotion { scaled }, Node::Chain(chain)) = (role, part) {
-                    let c = problem.c.filter(|_| index == 0);
-                    let problem = Problem { c, ..*problem };
-                    self.promote(ops, kernel, &problem, chain, *scaled, &mut total);
-                    continue;
-                }
-                let sums = of(self, index);
+                let sums = match part {
+                    // No kernel had all of them at once: nor has it this one.
+                    Node::Chain(chain) if matches!(role, Role::Promotion { .. }) => {
+                        let c = problem.c.filter(|_| index == 0);
+                        self.chain_sums(ops, kernel, &Problem { c, ..*problem }, chain)
+                    }
+                    _ => of(self, index),
+                };
                 ops.observe(Observed::Stage(stage));
-                self.update(&mut total, &sums, n, add);
+                match scaled {
+                    true => self.promote(ops, kernel, problem, (part, &sums), &mut total),
+                    false => self.update(&mut total, &sums, n, add),
+                }
             }
             return total;
         }
         let additions = order.additions(parts.len());
         let spine = match *partials {
             // Sums that are rounded are made one by one.
-            Partials::F32 if !O::OBSERVED && self.adds_early() => additions.spine(parts.len()),
-            _ => None,
+            Partials::F32 if self.adds_early() => additions.spine(parts.len()),
+            Partials::F32 | Partials::Result => None,
         };
         if let Some(spine) = spine {
             let mut total = self.spine(ops, finish, problem, parts, &spine);
@@ -226,30 +230,25 @@ impl Run<'_, '_> {
         Some(sums)
     }
 
-    /// `main = main + accumulator`, or times its scales.
+    /// `main = main + sum`, times the scales of its k.
     fn promote(
-        &mut self,
+        &self,
         ops: impl Ops,
         kernel: &Kernel,
         problem: &Problem,
-        chain: &Chain,
-        scaled: bool,
+        (part, sums): (&Node, &[u32]),
         main: &mut [u32],
     ) {
+        let scaling = kernel.spec.scales.as_ref().expect("what is scaled");
+        let chains = part.chains().into_iter();
+        let k = chains.filter_map(|chain| chain.indices.first_k()).min();
+        let scales = Scales::of(kernel, scaling.per, problem, k.unwrap_or(0));
         let n = problem.n;
-        let sums = self.chain_sums(ops, kernel, problem, chain);
-        let k = chain.indices.first_k().unwrap_or(0);
-        let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
-        let scales = scaling.map(|scaling| Scales::of(kernel, scaling.per, problem, k));
         let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        ops.observe(Observed::Stage("promotion"));
         rows.for_each(|(row, (main, sums))| {
-            let scales = scaling.zip(scales.as_ref());
-            let scaled = scales
-                .map(|(scaling, scales)| (scaling.multiply, scales.rows[row], &scales.columns[..]));
             self.wide(Promoted {
                 ops,
-                scaled,
+                scaled: Some((scaling.multiply, scales.rows[row], &scales.columns[..])),
                 main,
                 sums,
             });

@@ -229,14 +229,8 @@ fn shared(
     let start = |worker: u128| worker * each + worker.min(more);
     let (first, last) = (index as u128 * depth, (index as u128 + 1) * depth);
     let mut chunks = Vec::new();
-    // The last worker that starts at or before the tile does.
-    let mut worker = match each {
-        0 => first.min(workers),
-        _ => (first / (each + 1)).min(workers),
-    };
-    while worker < workers && start(worker + 1) <= first {
-        worker += 1;
-    }
+    // None before this one has something of the tile: shares are `each` long, or one longer.
+    let mut worker = first / (each + 1);
     let mut from = first;
     while from < last {
         let to = start(worker + 1).min(last);
