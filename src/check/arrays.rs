@@ -506,3 +506,6 @@ fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests;

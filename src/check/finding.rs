@@ -129,3 +129,82 @@ pub(super) fn difference(said: &Value, found: &Value, place: String) -> Option<S
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_difference() {
+        let said = json!({"a": {"b": [1, 2]}, "c": null});
+        let between = |found: Value| difference(&said, &found, String::new());
+        assert_eq!(between(said.clone()), None);
+        for (found, words) in [
+            (json!({"a": {"b": [1, 2]}}), "`c` should not be there"),
+            (
+                json!({"a": {"b": [1, 2]}, "c": null, "d": 1}),
+                "`d` is missing",
+            ),
+            (json!({"a": {}, "c": null}), "`a.b` should not be there"),
+            (
+                json!({"a": {"b": [1, 2], "e": 1}, "c": null}),
+                "`a.e` is missing",
+            ),
+            (
+                json!({"a": {"b": [1, 3]}, "c": null}),
+                "`a.b[1]` is said to be 2; it is 3",
+            ),
+            (
+                json!({"a": {"b": [1]}, "c": null}),
+                "`a.b` is said to be [1,2]; it is [1]",
+            ),
+            (
+                json!({"a": {"b": [1, 2]}, "c": 0}),
+                "`c` is said to be null; it is 0",
+            ),
+            (
+                json!([]),
+                "is said to be {\"a\":{\"b\":[1,2]},\"c\":null}; it is []",
+            ),
+        ] {
+            assert_eq!(between(found).as_deref(), Some(words));
+        }
+        // As a report writes it, where nothing of it is an object.
+        assert_eq!(same("it", 1, 1).wrong, [""; 0]);
+        assert_eq!(same("it", 1, 2).wrong, ["is said to be 1; it is 2"]);
+    }
+
+    #[test]
+    fn digests_where_they_belong() {
+        let sha = "0123456789abcdef".repeat(4);
+        let upper = sha.to_uppercase();
+        for (said, needed, words) in [
+            (None, false, None),
+            (None, true, Some("`x` is missing")),
+            (Some(&sha), true, None),
+            (Some(&sha), false, Some("`x` should not be there")),
+            (Some(&upper), true, Some("`x` is no SHA-256")),
+        ] {
+            let found = no_digest("x", said.map(String::as_str), needed);
+            assert_eq!(found.as_deref(), words);
+        }
+    }
+
+    #[test]
+    fn verdicts_from_figures() {
+        use Verdict::{Different, Identical, IdenticalInPart};
+        for (agrees, part, verdict) in [
+            (true, false, Identical),
+            (true, true, IdenticalInPart),
+            (false, false, Different),
+            (false, true, Different),
+        ] {
+            for said in [Different, Identical, IdenticalInPart] {
+                let wrong = verdict_of(said, agrees, part);
+                assert_eq!(wrong.is_none(), said == verdict, "{said:?}: {wrong:?}");
+            }
+        }
+    }
+}

@@ -40,6 +40,8 @@ mod source;
 mod span;
 mod suggest;
 mod tensors;
+#[cfg(test)]
+mod tests;
 pub mod verify;
 mod words;
 

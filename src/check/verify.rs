@@ -391,3 +391,6 @@ impl Prepared {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,40 @@ impl Manifest {
             cases: suite.cases.iter().enumerate().map(entry).collect(),
         }
     }
+
+    /// Reads one, whatever cases it lists.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn parse(text: &str) -> Result<Manifest, Fault> {
+        let manifest: Manifest = serde_json::from_str(text).map_err(|error| {
+            Fault::from(printable(&error.to_string())).within("is not a manifest of probes")
+        })?;
+        ensure!(
+            manifest.schema == SCHEMA,
+            "its schema is {:?}, not {SCHEMA:?}",
+            printable(&manifest.schema)
+        );
+        Ok(manifest)
+    }
+
+    /// Refuses one that does not list the cases of a suite, of the same formats.
+    ///
+    /// # Errors
+    /// If it lists others.
+    pub fn confirm(&self, suite: &Suite) -> Result<(), Fault> {
+        let own = Manifest::of(suite);
+        ensure!(
+            own.cases == self.cases && own.k == self.k,
+            "lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {AGAIN}",
+            own.version,
+            suite.a,
+            suite.b,
+            suite.accumulator,
+            printable(&self.version)
+        );
+        Ok(())
+    }
 }
 
 /// A, B and C of a suite: n independent dot products, as (n,1,K), (n,K,1) and (n,1,1).
@@ -187,25 +221,10 @@ fn promised(path: &Path) -> Result<Suite, Fault> {
 /// # Errors
 /// If it lists other cases than this version writes for its formats.
 pub fn parsed(text: &str) -> Result<Suite, Fault> {
-    let manifest: Manifest = serde_json::from_str(text).map_err(|error| {
-        Fault::from(printable(&error.to_string())).within("is not a manifest of probes")
-    })?;
-    ensure!(
-        manifest.schema == SCHEMA,
-        "its schema is {:?}, not {SCHEMA:?}",
-        manifest.schema
-    );
+    let manifest = Manifest::parse(text)?;
     let suite = Suite::new(manifest.a, manifest.b, manifest.accumulator);
     let suite = suite.map_err(Fault::from)?;
-    ensure!(
-        Manifest::of(&suite).cases == manifest.cases && manifest.k == K,
-        "lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {AGAIN}",
-        env!("CARGO_PKG_VERSION"),
-        suite.a,
-        suite.b,
-        suite.accumulator,
-        manifest.version
-    );
+    manifest.confirm(&suite)?;
     Ok(suite)
 }
 

@@ -400,17 +400,4 @@ pub(super) fn percent(part: u64, whole: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_cover_every_distance_once() {
-        let mut expected = 0;
-        for b in 0..=66 {
-            let Bucket { from, to, .. } = range((b, 0));
-            assert_eq!(from, expected, "bucket {b}");
-            assert_eq!((bucket(from), bucket(to)), (b, b));
-            expected = to + 1;
-        }
-    }
-}
+mod tests;

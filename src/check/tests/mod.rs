@@ -1,0 +1,245 @@
+//! What is asked, refused, judged and told, of small products in memory whose D is plain integers.
+
+mod asked;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+use crate::emu::schedule::Overrides;
+use crate::num::{F32, Format, Rounding, round_code};
+use crate::report::{Outcome, Report, Verdict};
+use crate::tensor::Tensor;
+
+pub(super) fn coded(format: Format, x: i64) -> u64 {
+    let int32 = u64::from(x as i32 as u32);
+    if format.is_integer() {
+        return int32 & format.max_code();
+    }
+    round_code(Format::Int32, int32, format, Rounding::NearestEven, 0)
+}
+
+/// Integers in a format, of any shape of two axes.
+pub(super) fn tensor(
+    format: Format,
+    [rows, columns]: [usize; 2],
+    number: impl Fn(usize, usize) -> i64,
+) -> Tensor {
+    let codes = (0..rows * columns).map(|i| coded(format, number(i / columns, i % columns)));
+    Tensor::from_codes(format, vec![rows, columns], &codes.collect::<Vec<_>>())
+}
+
+fn a(row: usize, k: usize) -> i64 {
+    ((row * 3 + k * 2 + row * k) % 5) as i64 - 2
+}
+
+fn b(k: usize, column: usize) -> i64 {
+    ((k * 4 + column * 5 + k * column) % 7) as i64 - 3
+}
+
+pub(super) fn sum([row, column]: [usize; 2], k: usize) -> i64 {
+    (0..k).map(|k| a(row, k) * b(k, column)).sum()
+}
+
+/// A, B and the D that they make in FP32, or in INT32 of integers.
+pub(super) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
+    let accumulator = if format.is_integer() {
+        Format::Int32
+    } else {
+        Format::Fp32
+    };
+    Tensors::of(
+        tensor(format, [m, k], a),
+        tensor(format, [k, n], b),
+        tensor(accumulator, [m, n], |row, column| sum([row, column], k)),
+    )
+}
+
+fn run(check: &Check, tensors: Tensors) -> Report {
+    let prepared = Prepared::from_tensors(check, tensors).expect("a check");
+    prepared.run(&()).expect("a verdict")
+}
+
+/// Counts what was promised, and what was done.
+#[derive(Default)]
+struct Counted([AtomicU64; 2]);
+
+impl Progress for Counted {
+    fn begin(&self, work: u64) {
+        self.0[0].fetch_add(work, Ordering::Relaxed);
+    }
+
+    fn advance(&self, work: u64) {
+        self.0[1].fetch_add(work, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn as_much_is_done_as_was_promised() {
+    let shape = [37, 70, 24];
+    for engine in [EngineChoice::Fast, EngineChoice::Exact] {
+        for (scope, elements) in [
+            (Scope::default(), 37 * 70),
+            (
+                Scope {
+                    rows: "3..12".parse().unwrap(),
+                    columns: "60..".parse().unwrap(),
+                    sample: None,
+                },
+                9 * 10,
+            ),
+            (
+                Scope {
+                    sample: Some(Draw {
+                        elements: 50,
+                        seed: Seed::Number(3),
+                    }),
+                    ..Scope::default()
+                },
+                50,
+            ),
+        ] {
+            let mut check = Check::in_memory("a100", Format::Fp16);
+            (check.engine, check.scope) = (engine, scope);
+            let tensors = product(Format::Fp16, shape);
+            let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
+            let counted = Counted::default();
+            prepared.run(&counted).expect("a verdict");
+            let counted = counted.0.map(AtomicU64::into_inner);
+            assert_eq!(counted, [elements * 24; 2], "{:?}", check.scope);
+        }
+    }
+}
+
+/// Sums that no arithmetic rounds tell none from another; all of them are named, but for the one that judged.
+#[test]
+fn what_an_agreement_proves() {
+    let mut check = Check::in_memory("a100", Format::Fp16);
+    let report = run(&check, product(Format::Fp16, [4, 4, 16]));
+    let told = report.discrimination.expect("D agrees");
+    assert_eq!(told.elements, 16);
+    assert_eq!(told.others, told.same.len() as u64);
+    let names: Vec<&str> = told
+        .same
+        .iter()
+        .map(|one| one.architecture.as_str())
+        .collect();
+    for name in ["volta", "hopper", "cdna1", "exact", "ieee-fma"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(
+        told.same
+            .iter()
+            .all(|one| one.sha256 != report.model.sha256)
+    );
+    // An accumulator in FP16 takes no C in FP32.
+    assert!(told.same.iter().any(|one| one.accumulator == Format::Fp32));
+    let with_c = {
+        let mut tensors = product(Format::Fp16, [4, 4, 16]);
+        tensors.c = Some(tensor(Format::Fp32, [4, 4], |_, _| 0));
+        let mut check = check.clone();
+        check.operands.c = Some(Source::Memory);
+        run(&check, tensors)
+    };
+    let with_c = with_c.discrimination.expect("D agrees");
+    assert!(with_c.others <= told.others && with_c.others >= 5);
+    check.discrimination = false;
+    assert!(
+        run(&check, product(Format::Fp16, [4, 4, 16]))
+            .discrimination
+            .is_none()
+    );
+
+    // 1 + 2^-24: rounded here, and elsewhere not.
+    let half = |codes: [u64; 2], shape| Tensor::from_codes(Format::Fp16, shape, &codes);
+    let one = || half([0x3c00, 0x0c00], vec![1, 2]);
+    let tensors = Tensors::of(
+        one(),
+        half([0x3c00, 0x0c00], vec![2, 1]),
+        Tensor::from_codes(Format::Fp32, vec![1, 1], &[0x3f80_0000]),
+    );
+    let told = run(&Check::in_memory("h100", Format::Fp16), tensors);
+    assert_eq!(told.verdict, Verdict::Identical);
+    let told = told.discrimination.expect("D agrees");
+    assert!(told.elements == 1 && (told.same.len() as u64) <= told.others);
+}
+
+/// Without products every arithmetic is alike, and nothing is said of others.
+#[test]
+fn nothing_is_told_of_no_products() {
+    let mut check = Check::in_memory("a100", Format::Fp16);
+    let empty = |shape| Tensor::from_codes(Format::Fp16, shape, &[]);
+    check.schedule = ScheduleRequest::preset("cublas-sm80", &Overrides::default());
+    let zeros = tensor(Format::Fp32, [3, 2], |_, _| 0);
+    let tensors = Tensors::of(empty(vec![3, 0]), empty(vec![0, 2]), zeros);
+    let report = run(&check, tensors);
+    assert_eq!(
+        (report.verdict, report.discrimination),
+        (Verdict::Identical, None)
+    );
+}
+
+/// Alpha, beta and C of a schedule, and zero points of integers, are in D.
+#[test]
+fn factors_and_zero_points() {
+    let [m, n, k] = [5, 6, 16];
+    let mut check = Check::in_memory("a100", Format::Fp16);
+    check.schedule = ScheduleRequest::preset(
+        "cublas-sm80",
+        &Overrides {
+            alpha: Some(F32(0x4000_0000)),
+            beta: Some(F32(0x4040_0000)),
+            ..Overrides::default()
+        },
+    );
+    check.operands.c = Some(Source::Memory);
+    let of = |d: &dyn Fn(usize, usize) -> i64| {
+        let mut tensors = product(Format::Fp16, [m, n, k]);
+        tensors.c = Some(tensor(Format::Fp32, [m, n], |row, column| {
+            (row + 7 * column) as i64
+        }));
+        tensors.d = Some(tensor(Format::Fp32, [m, n], d));
+        run(&check, tensors).verdict
+    };
+    let right = |row, column| 2 * sum([row, column], k) + 3 * (row + 7 * column) as i64;
+    assert_eq!(of(&right), Verdict::Identical);
+    assert_eq!(of(&|row, column| sum([row, column], k)), Verdict::Different);
+
+    let mut check = Check::in_memory("a100", Format::Int8);
+    check.schedule = ScheduleRequest::preset("vllm-int8-azp-token", &Overrides::default());
+    check.operands.scales = Some([Source::Memory, Source::Memory]);
+    check.operands.azp = Some(Source::Memory);
+    check.operands.azp_adj = Some(Source::Memory);
+    let of = |azp: i64| {
+        let mut tensors = product(Format::Int8, [m, n, k]);
+        tensors.scale_a = Some(tensor(Format::Fp32, [m, 1], |row, _| 1 << (row % 3)));
+        tensors.scale_b = Some(tensor(Format::Fp32, [1, n], |_, _| 2));
+        tensors.azp = Some(tensor(Format::Int32, [m, 1], |row, _| azp * row as i64));
+        tensors.azp_adj = Some(tensor(Format::Int32, [1, n], |_, column| column as i64 - 2));
+        tensors.d = Some(tensor(Format::Fp16, [m, n], |row, column| {
+            let off = 3 * row as i64 * (column as i64 - 2);
+            (sum([row, column], k) - off) * 2 * (1 << (row % 3))
+        }));
+        run(&check, tensors).verdict
+    };
+    assert_eq!([of(3), of(2)], [Verdict::Identical, Verdict::Different]);
+}
+
+/// Mismatches are counted by the instruction's unit where D has at least a tile.
+#[test]
+fn units_of_a_tile() {
+    for (shape, counted) in [([16, 8, 8], true), ([15, 8, 8], false), ([16, 7, 8], false)] {
+        let mut check = Check::in_memory("a100", Format::Fp16);
+        check.causes = false;
+        let mut tensors = product(Format::Fp16, shape);
+        let [m, n, k] = shape;
+        let wrong =
+            |row, column| sum([row, column], k) + i64::from([row, column] == [m - 1, n - 1]);
+        tensors.d = Some(tensor(Format::Fp32, [m, n], wrong));
+        let report = run(&check, tensors);
+        let Outcome::Elements { comparison, .. } = report.outcome else {
+            panic!("D was given");
+        };
+        assert_eq!(comparison.mismatches, 1);
+        assert_eq!(comparison.units.is_some(), counted, "{shape:?}");
+    }
+}
