@@ -472,3 +472,6 @@ pub(crate) fn said(field: &'static str, place: &Option<String>, error: KernelErr
         .map_or(String::new(), |place| format!("{place}: "));
     CheckError::request(field, format!("`{field}`: {place}{error}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,13 +165,18 @@ impl OperationExplanation {
 }
 
 fn operations(all: &[&Event], out: &mut dyn Write) -> io::Result<()> {
-    for (i, event) in all.iter().enumerate() {
-        if i == SHOWN && all.len() > 2 * SHOWN + 1 {
-            writeln!(out, "    ... {} more ...", all.len() - 2 * SHOWN)?;
-        }
-        if (SHOWN..all.len() - SHOWN.min(all.len())).contains(&i) && all.len() > 2 * SHOWN + 1 {
-            continue;
-        }
+    let (begin, end) = match all.len() {
+        // What is left out has a line, too.
+        count if count > 2 * SHOWN + 1 => (SHOWN, count - SHOWN),
+        count => (count, count),
+    };
+    for event in &all[..begin] {
+        line(event, out)?;
+    }
+    if begin < end {
+        writeln!(out, "    ... {} more ...", end - begin)?;
+    }
+    for event in &all[end..] {
         line(event, out)?;
     }
     Ok(())
@@ -207,5 +212,91 @@ pub(super) fn line(event: &Event, out: &mut dyn Write) -> io::Result<()> {
             value,
             ..
         } => writeln!(out, "    {text:<43} = {result}  {value}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explanation(count: usize, not_listed: u64) -> OperationExplanation {
+        let stage = |text: &str| Event::Stage { text: text.into() };
+        let value = |i: usize, column: Option<usize>| Event::Value {
+            text: format!("value {i}"),
+            result: format!("0x{i:04x}"),
+            value: i.to_string(),
+            column,
+        };
+        let mut events = vec![stage("first")];
+        events.extend((0..count).map(|i| value(i, None)));
+        events.extend([stage("second"), value(90, Some(3)), value(91, Some(2))]);
+        OperationExplanation {
+            schema: "",
+            operation: "norm".into(),
+            variant: "some".into(),
+            about: "a row".into(),
+            index: vec![1, 2],
+            reproduced: "3f80".into(),
+            reproduced_value: "1".into(),
+            given: None,
+            same: None,
+            deviation: None,
+            events,
+            not_listed,
+        }
+    }
+
+    fn text(explanation: &OperationExplanation) -> Vec<String> {
+        let mut text = Vec::new();
+        explanation.text(&mut text).expect("memory");
+        let text = String::from_utf8(text).expect("text");
+        let lines = text.lines().map(|line| line.trim().to_owned());
+        lines.collect()
+    }
+
+    /// Of a long stage the begin and the end, and how many are between; of a shorter one all.
+    #[test]
+    fn long_stages_are_cut() {
+        for count in [0, 1, 12, 13, 14, 20] {
+            let lines = text(&explanation(count, 0));
+            let listed: Vec<usize> = (0..count)
+                .filter(|i| {
+                    lines
+                        .iter()
+                        .any(|line| line.starts_with(&format!("value {i} ")))
+                })
+                .collect();
+            let cut: Vec<&String> = lines.iter().filter(|line| line.contains("more")).collect();
+            if count <= 13 {
+                assert_eq!(listed, (0..count).collect::<Vec<_>>());
+                assert_eq!(cut, [""; 0]);
+            } else {
+                let shown = (0..6).chain(count - 6..count);
+                assert_eq!(listed, shown.collect::<Vec<_>>());
+                assert_eq!(cut, [&format!("... {} more ...", count - 12)]);
+            }
+            // The stage after it, without what is for another element.
+            assert!(lines.iter().any(|line| line.starts_with("value 91")));
+            assert!(!lines.iter().any(|line| line.starts_with("value 90")));
+        }
+        let lines = text(&explanation(3, 7));
+        assert!(lines.contains(&"... and 7 more operations".to_owned()));
+    }
+
+    #[test]
+    fn what_was_given() {
+        let mut explanation = explanation(1, 0);
+        let given = |of: &OperationExplanation| {
+            text(of)
+                .into_iter()
+                .filter(|line| line.starts_with("given"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(given(&explanation), [""; 0]);
+        explanation.given = Some("3f81".into());
+        explanation.same = Some(false);
+        assert_eq!(given(&explanation), ["given       0x3f81, which differs"]);
+        explanation.same = Some(true);
+        assert_eq!(given(&explanation), ["given       0x3f81, the same"]);
     }
 }

@@ -204,6 +204,15 @@ fn factors_and_zero_points() {
     assert_eq!(of(&right), Verdict::Identical);
     assert_eq!(of(&|row, column| sum([row, column], k)), Verdict::Different);
 
+    // Integers become f32 even if nothing else is done with them.
+    let mut check = Check::in_memory("a100", Format::Int8);
+    check.schedule = ScheduleRequest::preset("cublas-sm80", &Overrides::default());
+    let mut tensors = product(Format::Int8, [m, n, k]);
+    tensors.d = Some(tensor(Format::Fp32, [m, n], |row, column| {
+        sum([row, column], k)
+    }));
+    assert_eq!(run(&check, tensors).verdict, Verdict::Identical);
+
     let mut check = Check::in_memory("a100", Format::Int8);
     check.schedule = ScheduleRequest::preset("vllm-int8-azp-token", &Overrides::default());
     check.operands.scales = Some([Source::Memory, Source::Memory]);

@@ -140,6 +140,13 @@ impl Integers {
                 .collect();
             assert_eq!(found, expected[rows.start * n..], "{engine:?} {spec:?}");
 
+            // As many rows as there is room for, wherever that ends.
+            for count in [1, 2, batch * m - 1] {
+                let mut codes = vec![0; count * n];
+                replay.fill(1, &mut codes, &|_| {});
+                assert_eq!(codes, expected[n..(1 + count) * n], "{engine:?} {spec:?}");
+            }
+
             let (rows, columns) = (1..m, n / 2 - 1..n - 1);
             let last = batch - 1;
             let wanted = |row: usize, column: usize| expected[(last * m + row) * n + column];

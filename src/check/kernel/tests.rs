@@ -1,0 +1,264 @@
+//! Lines about a product, however its operands are stored, and lines that are about another.
+
+use super::*;
+use crate::check::request::ModelSource;
+use crate::check::{Prepared, ScheduleRequest, ScheduleSource, Tensors};
+use crate::emu::schedule::Overrides;
+use crate::tensor::Tensor;
+
+/// The call of a product of M = 6, N = 10 and K = 128 in BF16: the library's A is the row-major B, stored NxK.
+fn line(columns: usize, format: &str, slices: usize) -> String {
+    format!(
+        "[2025-11-03 19:02:38][cublasLt][1][Trace][cublasLtMatmul] A=0X1 Adesc=[type={format} rows=128 cols={columns} ld=128] \
+         B=0X2 Bdesc=[type={format} rows=128 cols=6 ld=128] C=0X3 Cdesc=[type=R_16BF rows={columns} cols=6 ld={columns}] \
+         D=0X3 Ddesc=[type=R_16BF rows={columns} cols=6 ld={columns}] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F \
+         transa=OP_T] algo=[algoId=66 tile=MATMUL_TILE_64x32 stages=MATMUL_STAGES_64xAUTO \
+         reductionScheme=REDUCTION_SCHEME_COMPUTE_TYPE numSplitsK={slices}] workSpace=0X4 workSpaceSizeInBytes=24576 beta=0 \
+         outOfPlace=0 stream=0X0\n"
+    )
+}
+
+fn good() -> String {
+    line(10, "R_16BF", 3)
+}
+
+fn shapes(a: &[usize], b: &[usize], turned: [bool; 2]) -> Shapes {
+    Shapes {
+        a: a.to_vec(),
+        b: b.to_vec(),
+        turned,
+    }
+}
+
+fn asked() -> Shapes {
+    shapes(&[6, 128], &[10, 128], [false; 2])
+}
+
+const NONE: [bool; 2] = [false; 2];
+const B: [bool; 2] = [false, true];
+
+/// As is said; or in any way in which they multiply.
+#[test]
+fn ways_to_store_operands() {
+    let ways = |a: [usize; 2], b: [usize; 2], turned| shapes(&a, &b, turned).ways();
+    assert_eq!(ways([6, 8], [8, 10], NONE), [NONE]);
+    assert_eq!(ways([6, 8], [10, 8], NONE), [NONE, B]);
+    assert_eq!(ways([8, 6], [8, 10], NONE), [NONE, [true, false]]);
+    assert_eq!(ways([8, 6], [10, 8], NONE), [NONE, [true; 2]]);
+    assert_eq!(ways([6, 8], [10, 9], NONE), [NONE]);
+    // What was said is not guessed at.
+    assert_eq!(ways([6, 8], [8, 10], B), [B]);
+    let batch = shapes(&[3, 6, 8], &[8, 10], NONE).product(NONE);
+    let shape = |m| Shape { m, n: 10, k: 8 };
+    assert_eq!(
+        (batch.shape, batch.batches, batch.shared),
+        (shape(6), 3, true)
+    );
+    assert_eq!(batch.asked(), [(shape(6), 3), (shape(18), 1)]);
+    let own = shapes(&[3, 6, 8], &[3, 8, 10], NONE).product(NONE);
+    assert_eq!(own.asked(), [(shape(6), 3)]);
+}
+
+#[test]
+fn the_line_of_a_log() {
+    let options = Options {
+        operands: Some([Format::Bf16; 2]),
+        ..Options::default()
+    };
+    let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options);
+    let (number, reading) = found(&good(), &asked()).expect("its line");
+    assert_eq!(number, 1);
+    assert_eq!(asked().under(&reading), B);
+    // The text is about this product under no other way.
+    let stored = stored(B, &reading);
+    assert!(
+        stored.starts_with("B is stored NxK, as the text has it"),
+        "{stored}"
+    );
+    for (turned, words) in [
+        ([true, false], "A is stored KxM,"),
+        ([true; 2], "A is stored KxM and B NxK,"),
+    ] {
+        assert!(super::stored(turned, &reading).starts_with(words));
+    }
+    // Among others, and twice the same.
+    let log = line(11, "R_16BF", 3) + "another line\n" + &good() + &good();
+    assert_eq!(found(&log, &asked()).expect("its line").0, 3);
+    for (log, shapes, said) in [
+        (
+            good() + &line(10, "R_16BF", 4),
+            asked(),
+            "lines 1 and 2 are both about this product, and say different kernels",
+        ),
+        (
+            String::new(),
+            asked(),
+            "has no line that launches a product",
+        ),
+        (
+            good(),
+            shapes(&[6, 128], &[11, 128], B),
+            "1 lines are about others, such as",
+        ),
+        (
+            line(10, "R_16F", 3),
+            asked(),
+            "in these formats; 1 lines are about others",
+        ),
+    ] {
+        let refused = found(&log, &shapes).expect_err("no line");
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+fn check(said: KernelSaid) -> Check {
+    let mut check = Check::in_memory("hopper", Format::Bf16);
+    check.schedule = ScheduleRequest {
+        from: ScheduleSource::Kernel(Box::new(KernelRequest {
+            said,
+            answers: KernelAnswers::default(),
+        })),
+        overrides: Overrides::default(),
+    };
+    check
+}
+
+fn prepared(check: &Check) -> Result<Prepared, CheckError> {
+    let zeros = |format, shape: [usize; 2]| {
+        Tensor::from_codes(format, shape.to_vec(), &vec![0; shape[0] * shape[1]])
+    };
+    let (a, b) = (
+        zeros(Format::Bf16, [6, 128]),
+        zeros(Format::Bf16, [10, 128]),
+    );
+    Prepared::from_tensors(check, Tensors::of(a, b, zeros(Format::Bf16, [6, 10])))
+}
+
+/// The order of the sums, D's format and how B is stored are the text's, and the report says so.
+#[test]
+fn a_plan_from_a_text() {
+    let check_of_text = check(KernelSaid::Text(good()));
+    let planned = prepared(&check_of_text).expect("a product");
+    assert_eq!(planned.request().operands.transpose_b, false);
+    assert_eq!(planned.check().operands.transpose_b, true);
+    let scheduling = planned.scheduling();
+    assert_eq!(scheduling.result(), Some(Format::Bf16));
+    let sha256 = hex(&sha2::Sha256::digest(good()));
+    assert_eq!(scheduling.said_sha256(), Some(sha256.clone()));
+    let words = scheduling.words().expect("words");
+    // Its begin: a page has no room for all of it.
+    let shown = words.text.as_deref().expect("the text");
+    assert!(good().starts_with(&shown[..100]), "{shown}");
+    assert!(
+        words
+            .assumed
+            .iter()
+            .any(|one| one.starts_with("B is stored NxK"))
+    );
+    // Three slices: two of a tile and one of what is left.
+    let report = planned.run(&()).expect("a verdict");
+    assert!(report.schedule.expect("a schedule").kernel.is_some());
+    let spec = scheduling.spec().clone();
+    assert_ne!(
+        spec,
+        prepared(&check(KernelSaid::Text(line(10, "R_16BF", 2))))
+            .unwrap()
+            .scheduling()
+            .spec()
+            .clone()
+    );
+
+    // The instruction that the text says, and another.
+    let own = scheduling.instruction();
+    if let Some(own) = own {
+        for (asked, taken) in [(own.to_owned(), true), (format!("{own}x"), false)] {
+            let mut check = check_of_text.clone();
+            check.model.instruction = Some(asked);
+            let found = prepared(&check).map_err(|error| error.to_string());
+            let refused = found
+                .as_ref()
+                .err()
+                .is_some_and(|error| error.contains("the instruction"));
+            assert_eq!(!refused, taken, "{:?}", found.err());
+        }
+    }
+    let mut turned = check_of_text.clone();
+    turned.operands.transpose_b = true;
+    assert!(
+        prepared(&turned)
+            .expect("a product")
+            .scheduling()
+            .words()
+            .unwrap()
+            .assumed
+            .iter()
+            .all(|one| !one.starts_with("B is"))
+    );
+}
+
+/// Answers and formats reach the plan; a size of 0 does not.
+#[test]
+fn answers_are_options() {
+    let request = KernelRequest {
+        said: KernelSaid::Text(good()),
+        answers: KernelAnswers {
+            accumulation: Some(Accumulation::Slow),
+            multiprocessors: Some(8),
+            whole_tail: true,
+            ..KernelAnswers::default()
+        },
+    };
+    let mut asked = Check::in_memory("h100", Format::E4m3);
+    asked.model.dtype_b = Some(Format::E5m2);
+    asked.d_dtype = Some(Format::Fp16);
+    asked.schedule.overrides.split_k = Some(3);
+    let options = request.options(&asked).expect("options");
+    assert_eq!(options.operands, Some([Format::E4m3, Format::E5m2]));
+    assert_eq!(options.result, Some(Format::Fp16));
+    assert_eq!(
+        (options.split_k, options.multiprocessors),
+        (Some(3), Some(8))
+    );
+    assert_eq!(
+        (options.fast_accumulation, options.whole_tail),
+        (Some(false), true)
+    );
+    assert!(options.capability.is_some());
+    asked.schedule.overrides.split_k = Some(0);
+    let refused = request.options(&asked).expect_err("no slices").to_string();
+    assert!(refused.contains("`split_k` is 0"), "{refused}");
+    asked.schedule.overrides.split_k = None;
+    asked.model.from = ModelSource::Catalogue("nothing".into());
+    assert!(request.options(&asked).is_err());
+}
+
+#[test]
+fn where_the_words_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.txt");
+    std::fs::write(&path, good()).expect("a file");
+    let sha256 = hex(&sha2::Sha256::digest(good()));
+    let table = KernelSaid::Table {
+        file: path.clone(),
+        workspace: None,
+    };
+    for (said, field, text, at) in [
+        (KernelSaid::Text(good()), "kernel", &good()[..], None),
+        (KernelSaid::Log(path.clone()), "kernel_log", "", Some(&path)),
+        (table, "kernel_table", "", Some(&path)),
+    ] {
+        assert_eq!((said.field(), said.text(), said.path()), (field, text, at));
+        assert_eq!(said.sha256().expect("it can be read"), sha256);
+    }
+    let log = check(KernelSaid::Log(path.clone()));
+    let found = prepared(&log).expect("a product");
+    let words = found.scheduling().words().expect("words").clone();
+    let place = words.place.expect("a file");
+    assert!(place.ends_with("log.txt, line 1"), "{place}");
+    assert_eq!(words.text, None);
+    std::fs::write(&path, line(10, "R_16BF", 4)).expect("a file");
+    assert_ne!(
+        KernelSaid::Log(path).sha256().expect("it can be read"),
+        sha256
+    );
+}
