@@ -74,9 +74,8 @@ impl Line {
                     ..problem
                 },
             };
-            let kernel = replay
-                .kernel
-                .map(|kernel| kernel.part(at.batch, &rows, &columns));
+            let start = [rows.start, columns.start];
+            let kernel = replay.kernel.map(|kernel| kernel.part(at.batch, start));
             Replay {
                 problem,
                 kernel,

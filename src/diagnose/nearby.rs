@@ -111,9 +111,8 @@ impl Single<'_> {
             c: c.as_ref().map(Tensor::planes),
             ..problem
         };
-        let kernel = replay
-            .kernel
-            .map(|kernel| kernel.part(batch, &rows, &columns));
+        let start = [rows.start, columns.start];
+        let kernel = replay.kernel.map(|kernel| kernel.part(batch, start));
         let alone = Replay {
             problem,
             kernel,

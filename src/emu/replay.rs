@@ -139,7 +139,9 @@ impl<'a> Replay<'a> {
             let batch = start / m;
             let end = rows.end.min((batch + 1) * m);
             let here = start - batch * m..end - batch * m;
-            let kernel = self.kernel.map(|kernel| kernel.part(batch, &here, &(0..n)));
+            let kernel = self
+                .kernel
+                .map(|kernel| kernel.part(batch, [here.start, 0]));
             let part = Replay {
                 problem: self.problem.matrix(batch).part(here, 0..n),
                 kernel,
@@ -203,9 +205,8 @@ impl<'a> Replay<'a> {
         progress: Progress,
     ) -> Vec<u64> {
         let count = rows.len() * columns.len();
-        let kernel = self
-            .kernel
-            .map(|kernel| kernel.part(batch, &rows, &columns));
+        let start = [rows.start, columns.start];
+        let kernel = self.kernel.map(|kernel| kernel.part(batch, start));
         let problem = self.problem.matrix(batch).part(rows, columns);
         let width = self.format().bytes();
         let mut codes = Vec::with_capacity(count);
@@ -243,10 +244,7 @@ impl<'a> Replay<'a> {
     /// `kernel` is that of the larger product.
     pub fn alone(&self, at: Element, kernel: Option<Kernel>) -> u64 {
         let Element { batch, row, column } = at;
-        let kernel = kernel.map(|kernel| {
-            let rows = 0..kernel.place.size[0];
-            kernel.part(batch, &rows, &(column..column + 1))
-        });
+        let kernel = kernel.map(|kernel| kernel.part(batch, [0, column]));
         self.gathered(self.problem, kernel, &[row])[0]
     }
 
@@ -286,17 +284,13 @@ impl<'a> Replay<'a> {
         }
         let part = self.problem.matrix(batch);
         let part = part.part(0..self.problem.m, columns.clone());
-        let kernel = |columns: &Range<usize>| {
-            let kernel = self.kernel?;
-            Some(kernel.part(batch, &(0..self.problem.m), columns))
-        };
+        let kernel = |column| Some(self.kernel?.part(batch, [0, column]));
         if elements.len() <= 4 {
             // Not worth bringing together.
             let alone = |&Element { row, column, .. }: &Element| {
-                let column = column..column + 1;
-                let local = column.start - columns.start..column.end - columns.start;
-                let problem = part.part(row..row + 1, local);
-                self.gathered(problem, kernel(&column), &[row])[0]
+                let local = column - columns.start;
+                let problem = part.part(row..row + 1, local..local + 1);
+                self.gathered(problem, kernel(column), &[row])[0]
             };
             return elements.iter().map(alone).collect();
         }
@@ -313,14 +307,13 @@ impl<'a> Replay<'a> {
             let alone = |element: &Element| {
                 let (row, column) = position(element);
                 let problem = problem.part(row..row + 1, column..column + 1);
-                let kernel = kernel(&(element.column..element.column + 1));
-                self.gathered(problem, kernel, &[element.row])[0]
+                self.gathered(problem, kernel(element.column), &[element.row])[0]
             };
             return elements.iter().map(alone).collect();
         }
         // Computing all columns of these rows takes a kernel less time than the exact engine needs for
         // some of them.
-        let all = self.gathered(problem, kernel(&columns), &rows);
+        let all = self.gathered(problem, kernel(columns.start), &rows);
         let code = |element: &Element| {
             let (row, column) = position(element);
             all[row * columns.len() + column]

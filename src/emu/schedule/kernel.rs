@@ -57,14 +57,14 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// For a rectangle of one matrix.
-    pub fn part(&self, batch: usize, rows: &Range<usize>, columns: &Range<usize>) -> Kernel<'a> {
+    /// For a rectangle of one matrix, from this element on.
+    pub fn part(&self, batch: usize, [row, column]: [usize; 2]) -> Kernel<'a> {
         debug_assert!(self.place.rows.is_none(), "rows are gathered last");
         Kernel {
             place: Place {
                 batch: self.place.batch + batch,
-                row: self.place.row + rows.start,
-                column: self.place.column + columns.start,
+                row: self.place.row + row,
+                column: self.place.column + column,
                 ..self.place
             },
             ..*self

@@ -35,7 +35,7 @@ pub(crate) fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     let Element { batch, row, column } = at;
     let (rows, columns) = (row..row + 1, column..column + 1);
     let kernel = replay.kernel.expect("a schedule");
-    let kernel = kernel.part(batch, &rows, &columns);
+    let kernel = kernel.part(batch, [row, column]);
     let problem = replay.problem.matrix(batch).part(rows, columns);
     let span = replay.arithmetic.step.span();
     let traversal = kernel.traversal(problem.k, span, row, column);
@@ -115,7 +115,7 @@ impl<'a, 'r> Run<'a, 'r> {
             while left < n {
                 let right = ((left + offset) / columns * columns + columns - offset).min(n);
                 let (rows, columns) = (row..row + count, left..right);
-                let kernel = self.kernel.part(batch, &rows, &columns);
+                let kernel = self.kernel.part(batch, [row, left]);
                 let part = self
                     .replay
                     .problem

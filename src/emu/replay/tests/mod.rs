@@ -1,6 +1,8 @@
 //! Products of small integers, which every order of sums and every engine gives exactly: what is wrong then is where
 //! something is, not how it is rounded.
 
+mod rounded;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -90,16 +92,7 @@ impl Integers {
         let [batch, m, n, _] = self.shape;
         let c = with_c.then(|| self.c.planes());
         let problem = Problem::new(self.a.planes(), self.b.planes(), c).expect("shapes that fit");
-        let spec = spec.map(|spec| {
-            let mut whole = json!({
-                "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
-            });
-            let fields = spec.as_object().expect("fields").clone();
-            whole.as_object_mut().expect("fields").extend(fields);
-            let spec: ScheduleSpec = serde_json::from_value(whole).expect("a spec");
-            spec.validate().expect("what a kernel can follow");
-            spec
-        });
+        let spec = spec.map(self::spec);
         let mut values = Values::default();
         if let (Some([a, b]), Some(spec)) = (scales, &spec) {
             let per = spec.scales.as_ref().expect("scales").per;
@@ -171,6 +164,17 @@ impl Integers {
             }
         }
     }
+}
+
+fn spec(fields: &Value) -> ScheduleSpec {
+    let mut whole = json!({
+        "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
+    });
+    let fields = fields.as_object().expect("fields").clone();
+    whole.as_object_mut().expect("fields").extend(fields);
+    let spec: ScheduleSpec = serde_json::from_value(whole).expect("a spec");
+    spec.validate().expect("what a kernel can follow");
+    spec
 }
 
 #[test]
@@ -307,57 +311,6 @@ fn scales_of_rows_and_columns() {
             let scaling = json!({"per": "row", "at": at, "multiply": multiply});
             let spec = json!({"scales": scaling, "inner": inner});
             product.check(Some(&spec), Some(&scales), false, &expected);
-        }
-    }
-}
-
-/// The epilogue's formats, and those that are none of an f32: the engines round alike, once.
-#[test]
-fn results_are_rounded_alike() {
-    for (architecture, format) in [
-        ("a100", Format::Fp64),
-        ("a100", Format::Fp16),
-        ("ieee-fma", Format::Bf16),
-    ] {
-        let mut product = Integers::new(architecture, format, [1, 3, 4, 6]);
-        // Sums that no narrower format holds: 1 + 2^-12, and what lies beyond.
-        let codes = [1.0f64, 4097.0 / 4096.0, -65519.9, 1e9].map(|x| {
-            let target = product.arithmetic.accumulator;
-            round_code(Format::Fp64, x.to_bits(), target, Rounding::NearestEven, 0)
-        });
-        let tensor = |count: usize| (0..count).map(|i| codes[i % 4]).collect::<Vec<_>>();
-        product.c = Tensor::from_codes(product.arithmetic.accumulator, vec![3, 4], &tensor(12));
-        let (a, b) = (
-            Tensor::from_codes(format, vec![3, 6], &[0; 18]),
-            Tensor::from_codes(format, vec![6, 4], &[0; 24]),
-        );
-        let problem =
-            Problem::new(a.planes(), b.planes(), Some(product.c.planes())).expect("shapes");
-        for to in [Format::Fp16, Format::Bf16] {
-            let expected: Vec<u64> = tensor(12)
-                .iter()
-                .map(|&code| {
-                    round_code(
-                        product.arithmetic.accumulator,
-                        code,
-                        to,
-                        Rounding::NearestEven,
-                        0,
-                    )
-                })
-                .collect();
-            let engines = Platform::available().into_iter().map(Engine::Fast);
-            for engine in engines.chain([Engine::Exact]) {
-                let replay = Replay {
-                    problem,
-                    arithmetic: &product.arithmetic,
-                    convert_to: Some(to),
-                    engine,
-                    kernel: None,
-                };
-                let found = replay.part(0, 0..3, 0..4, &|_| {});
-                assert_eq!(found, expected, "{architecture} {format} {engine:?} {to}");
-            }
         }
     }
 }
