@@ -215,18 +215,9 @@ fn read_float(
     rows: &Rows,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
-    let of_descr = |descr: &Descr| match descr.own_format() {
-        // FP64 holding values of FP32 is taken if every element is one.
-        Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
-        Some(own) => Ok(own),
-        None if descr.width() == 4 => Ok(Format::Fp32),
-        None => {
-            let reason = format!(
-                "its descr {:?} does not say what its codes are; say it with `{said_by}`",
-                descr.text()
-            );
-            Err(CheckError::array(field, source, reason))
-        }
+    let of_descr = |descr: &Descr| {
+        let format = float_format(descr, said_by);
+        format.map_err(|reason| CheckError::array(field, source, reason))
     };
     let known = match said.or(from.memory.format(field)) {
         Some(known) => Some(known),
@@ -484,6 +475,20 @@ pub fn read_d(
         return Err(fail(format!("D is {have} here, but A*B is {want}")));
     }
     Array::read("d", file, format, rows)
+}
+
+/// The format of numbers that are read as f32, where their file says it.
+fn float_format(descr: &Descr, said_by: &str) -> Result<Format, String> {
+    match descr.own_format() {
+        // FP64 holding values of FP32 is taken if every element is one.
+        Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
+        Some(own) => Ok(own),
+        None if descr.width() == 4 => Ok(Format::Fp32),
+        None => Err(format!(
+            "its descr {:?} does not say what its codes are; say it with `{said_by}`",
+            descr.text()
+        )),
+    }
 }
 
 /// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes

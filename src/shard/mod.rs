@@ -5,6 +5,8 @@ mod audit;
 mod merge;
 mod part;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -44,3 +44,25 @@ fn the_format_of_d() {
         assert!(refused.contains(said), "{text} {accumulator}: {refused}");
     }
 }
+
+#[test]
+fn the_format_of_a_bias() {
+    use Format::{Bf16, Fp16, Fp32};
+    for (text, format) in [
+        ("<f4", Fp32),
+        ("<f8", Fp32),
+        ("<f2", Fp16),
+        ("|V2", Bf16),
+        ("<u4", Fp32),
+    ] {
+        assert_eq!(
+            float_format(&descr(text), "bias_dtype"),
+            Ok(format),
+            "{text}"
+        );
+    }
+    for text in ["<u2", "|u1", "<u8"] {
+        let refused = float_format(&descr(text), "bias_dtype").expect_err(text);
+        assert!(refused.contains("say it with `bias_dtype`"), "{refused}");
+    }
+}

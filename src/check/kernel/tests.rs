@@ -182,6 +182,11 @@ fn a_plan_from_a_text() {
             assert_eq!(!refused, taken, "{:?}", found.err());
         }
     }
+    // Alpha is no part of a kernel's words.
+    let mut scaled = check_of_text.clone();
+    scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
+    let scaled = prepared(&scaled).expect("a product");
+    assert_eq!(scaled.scheduling().factors().alpha, 0x4000_0000);
     let mut turned = check_of_text.clone();
     turned.operands.transpose_b = true;
     assert!(

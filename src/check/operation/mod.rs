@@ -9,6 +9,8 @@ mod prepare;
 mod run;
 mod suggest;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 use std::ffi::OsString;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::check::Check;
+use crate::check::{Check, Verb, command_line};
+use crate::io::Outputs;
 
 /// The fields of a check with these, or what is said of them.
 fn asked(more: &Value) -> Result<Check, String> {
@@ -261,5 +262,137 @@ fn what_is_asked_is_written_alike() {
         assert_eq!(names(&written), names(&expected));
         let again: Check = serde_json::from_value(written).expect("what was written is read");
         assert_eq!(again, check);
+    }
+}
+
+/// A command has the options that it knows, and no others.
+#[test]
+fn options_of_a_command() {
+    let check = asked(&json!({
+        "rows": "0..2", "cols": "1..", "sample": 3, "seed": 1, "nan": "any", "zero": "any", "max_mismatches": 3,
+        "no_causes": true, "no_discrimination": true, "engine": "exact", "c": "c.npy", "transpose_a": true,
+    }));
+    let check = check.expect("a check");
+    let words = |verb: Verb, check: &Check| -> Vec<String> {
+        let words = command_line(verb, check).into_iter();
+        words
+            .map(|word| word.into_string().expect("plain words"))
+            .collect()
+    };
+    let own = [
+        "--rows",
+        "--cols",
+        "--sample",
+        "--seed",
+        "--nan",
+        "--zero",
+        "--max-mismatches",
+        "--no-causes",
+        "--no-discrimination",
+    ];
+    for (verb, name) in [
+        (Verb::Check, "check"),
+        (Verb::Explain, "explain"),
+        (Verb::Replay, "replay"),
+        (Verb::Commit, "commit"),
+    ] {
+        let words = words(verb, &check);
+        assert_eq!(words[..2], ["tcverify", name]);
+        for option in own {
+            let there = words.contains(&option.to_owned());
+            assert_eq!(there, verb == Verb::Check, "{name} {option}");
+        }
+        let engine = words.contains(&"--engine".to_owned());
+        assert_eq!(engine, matches!(verb, Verb::Check | Verb::Replay), "{name}");
+        assert!(words.contains(&"--transpose-a".to_owned()));
+        let files: &[&str] = match verb {
+            Verb::Replay => &["a.npy", "b.npy"],
+            _ => &["a.npy", "b.npy", "d.npy"],
+        };
+        assert!(
+            words.ends_with(
+                &files
+                    .iter()
+                    .map(|&file| file.to_owned())
+                    .collect::<Vec<_>>()
+            ),
+            "{words:?}"
+        );
+    }
+    let tree = asked(&json!({"tree": true, "block_rows": 2})).expect("a check");
+    for (verb, options) in [
+        (Verb::Check, [true, true]),
+        (Verb::Explain, [false, false]),
+        (Verb::Commit, [false, true]),
+    ] {
+        let words = words(verb, &tree);
+        let found = ["--tree", "--block-rows"].map(|option| words.contains(&option.to_owned()));
+        assert_eq!(found, options, "{words:?}");
+    }
+}
+
+/// What is read is written over by nothing, and the message says what it is.
+#[test]
+fn what_is_read_is_protected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "x").expect("a file");
+        path.into_os_string().into_string().expect("a plain name")
+    };
+    for (fields, name, role) in [
+        (json!({"a": path("a.npy")}), "a.npy", "A"),
+        (json!({"d": path("d.npy")}), "d.npy", "D"),
+        (json!({"bias": path("x.npy")}), "x.npy", "the bias"),
+        (
+            json!({"scale_a": path("s.npy"), "scale_b": path("t.npy")}),
+            "s.npy",
+            "the scales of A",
+        ),
+        (
+            json!({"scale_a": path("s.npy"), "scale_b": path("t.npy")}),
+            "t.npy",
+            "the scales of B",
+        ),
+        (
+            json!({"arch": null, "model": path("m.json")}),
+            "m.json",
+            "the model",
+        ),
+        (
+            json!({"against": path("c.json")}),
+            "c.json",
+            "the commitment",
+        ),
+        (
+            json!({"sample": 3, "seed_from": path("c.json"), "beacon": "b"}),
+            "c.json",
+            "the commitment",
+        ),
+        (
+            json!({"schedule_file": path("s.json")}),
+            "s.json",
+            "the schedule",
+        ),
+        (
+            json!({"kernel_log": path("l.txt")}),
+            "l.txt",
+            "the log of kernels",
+        ),
+        (
+            json!({"kernel_table": path("t.json")}),
+            "t.json",
+            "the table of kernels",
+        ),
+    ] {
+        let check = asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
+        let mut outputs = Outputs::new();
+        check.protect(&mut outputs);
+        let refused = outputs.claim("the report", &folder.path().join(name));
+        let refused = refused.expect_err("it is read").to_string();
+        assert!(refused.contains(role), "{fields}: {refused}");
+        outputs
+            .claim("the report", &folder.path().join("other.json"))
+            .expect("nothing reads it");
     }
 }

@@ -260,3 +260,27 @@ fn units_of_a_tile() {
         assert_eq!(comparison.units.is_some(), counted, "{shape:?}");
     }
 }
+
+/// A model of a file is said to be one, by its path and digest.
+#[test]
+fn a_model_of_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("own.json");
+    let text = include_str!("../../emu/catalogue/ampere.json");
+    std::fs::write(&path, text).expect("a file");
+    let mut check = Check::in_memory("a100", Format::Fp16);
+    let report = run(&check, product(Format::Fp16, [2, 2, 8]));
+    assert_eq!(report.model.file, None);
+    check.model.from = ModelSource::File(path.clone());
+    let prepared = Prepared::from_tensors(&check, product(Format::Fp16, [2, 2, 8]));
+    let prepared = prepared.expect("a check");
+    let (file, sha256) = prepared.model().file().expect("a file");
+    assert_eq!(file, path.display().to_string());
+    assert_eq!(
+        sha256,
+        crate::io::hex(&<sha2::Sha256 as sha2::Digest>::digest(text))
+    );
+    let from_file = prepared.run(&()).expect("a verdict");
+    assert!(from_file.model.file.is_some());
+    assert_eq!(from_file.model.sha256, report.model.sha256);
+}

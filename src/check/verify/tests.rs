@@ -65,6 +65,11 @@ fn true_reports_and_the_other_verdict() {
             let prepared = prepared(wrong, ask);
             let report = prepared.run(&()).expect("a verdict");
             assert_eq!(found(&prepared, &report), [""; 0]);
+            // Nothing is said of what is not there.
+            let all = prepared.confirm_report(&report).expect("arrays in memory");
+            for absent in ["the schedule", "the commitment", "C", "the bias"] {
+                assert!(all.iter().all(|finding| finding.what != absent));
+            }
             let part = report.reproduced.sample.is_some();
             let expected = match (verdict, part) {
                 (Verdict::Identical, true) => Verdict::IdenticalInPart,

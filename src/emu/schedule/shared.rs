@@ -66,3 +66,49 @@ fn digest(indices: &KIndices, from_c: bool, terms: Option<&SplitTerms>) -> [u64;
         hasher.finish()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::{KIndex, Term, TermRounding};
+    use super::*;
+
+    /// Whatever decides a sum has a digest of its own.
+    #[test]
+    fn other_chains_have_other_digests() {
+        use Term::{Hi, Lo};
+        let list = |k: &[usize], terms| {
+            let index = |&k: &usize| KIndex { k: Some(k), terms };
+            KIndices::List(k.iter().map(index).collect())
+        };
+        let terms = |hi, lo| SplitTerms {
+            every: 8,
+            hi,
+            lo,
+            products: vec![[Hi, Hi]],
+        };
+        let mut all = vec![
+            digest(&KIndices::Range(0..8), false, None),
+            digest(&KIndices::Range(0..9), false, None),
+            digest(&KIndices::Range(1..9), false, None),
+            digest(&KIndices::Range(0..8), true, None),
+            digest(&KIndices::List(vec![KIndex::ZERO; 2]), false, None),
+            digest(&list(&[0, 0], None), false, None),
+            digest(&list(&[0, 1], None), false, None),
+            digest(&list(&[1, 0], None), false, None),
+        ];
+        let (rz, rna) = (TermRounding::Rz, TermRounding::Rna);
+        for [hi, lo] in [[rz, rz], [rz, rna], [rna, rz]] {
+            for pair in [[Hi, Hi], [Hi, Lo], [Lo, Hi], [Lo, Lo]] {
+                all.push(digest(
+                    &list(&[0, 1], Some(pair)),
+                    false,
+                    Some(&terms(hi, lo)),
+                ));
+            }
+        }
+        let count = all.len();
+        assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), count);
+    }
+}

@@ -233,3 +233,18 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many parts and no more.
+    #[test]
+    fn as_many_ranges_as_parts() {
+        let mut parts: Vec<_> = (0..MAX_PARTS).map(|i| vec![[i, i + 1]]).collect();
+        assert_eq!(validate_ranges(&parts), Ok(()));
+        parts.push(vec![[MAX_PARTS, MAX_PARTS + 1]]);
+        let refused = validate_ranges(&parts).expect_err("one more");
+        assert!(refused.contains("1 to 1048576 parts"), "{refused}");
+    }
+}

@@ -23,6 +23,8 @@ mod special;
 mod sticky_rne;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told;
 mod trace;
 mod wires;
 

@@ -1,0 +1,100 @@
+//! Plans that cover D and such as do not, and how much of the work a part is.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+use crate::check::{Check, Naming, Prepared, Progress, Tensors};
+use crate::num::Format;
+use crate::report::Verdict;
+use crate::tensor::Tensor;
+
+/// Two matrices of five rows, of ones: every sum is 8. One of them is said to be 9.
+fn planned(parts: u64) -> (Prepared, Plan) {
+    let tensor = |format, shape: [usize; 3], code| {
+        let count = shape.iter().product();
+        Tensor::from_codes(format, shape.to_vec(), &vec![code; count])
+    };
+    let (a, b) = (
+        tensor(Format::Fp16, [2, 5, 8], 0x3c00),
+        tensor(Format::Fp16, [2, 8, 4], 0x3c00),
+    );
+    let mut codes = vec![0x4100_0000; 40];
+    codes[27] = 0x4110_0000;
+    let d = Tensor::from_codes(Format::Fp32, vec![2, 5, 4], &codes);
+    let mut check = Check::in_memory("a100", Format::Fp16);
+    check.causes = false;
+    check.naming = Naming::Tree {
+        block_rows: Some(2),
+    };
+    let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).expect("a product");
+    let plan = Plan::make(&prepared, parts, &()).expect("a plan");
+    (prepared, plan)
+}
+
+#[test]
+fn plans_cover_d() {
+    let (_, plan) = planned(3);
+    assert_eq!(plan.covers_d(), Ok(()));
+    let rows: Vec<_> = plan.shards.iter().map(|share| share.rows).collect();
+    assert_eq!((rows[0][0], rows[2][1]), (0, 10));
+    let wrong = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = plan.clone();
+        change(&mut plan);
+        plan.covers_d().expect_err("not all of D")
+    };
+    let leaf = "not a leaf for every block";
+    assert!(wrong(&|plan| plan.leaves.truncate(4)).contains(leaf));
+    assert!(wrong(&|plan| plan.leaves.push(plan.leaves[0])).contains(leaf));
+    let follow = "do not follow one another";
+    assert!(wrong(&|plan| plan.shards.swap(0, 1)).contains(follow));
+    assert!(wrong(&|plan| drop(plan.shards.remove(1))).contains(follow));
+    assert!(wrong(&|plan| plan.shards[1].rows[0] += 1).contains(follow));
+    assert!(wrong(&|plan| plan.shards[0].rows[1] = 0).contains(follow));
+    // In the middle of a block.
+    assert!(
+        wrong(&|plan| {
+            plan.shards[0].rows[1] = 1;
+            plan.shards[1].rows[0] = 1;
+        })
+        .contains(follow)
+    );
+    let up = "do not make up D";
+    assert!(wrong(&|plan| drop(plan.shards.pop())).contains(up));
+    assert!(wrong(&|plan| plan.shards[2].rows[1] += 2).contains(up));
+    assert!(wrong(&|plan| plan.shards.clear()).contains(up));
+}
+
+#[derive(Default)]
+struct Counted([AtomicU64; 2]);
+
+impl Progress for Counted {
+    fn begin(&self, work: u64) {
+        self.0[0].fetch_add(work, Ordering::Relaxed);
+    }
+
+    fn advance(&self, work: u64) {
+        self.0[1].fetch_add(work, Ordering::Relaxed);
+    }
+}
+
+/// Each part does what it said that it would; together they find the one element.
+#[test]
+fn parts_of_the_work() {
+    let (prepared, plan) = planned(3);
+    let mut parts = Vec::new();
+    for (i, share) in plan.shards.iter().enumerate() {
+        let counted = Counted::default();
+        let part = plan.run_part(i, &prepared, &counted).expect("a part");
+        let done = (share.rows[1] - share.rows[0]) * 4 * 8;
+        assert_eq!(counted.0.map(AtomicU64::into_inner), [done; 2]);
+        parts.push((part, "part.json".as_ref()));
+    }
+    let parts = plan.collect(parts).expect("all parts");
+    let report = merge(&plan, &prepared, parts).expect("a report");
+    assert_eq!(report.verdict, Verdict::Different);
+    assert_eq!(report.contradictions(), [""; 0]);
+    let whole = prepared.run(&()).expect("a verdict");
+    let written = |outcome| serde_json::to_value(outcome).expect("figures");
+    assert_eq!(written(&report.outcome), written(&whole.outcome));
+    assert_eq!(report.reproduced.tree, whole.reproduced.tree);
+}
