@@ -62,7 +62,8 @@ impl Tree {
         assert!(at < self.leaves().len());
         let mut path = Vec::new();
         for level in &self.levels {
-            path.extend((level.len() > 1).then(|| level.get(at ^ 1)).flatten());
+            // The root has no neighbour, nor the last of an odd number.
+            path.extend(level.get(at ^ 1));
             at /= 2;
         }
         path

@@ -47,7 +47,7 @@ fn plans_cover_d() {
     assert!(wrong(&|plan| plan.leaves.push(plan.leaves[0])).contains(leaf));
     let follow = "do not follow one another";
     assert!(wrong(&|plan| plan.shards.swap(0, 1)).contains(follow));
-    assert!(wrong(&|plan| drop(plan.shards.remove(1))).contains(follow));
+    assert!(wrong(&|plan| plan.shards.retain(|share| share.rows != rows[1])).contains(follow));
     assert!(wrong(&|plan| plan.shards[1].rows[0] += 1).contains(follow));
     assert!(wrong(&|plan| plan.shards[0].rows[1] = 0).contains(follow));
     // In the middle of a block.
@@ -59,7 +59,7 @@ fn plans_cover_d() {
         .contains(follow)
     );
     let up = "do not make up D";
-    assert!(wrong(&|plan| drop(plan.shards.pop())).contains(up));
+    assert!(wrong(&|plan| plan.shards.truncate(2)).contains(up));
     assert!(wrong(&|plan| plan.shards[2].rows[1] += 2).contains(up));
     assert!(wrong(&|plan| plan.shards.clear()).contains(up));
 }
@@ -97,4 +97,40 @@ fn parts_of_the_work() {
     let written = |outcome| serde_json::to_value(outcome).expect("figures");
     assert_eq!(written(&report.outcome), written(&whole.outcome));
     assert_eq!(report.reproduced.tree, whole.reproduced.tree);
+}
+
+/// A part that found nothing, and whose leaves are others than D's, is refused; so is the opposite.
+#[test]
+fn leaves_that_contradict_a_part() {
+    let (prepared, plan) = planned(3);
+    let honest = || -> Vec<Part> {
+        let parts = (0..3).map(|i| plan.run_part(i, &prepared, &()).expect("a part"));
+        parts.collect()
+    };
+    let merged = |parts: Vec<Part>| {
+        let named = parts.into_iter().map(|part| (part, "part.json".as_ref()));
+        let parts = plan.collect(named.collect())?;
+        merge(&plan, &prepared, parts).map(drop)
+    };
+    merged(honest()).expect("three honest parts");
+    let mut forged = honest();
+    forged[0].leaves[0] = crate::commit::Hash::of([&b"another"[..]]);
+    let refused = merged(forged).expect_err("a leaf of nothing").to_string();
+    assert!(
+        refused.contains("found no bit that differs, but its leaves are not"),
+        "{refused}"
+    );
+    for part in 0..3 {
+        let mut forged = honest();
+        let first = (forged[part].rows[0] / plan.block_rows) as usize;
+        let own = &plan.leaves[first..first + forged[part].leaves.len()];
+        if forged[part].leaves != own {
+            forged[part].leaves = own.to_vec();
+            let refused = merged(forged).expect_err("D's own leaves").to_string();
+            assert!(
+                refused.contains("found bits that differ, but its leaves are"),
+                "{refused}"
+            );
+        }
+    }
 }

@@ -139,8 +139,8 @@ fn prepared(check: &Check) -> Result<Prepared, CheckError> {
 fn a_plan_from_a_text() {
     let check_of_text = check(KernelSaid::Text(good()));
     let planned = prepared(&check_of_text).expect("a product");
-    assert_eq!(planned.request().operands.transpose_b, false);
-    assert_eq!(planned.check().operands.transpose_b, true);
+    assert!(!planned.request().operands.transpose_b);
+    assert!(planned.check().operands.transpose_b);
     let scheduling = planned.scheduling();
     assert_eq!(scheduling.result(), Some(Format::Bf16));
     let sha256 = hex(&sha2::Sha256::digest(good()));
@@ -235,6 +235,29 @@ fn answers_are_options() {
     asked.schedule.overrides.split_k = None;
     asked.model.from = ModelSource::Catalogue("nothing".into());
     assert!(request.options(&asked).is_err());
+}
+
+/// What is missing is asked for by its field, if it has one.
+#[test]
+fn missing_answers_name_a_field() {
+    let missing = |ask: &'static str| {
+        let error = KernelError::Missing {
+            what: "something",
+            why: "it decides".into(),
+            ask,
+        };
+        said("kernel_log", &None, error)
+    };
+    for (ask, field) in [
+        ("tile-k", "tile_k"),
+        ("multiprocessors", "multiprocessors"),
+        ("no-such", "kernel_log"),
+    ] {
+        match missing(ask) {
+            CheckError::Request { field: found, .. } => assert_eq!(found, field),
+            other => panic!("{other}"),
+        }
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Verdicts on operations of two rows of numbers in files.
 
 use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 
 use super::*;
+use crate::check::Progress;
 use crate::check::verify::Verified;
 use crate::io::Files;
 use crate::io::npy::write_npy;
@@ -24,7 +26,11 @@ fn write(folder: &TempDir, name: &str, shape: [usize; 2], codes: &[u64]) -> Sour
 
 /// 2^x by a variant; its result by another is said to be y.
 fn asked(folder: &TempDir, variant: &str, of: &str) -> Operation {
-    let x: Vec<u64> = X.iter().map(|x| x.to_bits().into()).collect();
+    asked_of(folder, X, [variant, of])
+}
+
+fn asked_of(folder: &TempDir, x: [f32; 6], [variant, of]: [&str; 2]) -> Operation {
+    let x: Vec<u64> = x.iter().map(|x| x.to_bits().into()).collect();
     let mut asked = Operation {
         operation: Some("ex2_approx".into()),
         variant: Some(of.into()),
@@ -78,6 +84,11 @@ fn one_variant_and_another() {
         "{command}"
     );
     let cause = report.causes.first().expect("the other variant");
+    assert!(
+        cause.sentence.contains("it gives all 6 elements"),
+        "{}",
+        cause.sentence
+    );
     let command = cause.command.as_deref().expect("files have a command");
     assert!(
         command.contains("--variant=ptx ") && !command.contains("variant-file"),
@@ -90,6 +101,20 @@ fn one_variant_and_another() {
         (told.same, told.reproduced.as_str()),
         (Some(false), "00000000")
     );
+    let deviation = told.deviation.as_ref().expect("it differs");
+    assert!(
+        deviation.tried > 0 && deviation.untried == 0,
+        "{deviation:?}"
+    );
+    let mut deviation = deviation.clone();
+    let said = |deviation: &super::deviation::Deviation| {
+        let mut text = Vec::new();
+        deviation.text(&mut text).expect("memory");
+        String::from_utf8(text).expect("text")
+    };
+    assert!(!said(&deviation).contains("not tried"));
+    deviation.untried = 5;
+    assert!(said(&deviation).contains("5 later operations were not tried"));
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
     let Verified { findings, .. } =
@@ -103,6 +128,78 @@ fn one_variant_and_another() {
             .iter()
             .all(|finding| finding.what != "the commitment")
     );
+}
+
+/// Other bits of a NaN are forgiven where that is asked, and the report says so.
+#[test]
+fn what_is_forgiven() {
+    let folder = folder();
+    let mut x = X;
+    x[0] = f32::NAN;
+    let mut asked = asked_of(&folder, x, ["ptx", "ptx"]);
+    let prepared = asked.prepare().expect("an operation");
+    let told = (0..6).map(|i| {
+        prepared
+            .explain(&[i / 3, i % 3])
+            .expect("an element")
+            .reproduced
+    });
+    let mut y: Vec<u64> = told
+        .map(|code| u64::from_str_radix(&code, 16).expect("a code"))
+        .collect();
+    y[0] ^= 1;
+    asked.y = Some(write(&folder, "other.npy", [2, 3], &y));
+    let verdict = |asked: &Operation| {
+        let prepared = asked.prepare().expect("an operation");
+        prepared.run(&()).expect("a verdict").verdict
+    };
+    assert_eq!(verdict(&asked), Verdict::Different);
+    asked.nan = Some(Strictness::Any);
+    assert_eq!(verdict(&asked), Verdict::Identical);
+    (asked.nan, asked.zero) = (None, Some(Strictness::Any));
+    assert_eq!(verdict(&asked), Verdict::Different);
+}
+
+#[derive(Default)]
+struct Counted([AtomicU64; 2]);
+
+impl Progress for Counted {
+    fn begin(&self, work: u64) {
+        self.0[0].fetch_add(work, Ordering::Relaxed);
+    }
+
+    fn advance(&self, work: u64) {
+        self.0[1].fetch_add(work, Ordering::Relaxed);
+    }
+}
+
+/// Of a part whole rows are computed, each once, as many as were promised.
+#[test]
+fn rows_of_a_part() {
+    let folder = folder();
+    let whole = asked(&folder, "ptx", "ptx");
+    let count = |change: &dyn Fn(&mut Operation)| {
+        let mut asked = whole.clone();
+        change(&mut asked);
+        let counted = Counted::default();
+        let prepared = asked.prepare().expect("an operation");
+        prepared.run(&counted).expect("a verdict");
+        counted.0.map(AtomicU64::into_inner)
+    };
+    assert_eq!(count(&|_| {}), [6; 2]);
+    assert_eq!(
+        count(&|asked| asked.rows = Some("1..".parse().expect("rows"))),
+        [3; 2]
+    );
+    let drawn = |elements: u64| {
+        count(&move |asked: &mut Operation| {
+            asked.sample = Some(elements);
+            asked.seed = Some(7);
+        })
+    };
+    // Four of six elements are in both rows.
+    assert_eq!(drawn(4), [6; 2]);
+    assert_eq!(drawn(1), [3; 2]);
 }
 
 /// Of what a program holds there is no command.

@@ -233,6 +233,21 @@ fn fields_that_follow_from_what_was_asked() {
         let wrong = found(&prepared, &forged);
         assert!(wrong.contains(&what), "{place}: {wrong:?}");
     }
+    // Figures that no D has, whatever it is.
+    assert_eq!(report.contradictions(), [""; 0]);
+    for (place, value) in [
+        ("/outcome/comparison/mismatches", json!(0)),
+        ("/outcome/comparison/mismatches", json!(31)),
+        ("/outcome/comparison/histogram/0/count", json!(0)),
+        ("/outcome/comparison/first/0/index", json!([6, 0])),
+        ("/outcome/comparison/first/0/xor", json!("0")),
+        ("/reproduced/shape", json!([30])),
+    ] {
+        let mut forged: Value = written.clone();
+        *forged.pointer_mut(place).expect(place) = value;
+        let forged: Report = serde_json::from_value(forged).expect("a report");
+        assert_ne!(forged.contradictions(), [""; 0], "{place}");
+    }
     // An input that is none.
     let mut forged = report.clone();
     forged.inputs.c = Some(forged.inputs.a.clone());

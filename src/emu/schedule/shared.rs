@@ -97,6 +97,7 @@ mod tests {
             digest(&list(&[0, 0], None), false, None),
             digest(&list(&[0, 1], None), false, None),
             digest(&list(&[1, 0], None), false, None),
+            digest(&list(&[1, 1], None), false, None),
         ];
         let (rz, rna) = (TermRounding::Rz, TermRounding::Rna);
         for [hi, lo] in [[rz, rz], [rz, rna], [rna, rz]] {

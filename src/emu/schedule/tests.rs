@@ -80,13 +80,13 @@ fn own_constants_are_forgotten() {
         ),
     ] {
         let mut found = said.clone();
-        found.forget_own(&schedule);
+        found.forget_own(schedule);
         assert_eq!(found, left, "{said}");
     }
     // Where nothing has tiles, no tile is the partial one.
     let plain = Schedule::preset("plain").expect("a preset");
     let mut found = overrides(None, Some(First), None);
-    found.forget_own(&plain);
+    found.forget_own(plain);
     assert_eq!(found, Overrides::default());
 }
 
@@ -188,6 +188,25 @@ fn groups_of_tiles() {
     let each = "0..4 4..8 8..12 12..16";
     assert_eq!(all(&split("along_rows", 13))[3..], [each; 3]);
     assert_eq!(all(&split("along_rows", 1))[3..], ["0..16"; 3]);
+}
+
+/// One slice is what it is, unless it is kept rounded or starts from +0.
+#[test]
+fn one_slice() {
+    let root = |merge: serde_json::Value| {
+        let parts =
+            json!({"kind": "slices", "count": 1, "grain": 8, "length": "ceil", "empty": "zero"});
+        let spec = spec(json!({"split": {"parts": parts, "merge": merge}}));
+        KTraversal::new(&spec, 16, 4, TileOfD::ONLY)
+            .expect("nothing is open")
+            .root
+    };
+    let merge = |start: &str, partials: &str| json!({"kind": "sum", "order": "reverse", "start": start, "partials": partials});
+    assert!(matches!(root(merge("first", "f32")), Node::Chain(_)));
+    assert!(matches!(root(json!({"kind": "in_place"})), Node::Chain(_)));
+    for merge in [merge("zero", "f32"), merge("first", "result")] {
+        assert!(matches!(root(merge), Node::Sum(_)));
+    }
 }
 
 /// Groups that end before D does are refused.

@@ -7,6 +7,8 @@ use crate::num::{Format, Rounding, round_code};
 /// Everything that a step says.
 #[derive(Default)]
 struct Recorder {
+    /// The last sum that was told.
+    sum: Option<f64>,
     /// The products of each stage, and the terms that were told in it.
     stages: Vec<(Option<Vec<usize>>, Vec<TermTrace>)>,
 }
@@ -23,6 +25,10 @@ impl Recorder {
 impl TraceObserver for Recorder {
     fn stage(&mut self, _: &'static str, k: impl FnOnce() -> Vec<usize>) {
         self.stages.push((Some(k()), Vec::new()));
+    }
+
+    fn sum(&mut self, sum: i128, lsb: i32, _: bool) {
+        self.sum = Some(sum as f64 * f64::from(lsb).exp2());
     }
 
     fn term(&mut self, term: impl FnOnce() -> TermTrace) {
@@ -55,8 +61,8 @@ fn terms_are_the_products_and_c() {
         let formats = arithmetic.formats();
         // A whole step, and one that lacks two products.
         let span = arithmetic.step.span().min(64);
-        for count in [span, span.max(3) - 2] {
-            let number = |k: usize| [1, 2, -1, 1, -2][k % 5];
+        for (count, sign) in [(span, 1), (span, -1), (span.max(3) - 2, 1)] {
+            let number = |k: usize| sign * [1, 2, -1, 1, -2][k % 5];
             let other = |k: usize| [2, -1, 1][k % 3];
             let unpacked = |format: Format, number: &dyn Fn(usize) -> i64| -> Vec<_> {
                 let codes = (0..count).map(|k| code(format, number(k)));
@@ -92,8 +98,8 @@ fn terms_are_the_products_and_c() {
                             (first..first + count).map(|i| product(at(i))).sum()
                         }
                         Source::AllProducts => (0..a.len()).map(product).sum(),
-                        // Halves start from nothing: C is added to their sum.
-                        Source::Addend if halves => 0.0,
+                        // That of a half is nothing, or the half before: C is added last.
+                        Source::Addend if halves => continue,
                         Source::Addend => 3.0,
                         Source::Missing => 0.0,
                     };
@@ -102,6 +108,15 @@ fn terms_are_the_products_and_c() {
                         wrong.push(format!("{term:?} is not {wanted}: {kind}"));
                     }
                 }
+            }
+            let all: f64 = (0..count).map(product).sum();
+            let whole = !halves && recorder.sum.is_some_and(|sum| sum != all + 3.0);
+            if whole {
+                wrong.push(format!(
+                    "{:?}: {}",
+                    recorder.sum,
+                    arithmetic.canonical_json()
+                ));
             }
             // None of them, or each once; a step of terms says C's, too.
             let said = told.iter().any(|&times| times > 0);
@@ -154,33 +169,81 @@ fn adding_is_running_once() {
 
 /// Zeros show where C may lie below what is kept beside them, or has more bits than that.
 #[test]
-fn block_dots_notice_zeros() {
+fn steps_that_notice_zeros() {
     let rules = Catalogue::builtin().architectures().iter();
     let mut rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
-    let found = rules.find_map(|rule| match &rule.step {
-        Step::BlockDot(step) => Some((rule, step.clone())),
-        _ => None,
-    });
-    let (rule, step) = found.expect("block-scaled formats");
-    let formats = Arithmetic::of(rule, rule.operands[0]).formats();
+    let blocks = rules.find(|rule| matches!(rule.step, Step::BlockDot(_)));
+    let blocks = blocks.expect("block-scaled formats");
+    let formats = Arithmetic::of(blocks, blocks.operands[0]).formats();
     let lowest = formats.accumulator.min_exponent();
+    let fused = Catalogue::builtin().find("volta").expect("it is there");
+    let fused = &fused.instructions[0].rules[0].step;
     for (zero_exponent, fraction_bits, precision, notices) in [
         (lowest, 24, 24, false),
         (lowest, 23, 24, false),
         (lowest, 22, 24, true),
         (lowest + 1, 24, 24, true),
+        (lowest + 9, 24, 24, true),
         (lowest - 1, 24, 24, false),
     ] {
+        let constants = format!("{zero_exponent} {fraction_bits} {precision}");
+        let Step::BlockDot(step) = &blocks.step else {
+            unreachable!("found so");
+        };
         let step = BlockDot {
             zero_exponent,
             fraction_bits,
             precision,
             ..step.clone()
         };
-        assert_eq!(
-            step.notices_zeros(formats),
-            notices,
-            "{zero_exponent} {fraction_bits} {precision}"
-        );
+        assert_eq!(step.notices_zeros(formats), notices, "{constants}");
+        let Step::Fused(step) = fused else {
+            panic!("Volta's is a fused dot-add");
+        };
+        let step = Fused {
+            zero_exponent,
+            fraction_bits,
+            precision,
+            minus_zero: false,
+            ..step.clone()
+        };
+        assert_eq!(step.notices_zeros(formats), notices, "{constants}");
     }
+}
+
+/// What is missing in a group counts as zeros, whose exponent cuts the others; a full group has none.
+#[test]
+fn zeros_of_a_block_dot() {
+    let rules = Catalogue::builtin().architectures().iter();
+    let mut rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
+    let rule = rules.find(|rule| matches!(rule.step, Step::BlockDot(_)));
+    let rule = rule.expect("block-scaled formats");
+    let formats = Arithmetic::of(rule, rule.operands[0]).formats();
+    let Step::BlockDot(step) = &rule.step else {
+        unreachable!("found so");
+    };
+    // Zeros are as large as 2^12, of which three bits are kept.
+    let step = BlockDot {
+        zero_exponent: 12,
+        fraction_bits: 3,
+        alignment: Rounding::TowardZero,
+        ..step.clone()
+    };
+    let one = formats.a.unpack(code(formats.a, 1));
+    let scale = code(formats.scale.expect("scales").format, 1) as u8;
+    let sum = |count: usize| {
+        let (ones, scales) = (vec![one; count], vec![scale; count]);
+        let products = Products {
+            formats,
+            a: &ones,
+            b: &ones,
+            scales: Some([&scales, &scales]),
+        };
+        step.add(products, code(formats.addend, 1), &mut Sound(&mut ()))
+    };
+    let whole = step.group as i64;
+    assert_ne!(sum(step.group), code(formats.accumulator, 0));
+    assert_ne!(sum(step.group), sum(step.group - step.part));
+    assert_eq!(sum(step.group - step.part), code(formats.accumulator, 0));
+    assert!(whole < 1 << 9);
 }

@@ -17,16 +17,28 @@ pub struct Natively {
     tables: [&'static [u32]; 3],
 }
 
+/// Significands by argument, by threads of their own: those of the pool may all be waiting for these very tables.
+fn filled(function: Function, bits: u32) -> Vec<u32> {
+    let mut all = vec![0; 1 << bits];
+    let each = all.len().div_ceil(rayon::current_num_threads());
+    let table = mufu::table(function);
+    std::thread::scope(|scope| {
+        for (part, first) in all.chunks_mut(each).zip((0u32..).step_by(each)) {
+            scope.spawn(move || {
+                for (value, argument) in part.iter_mut().zip(first..) {
+                    *value = table.value(argument);
+                }
+            });
+        }
+    });
+    all
+}
+
 impl Natively {
     /// Fills the tables when it is first asked for.
     pub fn new() -> Natively {
         static TABLES: OnceLock<[Vec<u32>; 3]> = OnceLock::new();
         let tables = TABLES.get_or_init(|| {
-            use rayon::prelude::*;
-            let filled = |function: Function, bits: u32| {
-                let one = |argument| mufu::table(function).value(argument);
-                (0..1u32 << bits).into_par_iter().map(one).collect()
-            };
             [
                 filled(Function::Rcp, 23),
                 filled(Function::Rsq, 24),

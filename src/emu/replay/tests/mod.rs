@@ -216,6 +216,11 @@ fn the_first_part_has_c() {
     let expected = product.expected(Format::Fp32, true, |_, _| 1);
     let slices = json!({"kind": "slices", "count": 3, "length": "ceil", "empty": "zero"});
     let serial = json!({"kind": "sum", "order": "serial", "start": "zero"});
+    // All of K is in the last of more parts than there are tiles.
+    let last =
+        json!({"kind": "slices", "count": 16, "grain": 8, "length": "floor", "empty": "zero"});
+    let spec = json!({"split": {"parts": last, "merge": serial}});
+    product.check(Some(&spec), None, true, &expected);
     for (addend, merge) in [
         ("start", json!({"kind": "in_place"})),
         ("epilogue", json!({"kind": "in_place"})),

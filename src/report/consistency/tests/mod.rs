@@ -161,6 +161,8 @@ fn counts_that_cannot_be() {
             ),
             (&[("/histogram/0", bucket(1, 2, 3))], &[BUCKETS]),
             (&[("/histogram/0", bucket(0, 0, 3))], &[]),
+            // Twice the same.
+            (&[("/histogram/1", bucket(1, 1, 2))], &[BUCKETS]),
             (
                 &[
                     ("/histogram/0", bucket(5, 8, 1)),
