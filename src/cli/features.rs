@@ -50,7 +50,7 @@ pub struct Features {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
-    /// Format of C and D: f32 (default; f64 for FP64 operands), f16 or f64
+    /// Format of C and D: f32 (default; f64 for FP64 operands, s32 for integers), f16, f64 or s32
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     acc: Option<Format>,
 

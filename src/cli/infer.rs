@@ -24,8 +24,9 @@ use crate::probe::{Suite, folder};
 /// constant counts as determined only if every other plausible value fails a case; the others are
 /// listed with all values that would do. If nothing gives every answer, the best hypothesis and the
 /// answers that contradict it are shown, and the exit code is 1: so with every machine of a kind that is never
-/// inferred (several accumulators, trees and orders of k other than ascending, sums that wrap around or saturate).
-/// Scales and integers are not asked about.
+/// inferred (several accumulators, trees and orders of k other than ascending, floating-point sums that wrap around or
+/// saturate). Of integers it finds whether sums wrap around or saturate at 32 bits, and after how many products; what
+/// saturates elsewhere is refused. Scales are not asked about.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -228,16 +229,29 @@ fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
         coverage.cases,
         lines.join(",\n            ")
     )?;
-    writeln!(
-        out,
-        "            exponents of products apart: {}",
-        coverage.products_apart
-    )?;
-    writeln!(
-        out,
-        "            C above the largest product: {}; below it: {}",
-        coverage.addend_above, coverage.addend_below
-    )?;
+    if let Some(sums) = &coverage.sums {
+        writeln!(
+            out,
+            "            sums above 32 bits: {} cases; below: {}",
+            sums.above, sums.below
+        )?;
+        writeln!(
+            out,
+            "            sums of products alone: up to {}",
+            sums.products
+        )?;
+    } else {
+        writeln!(
+            out,
+            "            exponents of products apart: {}",
+            coverage.products_apart
+        )?;
+        writeln!(
+            out,
+            "            C above the largest product: {}; below it: {}",
+            coverage.addend_above, coverage.addend_below
+        )?;
+    }
     writeln!(
         out,
         "            up to {} products of K = {}",

@@ -17,8 +17,8 @@ use crate::probe::{Suite, folder};
 /// question, one chain over K through the instruction in question, keep D as (n,1,1), and let
 /// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
 ///
-/// Cases are of floating-point numbers without scales: of an MX or NVFP4 unit its unscaled sums are asked alone,
-/// and nothing is asked of integers.
+/// Integers are asked where their sums end: whether they wrap around or saturate, at which number, and how many
+/// products are added before. Cases have no scales: of an MX or NVFP4 unit its unscaled sums are asked alone.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,6 +27,9 @@ Examples:
 
   E5M2 times E4M3 with FP16 accumulation:
     tcverify probe --dtype e5m2 --dtype-b e4m3 --acc f16 -o probes
+
+  INT8 times UINT8 (C and D are INT32):
+    tcverify probe --dtype int8 --dtype-b uint8 -o probes
 
   A model as the machine, to see what the answers look like:
     tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
@@ -43,7 +46,7 @@ pub struct Probe {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
-    /// Format of C and D: f32 (default; f64 for FP64 operands), f16 or f64
+    /// Format of C and D: f32 (default; f64 for FP64 operands, s32 for integers), f16, f64 or s32
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     acc: Option<Format>,
 
@@ -60,6 +63,7 @@ pub struct Probe {
 pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
     acc.unwrap_or(match a {
         Format::Fp64 => Format::Fp64,
+        integer if integer.is_integer() => Format::Int32,
         _ => Format::Fp32,
     })
 }
@@ -77,7 +81,7 @@ impl Probe {
                     "{} cases for {}*{b} -> {accumulator}, K = {}  {}\n",
                     suite.cases.len(),
                     self.dtype,
-                    crate::probe::suite::K,
+                    suite.k,
                     crate::io::escaped_path(&self.output)
                 )?;
                 let mut families: Vec<(&str, usize, &str)> = Vec::new();

@@ -8,7 +8,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Suite;
-use super::suite::K;
 use crate::emu::shape_text;
 use crate::io::error::ensure;
 use crate::io::npy::{NpyFile, write_npy};
@@ -60,7 +59,7 @@ impl Manifest {
             a: suite.a,
             b: suite.b,
             accumulator: suite.accumulator,
-            k: K,
+            k: suite.k,
             cases: suite.cases.iter().enumerate().map(entry).collect(),
         }
     }
@@ -102,13 +101,13 @@ impl Manifest {
 
 /// A, B and C of a suite: n independent dot products, as (n,1,K), (n,K,1) and (n,1,1).
 pub fn operands(suite: &Suite) -> [Tensor; 3] {
-    let n = suite.cases.len();
+    let (n, k) = (suite.cases.len(), suite.k);
     let all = |codes: fn(&super::Case) -> &[u64]| -> Vec<u64> {
         suite.cases.iter().flat_map(codes).copied().collect()
     };
     [
-        Tensor::from_codes(suite.a, vec![n, 1, K], &all(|case| &case.a)),
-        Tensor::from_codes(suite.b, vec![n, K, 1], &all(|case| &case.b)),
+        Tensor::from_codes(suite.a, vec![n, 1, k], &all(|case| &case.a)),
+        Tensor::from_codes(suite.b, vec![n, k, 1], &all(|case| &case.b)),
         Tensor::from_codes(
             suite.accumulator,
             vec![n, 1, 1],

@@ -32,40 +32,70 @@ pub struct Suite {
     pub a: Format,
     pub b: Format,
     pub accumulator: Format,
+    /// K of every case.
+    pub k: usize,
     pub cases: Vec<Case>,
 }
 
-/// K of every case: a multiple of the K of every instruction in use, and twice that of the longest, so
+/// K of cases of floats: a multiple of the K of every instruction in use, and twice that of the longest, so
 /// that groups of up to 128 products end within.
 pub const K: usize = 256;
+
+/// K of cases of integers: groups of up to 256, and sums of as many bits as a dense case can reach.
+pub const INTEGER_K: usize = 512;
 
 impl Suite {
     /// The probes for products of `a` and `b` accumulated in `accumulator`: the same ones each time.
     ///
     /// # Errors
-    /// If nothing accumulates in that format.
+    /// If nothing accumulates in that format, or it multiplies no such pair.
     pub fn new(a: Format, b: Format, accumulator: Format) -> Result<Suite, String> {
-        if accumulator.infinity(false).is_none() || accumulator.ignored_bits() != 0 {
-            return Err(format!(
-                "{accumulator} is no accumulator: fp32, fp16 or fp64 is"
-            ));
-        }
         for operand in [a, b] {
-            if operand.kind() != Kind::Float {
+            if operand.kind() == Kind::Scale || operand == Format::Int32 {
                 return Err(format!(
-                    "{operand} has no probes: sums of integers are exact until they leave the accumulator's range, and \
-                     what happens there is not inferred"
+                    "{operand} is no format of A or B: it has no probes"
                 ));
             }
         }
-        let mut bench = Bench::new(a, b, accumulator);
-        families::all(&mut bench);
+        if a.is_integer() != b.is_integer() {
+            return Err(format!(
+                "{a}*{b} has no probes: A and B are both integers, or neither is"
+            ));
+        }
+        let integers = a.is_integer();
+        let accumulates = match integers {
+            true => accumulator == Format::Int32,
+            false => accumulator.infinity(false).is_some() && accumulator.ignored_bits() == 0,
+        };
+        if !accumulates {
+            return Err(format!(
+                "{accumulator} is no accumulator of {a}*{b}: {}",
+                match integers {
+                    true => "int32 is",
+                    false => "fp32, fp16 or fp64 is",
+                }
+            ));
+        }
+        let (k, cases) = match integers {
+            true => (INTEGER_K, families::integers::all(a, b)),
+            false => {
+                let mut bench = Bench::new(a, b, accumulator);
+                families::all(&mut bench);
+                (K, bench.cases)
+            }
+        };
         Ok(Suite {
             a,
             b,
             accumulator,
-            cases: bench.cases,
+            k,
+            cases,
         })
+    }
+
+    /// Whether operands and sums are integers.
+    pub fn integers(&self) -> bool {
+        self.accumulator.is_integer()
     }
 
     /// The case with this tag.

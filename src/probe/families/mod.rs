@@ -5,6 +5,7 @@ mod anything;
 mod distances;
 mod excursions;
 mod fasi;
+pub mod integers;
 mod mixed;
 mod order;
 mod overflow;
@@ -18,6 +19,7 @@ mod zero_exponent;
 mod zeros;
 
 use super::suite::Bench;
+pub use order::DEEP;
 
 /// Every case, in the order in which they are written.
 pub fn all(bench: &mut Bench) {

@@ -4,33 +4,18 @@
 
 use crate::probe::suite::{Bench, K};
 
+/// Tag of pairs beside the smallest products that there are.
+pub const DEEP: &str = "swamp-deep";
+
 const TELLS: &str = "group, order of accumulation, position of C, halves";
 
 pub fn write(bench: &mut Bench) {
     let (big, small) = (bench.big, bench.small);
-    let mut pair = |i: usize, j: usize| {
-        let purpose = format!(
-            "2^{big} at k = {i}, -2^{big} at {j}, 2^{small} everywhere else: the survivors were \
-             added apart from the pair"
-        );
-        bench
-            .case("order", TELLS, purpose)
-            .powers((0..K).filter(|&k| k != i && k != j), false, small)
-            .product(i, false, 1, big)
-            .product(j, true, 1, big)
-            .tag("swamp", i as i32, j as i32)
-            .done();
-    };
-    for j in 1..K {
-        pair(j - 1, j);
-    }
-    for j in 2..=K / 2 {
-        pair(0, j);
-    }
-    for i in 1..8 {
-        for j in i + 2..10 {
-            pair(i, j);
-        }
+    pairs(bench, "swamp", small);
+    // Of few exponents, a pair swallows nothing that is normal where many bits are kept.
+    let lowest = bench.lowest_product();
+    if lowest < small && big - small < 34 {
+        pairs(bench, DEEP, lowest);
     }
     for j in 0..=K / 2 {
         let purpose = format!(
@@ -87,5 +72,34 @@ pub fn write(bench: &mut Bench) {
             .product(0, false, 1, big)
             .product(1, true, 1, big)
             .done();
+    }
+}
+
+/// A pair that cancels, at many places, among small terms.
+fn pairs(bench: &mut Bench, tag: &'static str, small: i32) {
+    let big = bench.big;
+    let mut pair = |i: usize, j: usize| {
+        let purpose = format!(
+            "2^{big} at k = {i}, -2^{big} at {j}, 2^{small} everywhere else: the survivors were \
+             added apart from the pair"
+        );
+        bench
+            .case("order", TELLS, purpose)
+            .powers((0..K).filter(|&k| k != i && k != j), false, small)
+            .product(i, false, 1, big)
+            .product(j, true, 1, big)
+            .tag(tag, i as i32, j as i32)
+            .done();
+    };
+    for j in 1..K {
+        pair(j - 1, j);
+    }
+    for j in 2..=K / 2 {
+        pair(0, j);
+    }
+    for i in 1..8 {
+        for j in i + 2..10 {
+            pair(i, j);
+        }
     }
 }

@@ -2,9 +2,11 @@
 //! model's constants.
 //!
 //! Rows follow the conclusions of Fasi et al. (MIMS EPrint 2020.10, section 4) and Table III of the
-//! Ten-Four paper, then what those leave out. A cell is `-` where the formats cannot show it.
+//! Ten-Four paper, then what those leave out; of integers there is another table. A cell is `-` where the
+//! formats cannot show it.
 
 mod document;
+mod integers;
 mod rows;
 
 use serde::Serialize;
@@ -31,7 +33,23 @@ pub struct Feature {
 /// If there is not one answer to each case.
 pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
     assert_eq!(suite.cases.len(), answers.len());
-    rows::all(&Answers { suite, answers })
+    let answers = Answers { suite, answers };
+    match suite.integers() {
+        true => integers::all(&answers),
+        false => rows::all(&answers),
+    }
+}
+
+/// Key and title of a row, and what reads it.
+type Row = (&'static str, &'static str, fn(&Answers) -> Option<String>);
+
+fn table(rows: &[Row], answers: &Answers) -> Vec<Feature> {
+    let read = |&(key, title, read): &Row| Feature {
+        key,
+        title,
+        value: read(answers).unwrap_or_else(|| "-".to_owned()),
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Answers by tag.

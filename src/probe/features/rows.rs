@@ -1,10 +1,8 @@
 //! One function a row.
 
-use super::{Answers, Feature};
+use super::{Answers, Feature, Row};
 use crate::num::{Class, Format};
 use crate::probe::suite::K;
-
-type Row = (&'static str, &'static str, fn(&Answers) -> Option<String>);
 
 const ROWS: [Row; 22] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),
@@ -48,13 +46,7 @@ const ROWS: [Row; 22] = [
 ];
 
 pub(super) fn all(answers: &Answers) -> Vec<Feature> {
-    ROWS.into_iter()
-        .map(|(key, title, read)| Feature {
-            key,
-            title,
-            value: read(answers).unwrap_or_else(|| "-".to_owned()),
-        })
-        .collect()
+    super::table(&ROWS, answers)
 }
 
 fn kept(all: impl Iterator<Item = bool>) -> Option<String> {

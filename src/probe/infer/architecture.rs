@@ -50,17 +50,12 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         also: Vec::new(),
         gpus: Vec::new(),
         sources: BTreeMap::from([("answers".to_owned(), describe.answers.clone())]),
-        notes: std::iter::once(
-            format!(
-                "Inferred by replaying {} directed probes: it gives every answer, and shows what a unit of \
-                 another kind would do only where a probe asks. Products lay apart by {}; C above the \
-                 largest by {}, below it by {}.",
-                suite.cases.len(),
-                coverage.products_apart,
-                coverage.addend_above,
-                coverage.addend_below
-            ),
-        )
+        notes: std::iter::once(format!(
+            "Inferred by replaying {} directed probes: it gives every answer, and shows what a unit of \
+             another kind would do only where a probe asks. {}",
+            suite.cases.len(),
+            coverage.in_words()
+        ))
         .chain(also)
         .collect(),
         known_by: BTreeMap::new(),

@@ -23,6 +23,42 @@ pub struct Coverage {
     pub most_products: usize,
     /// K of every case.
     pub k: usize,
+    /// Of integers: where sums went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sums: Option<Sums>,
+}
+
+/// How far sums of integers went, product after product.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Sums {
+    /// Cases whose sum goes above what 32 bits hold, at whatever k.
+    pub above: usize,
+    /// The same below.
+    pub below: usize,
+    /// The farthest from zero that products alone add up to: of a narrower register that only products are
+    /// added in, no case shows the end.
+    pub products: u64,
+}
+
+impl Sums {
+    fn of(suite: &Suite) -> Sums {
+        let range = i64::from(i32::MIN)..=i64::from(i32::MAX);
+        let mut sums = Sums::default();
+        for case in &suite.cases {
+            let c = suite.accumulator.integer(case.c);
+            let (mut sum, mut least, mut greatest) = (0, 0, 0);
+            for (&x, &y) in case.a.iter().zip(&case.b) {
+                sum += suite.a.integer(x) * suite.b.integer(y);
+                (least, greatest) = (sum.min(least), sum.max(greatest));
+            }
+            sums.above += usize::from(c + greatest > *range.end());
+            sums.below += usize::from(c + least < *range.start());
+            let farthest = least.unsigned_abs().max(greatest.unsigned_abs());
+            sums.products = sums.products.max(farthest);
+        }
+        sums
+    }
 }
 
 /// Which distances were asked for.
@@ -52,6 +88,29 @@ impl std::fmt::Display for Distances {
             true => write!(f, "every distance up to {}", self.most),
             false => write!(f, "{} distances up to {}", self.asked, self.most),
         }
+    }
+}
+
+impl Coverage {
+    /// How far apart terms lay, or how far sums went.
+    pub fn in_words(&self) -> String {
+        match &self.sums {
+            Some(sums) => sums.to_string(),
+            None => format!(
+                "Products lay apart by {}; C above the largest by {}, below it by {}.",
+                self.products_apart, self.addend_above, self.addend_below
+            ),
+        }
+    }
+}
+
+impl std::fmt::Display for Sums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Sums went above 32 bits in {} cases, below them in {}; products alone added up to {} at most.",
+            self.above, self.below, self.products
+        )
     }
 }
 
@@ -92,6 +151,7 @@ pub fn coverage(suite: &Suite) -> Coverage {
         addend_above: Distances::of(above),
         addend_below: Distances::of(below),
         most_products,
-        k: crate::probe::suite::K,
+        k: suite.k,
+        sums: suite.integers().then(|| Sums::of(suite)),
     }
 }

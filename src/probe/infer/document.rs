@@ -15,8 +15,9 @@ pub const INFERENCE: &str = "tcverify.inference/1";
 pub const NEVER_INFERRED: [&str; 5] = [
     "several accumulators, trees of pairs, and orders of k other than ascending",
     "scales: probes have none, so that of MX and NVFP4 products only the unscaled sums are asked",
-    "integers: probes are of floating-point numbers",
-    "sums that wrap around or saturate, and shifts that take a part of a distance (but for the units of Vortex)",
+    "integers whose sums saturate elsewhere than at 32 bits after every group of up to 256 consecutive k, or wrap \
+     around elsewhere than at 32 bits",
+    "floating-point sums that wrap around or saturate, and shifts that take a part of a distance (but for the units of Vortex)",
     "subnormal operands or results that are flushed, but for the kinds that docs/model-format.md has",
 ];
 

@@ -2,8 +2,8 @@
 
 use super::reading::Reading;
 use crate::emu::step::{
-    Addend, Code, ExactDot, ExactSum, FmaChain, Fused, FusedFloor, FusedHalves, PairRule,
-    PairwiseFlush, Step, StickyRne,
+    Addend, Code, ExactDot, ExactSum, FmaChain, Fused, FusedFloor, FusedHalves, IntegerOverflow,
+    IntegerSum, PairRule, PairwiseFlush, Step, StickyRne,
 };
 use crate::num::Format;
 use crate::num::Rounding::{NearestEven, TowardZero};
@@ -30,6 +30,18 @@ pub fn all(suite: &Suite, reading: &Reading) -> Vec<Vec<Step>> {
         floor(reading, acc, nan),
         sticky(suite, reading, nan),
     ]
+}
+
+/// Sums of integers: every group that ends within K, the usual one first, and the one that wraps around.
+pub fn integers(suite: &Suite) -> Vec<Vec<Step>> {
+    // As many as 256 bits hold. Where it decides nothing, it is as good as any.
+    let usual = 256 / suite.a.width().max(suite.b.width()) as usize;
+    let of = |group, overflow| Step::IntegerSum(IntegerSum { group, overflow });
+    let others = (1..=suite.k / 2).filter(|group| *group != usual);
+    let clamped = [usual].into_iter().chain(others);
+    let mut all = vec![of(usual, IntegerOverflow::Wrap)];
+    all.extend(clamped.map(|group| of(group, IntegerOverflow::Saturate)));
+    vec![all]
 }
 
 fn fused(reading: &Reading, nan: Code) -> impl Iterator<Item = Fused> + '_ {

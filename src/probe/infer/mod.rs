@@ -3,6 +3,7 @@
 //!
 //! 1. `initial_hypotheses`: a few readings of the answers (which terms survive, how deep a term counts) and
 //!    common constants make first hypotheses of every kind.
+//!    Of integers all there are: sizes of groups, and whether sums wrap around or saturate.
 //! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
 //! 3. `search`: constants are changed one at a time for as long as fewer answers contradict.
 //! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
@@ -32,7 +33,7 @@ use crate::emu::step::{Formats, Step};
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
-pub use coverage::{Coverage, coverage};
+pub use coverage::{Coverage, Sums, coverage};
 pub use document::{
     INFERENCE, Inference, InferredConstant, InferredVerdict, KnownRule, NEVER_INFERRED, Refuted,
     Unexplained, Witness,
@@ -146,12 +147,15 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
         return Err(format!("answer {bad} is no code of {}", suite.accumulator));
     }
     let evidence = Evidence::new(suite, answers);
-    let reading = Reading::new(suite, answers, &evidence.nans);
-    let starts = initial_hypotheses::all(suite, &reading);
+    let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
+    let starts = match &reading {
+        Some(reading) => initial_hypotheses::all(suite, reading),
+        None => initial_hypotheses::integers(suite),
+    };
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
-    if exact.is_empty() {
-        exact.extend(grid::search(&evidence, &reading));
+    if let (true, Some(reading)) = (exact.is_empty(), &reading) {
+        exact.extend(grid::search(&evidence, reading));
     }
     exact.retain(|step| evidence.confirms(step));
     if exact.is_empty() {

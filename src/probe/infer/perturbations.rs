@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::emu::step::{Code, Formats, Step};
-use crate::probe::suite::K;
+use crate::probe::suite::{INTEGER_K, K};
 
 /// A step with another value of one constant (and of what hangs on it).
 pub fn with(step: &Step, name: &str, value: &Value) -> Option<Step> {
@@ -55,6 +55,8 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
         ("rounding" | "closing", _) => ["rz", "rne"].map(|r| json!(r)).into(),
         // Halves that are not full add a zero product: any size beyond is the same.
         ("group", Step::FusedHalves(_)) => numbers(&mut (1..=longest).chain([K as i64, 1024])),
+        ("group", Step::IntegerSum(_)) => numbers(&mut (1..=(INTEGER_K / 2) as i64)),
+        ("overflow", _) => ["wrap", "saturate"].map(|o| json!(o)).into(),
         ("group" | "span" | "sums", _) => numbers(&mut (1..=longest)),
         ("fraction_bits", _) => numbers(&mut (0..=64).chain([72, 80, 96])),
         ("sum_fraction_bits" | "result_fraction_bits" | "width", _) => {

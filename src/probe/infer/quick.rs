@@ -56,13 +56,16 @@ impl Zeros {
 }
 
 impl Quick {
-    /// None if a number is special or a product too wide.
+    /// None if a number is special, an integer, or a product too wide.
     pub fn new(formats: Formats, case: &Case) -> Option<Quick> {
         let Formats {
             a, b, accumulator, ..
         } = formats;
         let fraction_bits = (a.fraction_bits() + b.fraction_bits()) as i32;
-        if fraction_bits > 60 || accumulator.unpack(case.c).class != Class::Finite {
+        if accumulator.is_integer()
+            || fraction_bits > 60
+            || accumulator.unpack(case.c).class != Class::Finite
+        {
             return None;
         }
         let pairs = || case.a.iter().zip(&case.b);

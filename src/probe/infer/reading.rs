@@ -3,6 +3,7 @@
 use crate::emu::step::Code;
 use crate::num::{Class, Format};
 use crate::probe::Suite;
+use crate::probe::families::DEEP;
 use crate::probe::suite::{K, Tag};
 
 /// Constants that some answers show, likely ones behind them.
@@ -44,7 +45,7 @@ impl Reading {
             n.class == Class::Finite && n.significand != 0
         };
         let mut groups = Vec::new();
-        let unit = smallest(suite);
+        let unit = smallest(suite, "swamp");
         for (i, j) in [(0, 1), (2, 3), (1, 2)] {
             let survivors = answer(Tag("swamp", i, j)).zip(unit);
             let survivors = survivors.and_then(|(code, unit)| count(acc, code, unit));
@@ -89,8 +90,9 @@ impl Reading {
             kept: kept_of_c(suite, answers),
             // As deep below the smallest result as every unit known has it, fraction bits aside.
             zero_exponent: acc.min_exponent() + 18,
-            halves: unit.and_then(|unit| {
-                halves(&|i, j| count(acc, answer(Tag("swamp", i as i32, j as i32))?, unit))
+            halves: ["swamp", DEEP].into_iter().find_map(|name| {
+                let unit = smallest(suite, name)?;
+                halves(&|i, j| count(acc, answer(Tag(name, i as i32, j as i32))?, unit))
             }),
             minus_zero: answers.contains(&acc.zero(true)),
             nan: Code(nans.first().copied().unwrap_or(quiet)),
@@ -153,9 +155,9 @@ fn dedup<T: PartialEq + Copy>(list: &mut Vec<T>) {
     });
 }
 
-/// The exponent of the small terms of the order family.
-fn smallest(suite: &Suite) -> Option<i32> {
-    let case = &suite.cases[suite.find(Tag("swamp", 0, 1))?];
+/// The exponent of the small terms beside pairs with this tag.
+fn smallest(suite: &Suite, name: &'static str) -> Option<i32> {
+    let case = &suite.cases[suite.find(Tag(name, 0, 1))?];
     let exponent = |format: Format, code| {
         let n = format.unpack(code);
         (n.significand != 0).then(|| {

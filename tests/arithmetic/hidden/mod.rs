@@ -8,6 +8,7 @@
 //! (0, 1 or 2; 0 if it is not set), or at `all`, or at some (`40..80`, of which nothing is said as a whole).
 
 mod fresh;
+mod integers;
 
 use rayon::prelude::*;
 use tcverify::num::Format;
@@ -138,12 +139,13 @@ fn elements() -> usize {
     given.map_or(1500, |n| n.parse().expect("a number of elements"))
 }
 
-/// The machines of a run, and whether every habit is among them: twelve after the other have all.
-fn machines() -> (Vec<usize>, bool) {
+/// Those of `all` machines that a run looks at, and whether every habit is among them: `habits` after the other
+/// have all.
+fn of_a_run(all: usize, habits: usize) -> (Vec<usize>, bool) {
     let given = std::env::var("TCVERIFY_HIDDEN_MACHINES").unwrap_or("0".into());
     let range = given.split_once("..").map(|(from, to)| {
         let number = |text: &str| text.parse::<usize>().expect("a number of a machine");
-        number(from)..number(to).min(ALL)
+        number(from)..number(to).min(all)
     });
     if let Some(range) = range {
         return (range.collect(), false);
@@ -154,13 +156,13 @@ fn machines() -> (Vec<usize>, bool) {
         third.is_some() || given == "all",
         "TCVERIFY_HIDDEN_MACHINES is {given}; it is 0, 1, 2, all or a range such as 40..80"
     );
-    let of_run = |i: &usize| third.is_none_or(|third| i / HABITS.len() % THIRDS.len() == third);
-    ((0..ALL).filter(of_run).collect(), true)
+    let of_run = |i: &usize| third.is_none_or(|third| i / habits % THIRDS.len() == third);
+    ((0..all).filter(of_run).collect(), true)
 }
 
 #[test]
 fn hidden_machines_get_no_wrong_name() {
-    let (machines, whole) = machines();
+    let (machines, whole) = of_a_run(ALL, HABITS.len());
     let outcomes: Vec<_> = machines
         .par_iter()
         .map(|&i| {

@@ -158,3 +158,20 @@ fn other_kinds_look_different() {
         &[("carries", "wraps with 8 products and C")],
     );
 }
+
+/// PTX: without .satfinite sums of integers wrap around, with it they are clamped.
+#[test]
+fn integers_end_where_ptx_says() {
+    let cell = |arch, key| cell(arch, Int8, Int32, key);
+    for arch in ["turing/mma", "ampere/mma", "hopper/wgmma"] {
+        assert_eq!(cell(arch, "overflow"), "wrap", "{arch}");
+        assert_eq!(cell(arch, "group"), "-", "{arch}");
+    }
+    for (arch, group) in [("turing/mma-satfinite", "16"), ("ada/mma-satfinite", "32")] {
+        assert_eq!(cell(arch, "overflow"), "saturate", "{arch}");
+        assert_eq!(cell(arch, "group"), group, "{arch}");
+        assert_eq!(cell(arch, "order"), "ascending", "{arch}");
+        assert_eq!(cell(arch, "range"), "-2147483648 to 2147483647", "{arch}");
+        assert_eq!(cell(arch, "products"), "exact", "{arch}");
+    }
+}

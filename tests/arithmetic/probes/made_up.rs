@@ -1,7 +1,8 @@
 //! Machines that nobody has built are recognised too: nothing is looked up.
 
-use super::machine::{arithmetic, recognised};
+use super::machine::{answered, arithmetic, recognised};
 use tcverify::num::Format::{self, *};
+use tcverify::probe::infer::{Verdict, infer};
 
 /// Constants that must be determined and equal.
 #[track_caller]
@@ -111,4 +112,25 @@ fn constants_that_make_up_for_one_another() {
             "nan":"7fffffff"}"#,
         &["group", "sums", "fraction_bits", "rounding"],
     );
+}
+
+#[test]
+fn integers_with_odd_groups() {
+    for (group, a, b) in [
+        (1, Int8, Int8),
+        (5, Int4, Uint4),
+        (13, Uint8, Int8),
+        (100, Int8, Int4),
+        (256, Int4, Int4),
+    ] {
+        let step = format!(r#"{{"kind":"integer_sum","group":{group},"overflow":"saturate"}}"#);
+        pinned([a, b, Int32], &step, &["group", "overflow"]);
+    }
+    // A group that takes all of K never shows its end.
+    let whole = r#"{"kind":"integer_sum","group":512,"overflow":"saturate"}"#;
+    let (suite, answers) = answered(&arithmetic([Int8, Int8, Int32], whole));
+    assert!(matches!(
+        infer(&suite, &answers).unwrap(),
+        Verdict::Contradicted(_)
+    ));
 }

@@ -68,6 +68,64 @@ fn tensor_core_formats_are_asked_every_question() {
     }
 }
 
+#[test]
+fn integers_are_asked_every_question() {
+    let integers = [Format::Int8, Format::Uint8, Format::Int4, Format::Uint4];
+    for a in integers {
+        for b in integers {
+            let suite = Suite::new(a, b, Format::Int32).unwrap();
+            let families: BTreeSet<&str> = suite.cases.iter().map(|case| case.family).collect();
+            let mut expected = BTreeSet::from([
+                "limits",
+                "order",
+                "products",
+                "sums",
+                "mixed",
+                "excursions",
+                "anything",
+            ]);
+            if a.sign_mask() | b.sign_mask() == 0 {
+                // Nothing leads back.
+                expected.remove("order");
+            }
+            assert_eq!(families, expected, "{a} {b}");
+            let mut products = BTreeSet::new();
+            for case in &suite.cases {
+                assert!(case.a.len() == suite.k && case.b.len() == suite.k);
+                let pairs = case.a.iter().zip(&case.b);
+                products.extend(pairs.map(|(&x, &y)| (x, y)));
+            }
+            // Every product of two codes is in some sum.
+            let all = (a.max_code() + 1) * (b.max_code() + 1);
+            assert_eq!(products.len() as u64, all, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn other_pairs_have_no_probes() {
+    for (formats, words) in [
+        ([Format::Int8, Format::Fp16, Format::Int32], "both integers"),
+        ([Format::Int8, Format::Int8, Format::Fp32], "int32 is"),
+        (
+            [Format::Fp16, Format::Fp16, Format::Int32],
+            "is no accumulator",
+        ),
+        (
+            [Format::Int32, Format::Int32, Format::Int32],
+            "no format of A or B",
+        ),
+        (
+            [Format::Ue8m0, Format::Fp16, Format::Fp32],
+            "no format of A or B",
+        ),
+    ] {
+        let [a, b, accumulator] = formats;
+        let reason = Suite::new(a, b, accumulator).unwrap_err();
+        assert!(reason.contains(words), "{reason}");
+    }
+}
+
 /// A machine may answer anything, and the table is drawn all the same.
 #[test]
 fn senseless_answers_have_features() {
@@ -76,6 +134,8 @@ fn senseless_answers_have_features() {
         (Format::E4m3, Format::Fp16),
         (Format::Fp64, Format::Fp64),
         (Format::E2m1, Format::Fp32),
+        (Format::Int8, Format::Int32),
+        (Format::Uint4, Format::Int32),
     ] {
         let suite = Suite::new(a, a, accumulator).unwrap();
         let mut state = 1u64;
@@ -91,7 +151,8 @@ fn senseless_answers_have_features() {
                     }
                 })
                 .collect();
-            assert_eq!(features(&suite, &answers).len(), 22);
+            let rows = if suite.integers() { 6 } else { 22 };
+            assert_eq!(features(&suite, &answers).len(), rows);
         }
     }
 }

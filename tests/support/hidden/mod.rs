@@ -1,4 +1,5 @@
 //! Machines and kernels in arithmetic of their own, which shares nothing with the library's.
 
+pub mod integers;
 pub mod machine;
 pub mod number;

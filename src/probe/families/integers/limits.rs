@@ -1,0 +1,62 @@
+//! The numbers that an accumulator holds, and what becomes of a sum just beyond them.
+
+use super::{BOTTOM, Bench, K, TOP};
+
+const TELLS: &str = "width of the accumulator, wrap or saturation, and where";
+
+pub fn write(bench: &mut Bench) {
+    for (i, c) in [TOP, BOTTOM, TOP - 1, BOTTOM + 1].into_iter().enumerate() {
+        bench
+            .case("limits", TELLS, format!("C = {c} and no product"))
+            .c(c)
+            .tag("alone", i as i32, 0)
+            .done();
+    }
+    for (side, limit, step) in [(0, TOP, 1), (1, BOTTOM, -1)] {
+        for beyond in -9..=9i64 {
+            for product in 1..=9i64 {
+                let (c, product) = (limit - step * (product - beyond), step * product);
+                bench
+                    .case(
+                        "limits",
+                        TELLS,
+                        format!("C = {c} and {product}: {beyond} beyond the limit"),
+                    )
+                    .c(c)
+                    .product(0, product)
+                    .tag("beyond", side, (beyond * 10 + product.abs()) as i32)
+                    .done();
+            }
+        }
+        // The same at the end of K, and with the products farthest from zero.
+        for k in [0, K - 1] {
+            for factors in bench.extremes() {
+                let product = factors.0 * factors.1;
+                for beyond in [-2, -1, 0, 1, 2] {
+                    let c = limit + step * beyond - product;
+                    bench
+                        .case(
+                            "limits",
+                            TELLS,
+                            format!("C = {c} and {product} at k = {k}: {beyond} beyond the limit"),
+                        )
+                        .c(c)
+                        .term(k, factors)
+                        .done();
+                }
+            }
+        }
+    }
+    // Every narrower register.
+    for n in 0..31 {
+        for c in [(1 << n) - 1, 1 << n, -(1 << n), -(1 << n) - 1i64] {
+            for product in [0, 1, -1, 2, -2, 7] {
+                bench
+                    .case("limits", TELLS, format!("C = {c} and {product}"))
+                    .c(c)
+                    .product(0, product)
+                    .done();
+            }
+        }
+    }
+}
