@@ -10,14 +10,15 @@
 #include "sha256.h"
 
 static const char* USAGE = R"(capture answer PROBES --dtype F [--dtype-b F] [--acc f32|f16|f64|s32] -o d.npy
-    Answers probes: PROBES holds a.npy (n,1,K), b.npy (n,K,1) and perhaps c.npy (n,1,1) and manifest.json.
+    Answers probes: PROBES holds a.npy (n,1,K), b.npy (n,K,1) and perhaps c.npy (n,1,1) and manifest.json; for block-scaled
+    instructions also scale_a.npy (n,1,blocks) and scale_b.npy (n,blocks,1).
 capture gemm --operands generate:SEED:CLASS --size MxNxK --dtype F [...] [-o d.npy | --digest]
     Multiplies generated operands, one chain an element. --with-c adds a C generated for the accumulator.
 capture units
     Lists the instructions.
 Options of both: --instruction mma|mma-satfinite|wgmma|wgmma-satfinite|ffma|
     tcgen05|tcgen05-satfinite (mma), of AMD mfma|mfma-bf16 (mfma), --shape m16n8k8 (the largest),
-    --device N (0), --force (replace what is there). gemm has block-scaled instructions, too: --instruction mma-mxf4|
+    --device N (0), --force (replace what is there). Block-scaled instructions: --instruction mma-mxf4|
 mma-mxf4nvf4|mma-mxf8f6f4, the same of tcgen05-, --scale-dtype ue8m0|ue4m3 --scale-block K. Beside d.npy appears d.npy.json; --digest with -o d.npy
 writes d.npy.json alone.
 )";
@@ -122,7 +123,6 @@ static void answer(const Options& options) {
     if (!options.has("-o")) throw std::runtime_error("-o is missing");
     Job job = begin(options);
     const Unit& unit = job.unit;
-    if (unit.block) throw std::runtime_error("answer takes no scales; gemm does");
     auto path = [&](const char* name) { return options.plain[1] + "/" + name; };
     Array a = read_npy(path("a.npy"), format_of(unit.a).bytes);
     if (a.shape.size() != 3 || a.shape[1] != 1) throw std::runtime_error(path("a.npy") + ": is not n x 1 x K");
@@ -134,22 +134,38 @@ static void answer(const Options& options) {
         c = read_npy(path("c.npy"), format_of(unit.accumulator).bytes);
         expect(path("c.npy"), c, {n, 1, 1});
     }
+    Array scale_a, scale_b;
+    if (unit.block) {
+        const size_t blocks = (k + unit.block - 1) / unit.block;
+        scale_a = read_npy(path("scale_a.npy"), 1), scale_b = read_npy(path("scale_b.npy"), 1);
+        expect(path("scale_a.npy"), scale_a, {n, 1, blocks});
+        expect(path("scale_b.npy"), scale_b, {n, blocks, 1});
+    } else if (std::ifstream(path("scale_a.npy")).good()) {
+        throw std::runtime_error(path("scale_a.npy") + ": these probes have scales; --scale-dtype and --scale-block say which");
+    }
     if (std::ifstream(path("manifest.json")).good()) {
         std::string manifest = read_whole(path("manifest.json"));
         agree(manifest, "a", unit.a), agree(manifest, "b", unit.b), agree(manifest, "accumulator", unit.accumulator);
+        // Of the scales, which are the only ones with a format of that name.
+        if (unit.block) agree(manifest, "format", unit.scale);
         job.json.text("manifest_sha256", sha256(manifest.data(), manifest.size()));
     }
     job.json.text("operands", options.plain[1]);
     job.json.text("a_sha256", sha256(a.bytes.data(), a.bytes.size()));
     job.json.text("b_sha256", sha256(b.bytes.data(), b.bytes.size()));
     if (addend) job.json.text("c_sha256", sha256(c.bytes.data(), c.bytes.size()));
+    if (unit.block) {
+        job.json.text("scale_a_sha256", sha256(scale_a.bytes.data(), scale_a.bytes.size()));
+        job.json.text("scale_b_sha256", sha256(scale_b.bytes.data(), scale_b.bytes.size()));
+    }
     job.json.number("k", k);
 
     DeviceBytes a_there(a.bytes), b_there(b.bytes), c_there(c.bytes);
     int d_bytes = format_of(unit.accumulator).bytes;
-    DeviceBytes d_there(n * d_bytes);
+    DeviceBytes d_there(n * d_bytes), scale_a_there(scale_a.bytes), scale_b_there(scale_b.bytes);
     run(unit, {a_there.at(), b_there.at(), addend ? c_there.at() : nullptr, d_there.at(), n, 1, 1, k,
-               format_of(unit.a).bytes, format_of(unit.b).bytes, d_bytes});
+               format_of(unit.a).bytes, format_of(unit.b).bytes, d_bytes, unit.block ? scale_a_there.at() : nullptr,
+               scale_b_there.at(), unit.block ? unit.block : 1});
     finish(job, options, {descr_of(unit.accumulator), {n, 1, 1}, d_there.bytes()});
 }
 

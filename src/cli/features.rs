@@ -71,6 +71,13 @@ impl Features {
         let suite = match &self.answers {
             Some(paths) => {
                 let suite = folder::read(&paths[0])?;
+                if let Some(scale) = suite.scale {
+                    bail!(
+                        "{}: holds probes with scales of {scale}, and the table is of operands without; write probes \
+                         without --scale-dtype",
+                        crate::io::escaped_path(&paths[0])
+                    );
+                }
                 let asked = [(self.dtype, suite.a), (self.dtype_b, suite.b)];
                 let asked = asked.into_iter().chain([(self.acc, suite.accumulator)]);
                 for (asked, probed) in asked {

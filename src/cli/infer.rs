@@ -26,7 +26,7 @@ use crate::probe::{Suite, folder};
 /// answers that contradict it are shown, and the exit code is 1: so with every machine of a kind that is never
 /// inferred (several accumulators, trees and orders of k other than ascending, floating-point sums that wrap around or
 /// saturate). Of integers it finds whether sums wrap around or saturate at 32 bits, and after how many products; what
-/// saturates elsewhere is refused. Scales are not asked about.
+/// saturates elsewhere is refused.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -77,7 +77,7 @@ impl Infer {
         let digest = file_sha256(NpyFile::open(&self.answers)?.file());
         // Opened before the search, so that an unwritable place does not cost one.
         let mut outputs = Outputs::new();
-        for name in ["a.npy", "b.npy", "c.npy", "manifest.json"] {
+        for name in folder::NAMES.into_iter().chain(["manifest.json"]) {
             outputs.protect("a probe", &self.folder.join(name));
         }
         outputs.protect("the answers", &self.answers);
@@ -97,13 +97,10 @@ impl Infer {
                 let describe = Describe {
                     name: self.name.clone(),
                     answers: format!(
-                        "Answers to the {} probes of tcverify {} for {}*{} -> {}, SHA-256 of the \
-                         file {digest}",
+                        "Answers to the {} probes of tcverify {} for {}, SHA-256 of the file {digest}",
                         suite.cases.len(),
                         env!("CARGO_PKG_VERSION"),
-                        suite.a,
-                        suite.b,
-                        suite.accumulator
+                        suite.formats(),
                     ),
                 };
                 let file = architecture(&suite, &found, &describe);
@@ -156,11 +153,7 @@ fn explained_text(
         "EXPLAINED  one model gives all {} answers, bit for bit\n",
         suite.cases.len()
     )?;
-    writeln!(
-        out,
-        "  model     {}*{} -> {}",
-        suite.a, suite.b, suite.accumulator
-    )?;
+    writeln!(out, "  model     {}", suite.formats())?;
     writeln!(out, "            {}", step.summary())?;
     writeln!(out, "  SHA-256   {}", found.arithmetic.sha256())?;
     for finding in &found.constants {
@@ -344,8 +337,12 @@ fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io:
         .iter()
         .take(4)
         .map(|(k, (a, b))| {
+            let scales = suite.scale.map_or(String::new(), |scale| {
+                let [x, y] = [0, 1].map(|side| case.scales[side][k / scale.block]);
+                format!(" (scales {x:02x} and {y:02x})")
+            });
             format!(
-                "k {k}: {} * {}",
+                "k {k}: {} * {}{scales}",
                 decimal(suite.a, **a),
                 decimal(suite.b, **b)
             )

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::values::{accumulator_format, operand_format};
+use super::values::{accumulator_format, operand_format, scale_format};
 use super::{Ending, show};
+use crate::emu::Scale;
 use crate::num::Format;
 use crate::probe::{Suite, folder};
 
@@ -18,7 +19,8 @@ use crate::probe::{Suite, folder};
 /// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
 ///
 /// Integers are asked where their sums end: whether they wrap around or saturate, at which number, and how many
-/// products are added before. Cases have no scales: of an MX or NVFP4 unit its unscaled sums are asked alone.
+/// products are added before. With --scale-dtype operands have scales, in scale_a.npy (n,1,K/block) and scale_b.npy
+/// (n,K/block,1): what every code of a scale does is asked, and how terms that scales set apart are added.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,6 +32,9 @@ Examples:
 
   INT8 times UINT8 (C and D are INT32):
     tcverify probe --dtype int8 --dtype-b uint8 -o probes
+
+  NVFP4, with scales of blocks of 16 (MXFP4: ue8m0, blocks of 32):
+    tcverify probe --dtype e2m1 --scale-dtype ue4m3 -o probes
 
   A model as the machine, to see what the answers look like:
     tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
@@ -49,6 +54,14 @@ pub struct Probe {
     /// Format of C and D: f32 (default; f64 for FP64 operands, s32 for integers), f16, f64 or s32
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     acc: Option<Format>,
+
+    /// Format of the scales of A and B: ue8m0 or ue4m3; none, if it is not given
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = scale_format())]
+    scale_dtype: Option<Format>,
+
+    /// How many consecutive k share a scale: 16 (default for ue4m3) or 32 (default for ue8m0)
+    #[arg(long, value_name = "N", requires = "scale_dtype")]
+    scale_block: Option<usize>,
 
     /// The directory to make
     #[arg(long, short, value_name = "DIR")]
@@ -72,15 +85,23 @@ impl Probe {
     pub fn run(self) -> Result<Ending> {
         let b = self.dtype_b.unwrap_or(self.dtype);
         let accumulator = default_accumulator(self.dtype, self.acc);
-        let suite = Suite::new(self.dtype, b, accumulator).map_err(anyhow::Error::msg)?;
+        let scale = self.scale_dtype.map(|format| Scale {
+            format,
+            block: self.scale_block.unwrap_or(match format {
+                Format::Ue4m3 => 16,
+                _ => 32,
+            }),
+        });
+        let suite = Suite::scaled(self.dtype, b, accumulator, scale);
+        let suite = suite.map_err(anyhow::Error::msg)?;
         folder::write(&suite, &self.output)?;
         if !self.quiet {
             show::print(|out| {
                 writeln!(
                     out,
-                    "{} cases for {}*{b} -> {accumulator}, K = {}  {}\n",
+                    "{} cases for {}, K = {}  {}\n",
                     suite.cases.len(),
-                    self.dtype,
+                    suite.formats(),
                     suite.k,
                     crate::io::escaped_path(&self.output)
                 )?;

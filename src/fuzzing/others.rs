@@ -147,8 +147,8 @@ pub fn report(data: &[u8]) {
     }
 }
 
-/// Suites by their formats: to make one takes longer than everything else.
-type Suites = HashMap<[Format; 3], Result<Suite, String>>;
+/// Suites by their formats and scales: to make one takes longer than everything else.
+type Suites = HashMap<([Format; 3], Option<(Format, usize)>), Result<Suite, String>>;
 
 /// The manifest of a folder of probes.
 pub fn probes(data: &[u8]) {
@@ -162,9 +162,10 @@ pub fn probes(data: &[u8]) {
     };
     let formats = [manifest.a, manifest.b, manifest.accumulator];
     let [a, b, accumulator] = formats;
+    let scale = manifest.scale;
     let mut made = MADE.lock().expect("whatever panics ends the run");
-    let suite = made.entry(formats);
-    match suite.or_insert_with(|| Suite::new(a, b, accumulator)) {
+    let suite = made.entry((formats, scale.map(|scale| (scale.format, scale.block))));
+    match suite.or_insert_with(|| Suite::scaled(a, b, accumulator, scale)) {
         Err(reason) => sentence(reason),
         Ok(suite) => match manifest.confirm(suite) {
             Err(fault) => sentence(&format!("{fault:#}")),

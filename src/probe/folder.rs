@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Suite;
-use crate::emu::shape_text;
+use crate::emu::{Scale, shape_text};
 use crate::io::error::ensure;
 use crate::io::npy::{NpyFile, write_npy};
 use crate::io::{Fault, FaultKind, FileError, Fleeting, MAX_DOCUMENT, printable, read_text};
@@ -29,6 +29,9 @@ pub struct Manifest {
     pub a: Format,
     pub b: Format,
     pub accumulator: Format,
+    /// Of A and B, if they have scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     pub k: usize,
     pub cases: Vec<Entry>,
 }
@@ -59,6 +62,7 @@ impl Manifest {
             a: suite.a,
             b: suite.b,
             accumulator: suite.accumulator,
+            scale: suite.scale,
             k: suite.k,
             cases: suite.cases.iter().enumerate().map(entry).collect(),
         }
@@ -99,13 +103,14 @@ impl Manifest {
     }
 }
 
-/// A, B and C of a suite: n independent dot products, as (n,1,K), (n,K,1) and (n,1,1).
-pub fn operands(suite: &Suite) -> [Tensor; 3] {
+/// A, B and C of a suite: n independent dot products, as (n,1,K), (n,K,1) and (n,1,1), then scales of A and B if
+/// they have some, (n,1,K/block) and (n,K/block,1).
+pub fn operands(suite: &Suite) -> Vec<Tensor> {
     let (n, k) = (suite.cases.len(), suite.k);
     let all = |codes: fn(&super::Case) -> &[u64]| -> Vec<u64> {
         suite.cases.iter().flat_map(codes).copied().collect()
     };
-    [
+    let mut tensors = vec![
         Tensor::from_codes(suite.a, vec![n, 1, k], &all(|case| &case.a)),
         Tensor::from_codes(suite.b, vec![n, k, 1], &all(|case| &case.b)),
         Tensor::from_codes(
@@ -113,10 +118,27 @@ pub fn operands(suite: &Suite) -> [Tensor; 3] {
             vec![n, 1, 1],
             &all(|case| std::slice::from_ref(&case.c)),
         ),
-    ]
+    ];
+    if let Some(scale) = suite.scale {
+        let blocks = k / scale.block;
+        tensors.extend([
+            Tensor::from_codes(
+                scale.format,
+                vec![n, 1, blocks],
+                &all(|case| &case.scales[0]),
+            ),
+            Tensor::from_codes(
+                scale.format,
+                vec![n, blocks, 1],
+                &all(|case| &case.scales[1]),
+            ),
+        ]);
+    }
+    tensors
 }
 
-const NAMES: [&str; 3] = ["a.npy", "b.npy", "c.npy"];
+/// Files of operands, in the order of [`operands`].
+pub const NAMES: [&str; 5] = ["a.npy", "b.npy", "c.npy", "scale_a.npy", "scale_b.npy"];
 
 /// Writes a suite as a directory that appears whole or not at all.
 ///
@@ -221,7 +243,7 @@ fn promised(path: &Path) -> Result<Suite, Fault> {
 /// If it lists other cases than this version writes for its formats.
 pub fn parsed(text: &str) -> Result<Suite, Fault> {
     let manifest = Manifest::parse(text)?;
-    let suite = Suite::new(manifest.a, manifest.b, manifest.accumulator);
+    let suite = Suite::scaled(manifest.a, manifest.b, manifest.accumulator, manifest.scale);
     let suite = suite.map_err(Fault::from)?;
     manifest.confirm(&suite)?;
     Ok(suite)

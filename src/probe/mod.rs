@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
-//! * [`suite`]: cases and how they are written down; `families` has one file for each question.
+//! * [`suite`]: cases; `bench` has the pen they are written with, `families` one file for each question.
 //! * [`replay`]: what a model answers to a case.
 //! * [`folder`]: a directory of probes, written and read back.
 //! * [`infer`]: from answers to the constants of a step.
@@ -14,6 +14,7 @@
 //!
 //! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
 
+mod bench;
 mod families;
 pub mod features;
 pub mod folder;

@@ -61,6 +61,21 @@ pub fn factors(
     (lowest..=highest).find_map(both)
 }
 
+/// Scales that are powers of two: exponents, ascending, and codes.
+pub fn scale_powers(format: Format) -> Vec<(i32, u64)> {
+    let power = |code: u64| {
+        let x = format.unpack(code);
+        let power = x.class == Class::Finite && x.significand.is_power_of_two();
+        let last = x.exponent - format.fraction_bits() as i32;
+        power.then(|| (last + x.significand.ilog2() as i32, code))
+    };
+    let mut all: Vec<_> = (0..=format.max_code()).filter_map(power).collect();
+    all.sort_unstable();
+    // Codes that differ in a bit that is ignored are one scale.
+    all.dedup_by_key(|(exponent, _)| *exponent);
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +91,19 @@ mod tests {
         assert_eq!(code(Format::E4m3, false, 14, 5), Some(0x7e));
         assert_eq!(code(Format::Tf32, false, 3, -1), Some(0x3fc0_0000));
         assert_eq!(code(Format::E5m2fnuz, true, 0, 0), Some(0));
+    }
+
+    #[test]
+    fn codes_of_known_scales() {
+        let powers = scale_powers(Format::Ue8m0);
+        assert_eq!(powers.len(), 255);
+        assert_eq!((powers[0], powers[127]), ((-127, 0), (0, 127)));
+        let powers = scale_powers(Format::Ue4m3);
+        assert_eq!(
+            (powers[0], powers[9], powers[17]),
+            ((-9, 1), (0, 0x38), (8, 0x78))
+        );
+        assert_eq!(powers.len(), 18);
     }
 
     #[test]

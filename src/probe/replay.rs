@@ -2,31 +2,66 @@
 
 use super::Case;
 use crate::emu::Arithmetic;
-use crate::emu::step::{Carried, Formats, Step};
-use crate::num::{Format, Unpacked};
+use crate::emu::step::{Carried, Formats, Step, scaled};
+use crate::num::{Class, Format, Unpacked};
 
 /// A case taken apart once, to be replayed by many models.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Up to the last that is not +0 times +0.
+    /// Up to the last that is not +0 times +0, or has scales other than 1.
     a: Vec<Unpacked>,
     b: Vec<Unpacked>,
+    scales: Option<Scales>,
     c: u64,
     /// K, zeros included.
     k: usize,
 }
 
+/// Scales of operands.
+#[derive(Clone, Debug)]
+struct Scales {
+    /// Codes, one an operand.
+    codes: [Vec<u8>; 2],
+    /// The operands with the exponents that powers of two give them.
+    moved: [Vec<Unpacked>; 2],
+}
+
 impl Prepared {
-    pub fn new(a: Format, b: Format, case: &Case) -> Prepared {
+    pub fn new(formats: Formats, case: &Case) -> Prepared {
+        let codes = scales_of_operands(formats, case);
+        let one = |code: &u8| {
+            formats.scale.is_some_and(|scale| {
+                let x = scale.format.unpack((*code).into());
+                let hidden = 1 << scale.format.fraction_bits();
+                x.class == Class::Finite && x.exponent == 0 && x.significand == hidden
+            })
+        };
         let used = case.a.iter().zip(&case.b).rposition(|(a, b)| a | b != 0);
+        let scaled_by = |codes: &Vec<u8>| codes.iter().rposition(|code| !one(code));
+        let used = used.max(codes.iter().flatten().filter_map(scaled_by).max());
         let active = used.map_or(0, |k| k + 1);
-        let of = |format: Format, codes: &[u64]| {
+        let of = |format: Format, codes: &[u64]| -> Vec<Unpacked> {
             let codes = codes[..active].iter();
             codes.map(|&code| format.unpack(code)).collect()
         };
+        let (a, b) = (of(formats.a, &case.a), of(formats.b, &case.b));
+        let scales = codes.zip(formats.scale).map(|(mut codes, scale)| {
+            codes.iter_mut().for_each(|codes| codes.truncate(active));
+            let moved = |numbers: &[Unpacked], codes: &[u8]| {
+                let both = numbers.iter().zip(codes);
+                let both = both.filter(|_| scale.format == Format::Ue8m0);
+                both.map(|(&x, &code)| scaled(x, scale.format.unpack(code.into())))
+                    .collect()
+            };
+            Scales {
+                moved: [moved(&a, &codes[0]), moved(&b, &codes[1])],
+                codes,
+            }
+        });
         Prepared {
-            a: of(a, &case.a),
-            b: of(b, &case.b),
+            a,
+            b,
+            scales,
             c: case.c,
             k: case.a.len(),
         }
@@ -41,18 +76,24 @@ impl Prepared {
             step.run(formats, &self.a, &self.b, &mut carried);
             return step.finish(formats, &carried);
         }
+        let moved = self.scales.as_ref().filter(|_| step.scales_operands());
+        let [a, b] = match moved {
+            Some(scales) => [&scales.moved[0], &scales.moved[1]],
+            None => [&self.a, &self.b],
+        };
+        let codes = self.scales.as_ref().filter(|_| moved.is_none());
         let span = step.span();
         let mut start = 0;
         while start < self.k {
             let before = step.finish(formats, &carried);
             // What a step is not given is +0 times +0.
             let given = start.min(active)..active.min(start + span);
-            step.run(
-                formats,
-                &self.a[given.clone()],
-                &self.b[given],
-                &mut carried,
-            );
+            let scales = codes.map(|scales| {
+                let [of_a, of_b] = &scales.codes;
+                [&of_a[given.clone()], &of_b[given.clone()]]
+            });
+            let (a, b) = (&a[given.clone()], &b[given]);
+            step.run_scaled(formats, a, b, scales, &mut carried);
             // A step of zeros that changes nothing will change nothing the next time either.
             if start >= active && step.finish(formats, &carried) == before {
                 break;
@@ -63,12 +104,18 @@ impl Prepared {
     }
 }
 
+/// Codes of scales, one an operand, if operands have some.
+pub(super) fn scales_of_operands(formats: Formats, case: &Case) -> Option<[Vec<u8>; 2]> {
+    let block = formats.scale?.block;
+    let of =
+        |codes: &[u64]| -> Vec<u8> { (0..case.a.len()).map(|k| codes[k / block] as u8).collect() };
+    Some([of(&case.scales[0]), of(&case.scales[1])])
+}
+
 /// The answers of a model to some cases.
 pub fn answers(arithmetic: &Arithmetic, cases: &[Case]) -> Vec<u64> {
     let formats = arithmetic.formats();
-    let prepared = cases
-        .iter()
-        .map(|case| Prepared::new(arithmetic.a, arithmetic.b, case));
+    let prepared = cases.iter().map(|case| Prepared::new(formats, case));
     prepared
         .map(|case| case.answer(formats, &arithmetic.step))
         .collect()

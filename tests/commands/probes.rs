@@ -119,6 +119,46 @@ fn integers_from_probes_to_a_model_that_runs() {
     run("probe --dtype int4 --acc f32 -o wide").refuses(&["fp32 is no accumulator", "int32 is"]);
 }
 
+/// NVFP4: scales with significands, sums of sixteen before them.
+#[test]
+fn scaled_probes_find_nvfp4() {
+    let folder = Folder::new();
+    let run = |arguments: &str| folder.tcverify(arguments);
+    let formats = "--dtype e2m1 --scale-dtype ue4m3";
+    run(&format!("probe {formats} -o probes --quiet")).expect(0);
+    for name in ["a", "b", "c", "scale_a", "scale_b"] {
+        assert!(!folder.read(&format!("probes/{name}.npy")).is_empty());
+    }
+    let scales = "--scale-a probes/scale_a.npy --scale-b probes/scale_b.npy";
+    let operands = "--c probes/c.npy probes/a.npy probes/b.npy -o d.npy --quiet";
+    let model = "--arch blackwell --instruction tcgen05-mxf4nvf4";
+    run(&format!("replay {model} {formats} {scales} {operands}")).expect(0);
+    let found = run("infer probes d.npy -o mine.json --name mine").expect(0);
+    for words in [
+        "e2m1*e2m1 with scales of ue4m3 per 16 -> fp32",
+        "exact sums of 16, scaled, aligned RZ to 35 fraction bits",
+        "every constant the same:  blackwell tcgen05-mxf4nvf4",
+    ] {
+        assert!(found.stdout.contains(words), "{words}: {found:#?}");
+    }
+    // What was inferred judges at once.
+    let check = format!("check --model mine.json {formats} {scales}");
+    run(&format!(
+        "{check} --c probes/c.npy probes/a.npy probes/b.npy d.npy --quiet"
+    ))
+    .expect(0);
+    run("features --answers probes d.npy").refuses(&["probes with scales"]);
+    run("probe --dtype fp16 --scale-dtype ue8m0 -o other").refuses(&["fp16", "up to 8 bits"]);
+    run("probe --dtype e2m1 --scale-dtype ue8m0 --scale-block 7 -o other")
+        .refuses(&["per 16 or 32"]);
+    // Scales are operands: others are refused.
+    let mut scale = folder.read("probes/scale_b.npy");
+    let last = scale.len() - 1;
+    scale[last] ^= 1;
+    folder.write("probes/scale_b.npy", scale);
+    run("infer probes d.npy").refuses(&["probes/scale_b.npy", "does not hold the operands"]);
+}
+
 #[test]
 fn the_same_bytes_each_time_and_whole() {
     let folder = Folder::new();
@@ -183,7 +223,7 @@ fn a_wrong_answer_is_shown() {
     // What no hypothesis is of is named, in both forms.
     for words in [
         "several accumulators, trees of pairs",
-        "MX and NVFP4",
+        "scales that are applied otherwise",
         "integers whose sums saturate elsewhere",
     ] {
         let named = why["never_inferred"].as_array().unwrap().iter();

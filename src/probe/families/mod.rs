@@ -12,6 +12,7 @@ mod overflow;
 mod pairs;
 mod products;
 mod rounding;
+mod scales;
 mod small_addends;
 mod specials;
 mod subnormals;
@@ -40,6 +41,7 @@ pub fn all(bench: &mut Bench) {
         distances::write,
         excursions::write,
         anything::write,
+        scales::all,
     ] {
         family(bench);
     }

@@ -17,11 +17,20 @@ pub struct Describe {
 
 /// An architecture with one rule, each constant known by the cases that refute its other values.
 pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Architecture {
-    let known_by: BTreeMap<_, _> = found
+    let mut known_by: BTreeMap<_, _> = found
         .constants
         .iter()
         .map(|finding| (finding.name.clone(), known(suite, finding)))
         .collect();
+    if suite.scale.is_some() {
+        let note = "what was asked: every block had scales of its own".to_owned();
+        let scale = KnownBy {
+            evidence: Evidence::Hardware,
+            source: vec!["answers".to_owned()],
+            note: Some(note),
+        };
+        known_by.insert("scale".to_owned(), scale);
+    }
     let open: Vec<_> = found
         .constants
         .iter()

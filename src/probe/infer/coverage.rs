@@ -128,9 +128,18 @@ pub fn coverage(suite: &Suite) -> Coverage {
     let mut most_products = 0;
     for case in &suite.cases {
         *families.entry(case.family).or_insert(0) += 1;
-        let products = case.a.iter().zip(&case.b);
+        let products = case.a.iter().zip(&case.b).enumerate();
+        let scaled = |k: usize| match suite.scale {
+            Some(scale) => {
+                let of = |codes: &[u64]| leading(scale.format, codes[k / scale.block]);
+                Some(of(&case.scales[0])? + of(&case.scales[1])?)
+            }
+            None => Some(0),
+        };
         let mut exponents: Vec<i32> = products
-            .filter_map(|(&a, &b)| Some(leading(suite.a, a)? + leading(suite.b, b)?))
+            .filter_map(|(k, (&a, &b))| {
+                Some(leading(suite.a, a)? + leading(suite.b, b)? + scaled(k)?)
+            })
             .collect();
         most_products = most_products.max(exponents.len());
         exponents.sort_unstable();

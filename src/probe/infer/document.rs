@@ -14,7 +14,8 @@ pub const INFERENCE: &str = "tcverify.inference/1";
 /// Arithmetics that no hypothesis is of: a unit of one of them is unexplained, whatever its constants.
 pub const NEVER_INFERRED: [&str; 5] = [
     "several accumulators, trees of pairs, and orders of k other than ascending",
-    "scales: probes have none, so that of MX and NVFP4 products only the unscaled sums are asked",
+    "scales that are applied otherwise than docs/model-format.md has it (fused, block_dot, sticky_rne): rounded sums \
+     of blocks that are scaled after, scales of other blocks than 16 or 32",
     "integers whose sums saturate elsewhere than at 32 bits after every group of up to 256 consecutive k, or wrap \
      around elsewhere than at 32 bits",
     "floating-point sums that wrap around or saturate, and shifts that take a part of a distance (but for the units of Vortex)",

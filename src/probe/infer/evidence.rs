@@ -11,7 +11,14 @@ use crate::emu::step::{Formats, Step};
 use crate::probe::{Prepared, Suite};
 
 /// Families of many cases that are much alike.
-const MANY: [&str; 3] = ["distances", "excursions", "anything"];
+const MANY: [&str; 6] = [
+    "distances",
+    "excursions",
+    "anything",
+    "codes",
+    "huge",
+    "scaled",
+];
 
 /// Answers, and the cases in the order in which they refute hypotheses fastest.
 pub struct Evidence<'a> {
@@ -60,10 +67,14 @@ impl<'a> Evidence<'a> {
     /// Whether the engine can run this step.
     pub fn possible(&self, step: &Step) -> bool {
         let Formats {
-            a, b, accumulator, ..
+            a,
+            b,
+            accumulator,
+            scale,
+            ..
         } = self.formats;
-        let arithmetic = Arithmetic::plain([a, b], accumulator, step.clone());
-        arithmetic.check().is_ok()
+        let plain = Arithmetic::plain([a, b], accumulator, step.clone());
+        Arithmetic { scale, ..plain }.check().is_ok()
     }
 
     /// What a step answers to a case.

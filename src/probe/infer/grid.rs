@@ -5,9 +5,11 @@
 use std::ops::RangeInclusive;
 
 use super::evidence::Evidence;
+use super::initial_hypotheses::parts;
 use super::reading::{Halves, Reading};
-use crate::emu::step::{Fused, FusedFloor, FusedHalves, Step};
+use crate::emu::step::{BlockDot, Fused, FusedFloor, FusedHalves, Step};
 use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
+use crate::probe::Suite;
 
 /// Fraction bits that are tried where the answers show none.
 const DEPTHS: RangeInclusive<u32> = 5..=48;
@@ -15,9 +17,15 @@ const DEPTHS: RangeInclusive<u32> = 5..=48;
 const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
 /// A step that gives every answer.
-pub fn search(evidence: &Evidence, reading: &Reading) -> Option<Step> {
+pub fn search(suite: &Suite, evidence: &Evidence, reading: &Reading) -> Option<Step> {
     let grid = Grid { evidence, reading };
     let all: Vec<u32> = DEPTHS.collect();
+    if suite.scale.is_some() {
+        return grid
+            .fused(&reading.depths)
+            .or_else(|| grid.blocks(suite, &all))
+            .or_else(|| grid.fused(&all));
+    }
     grid.fused(&reading.depths)
         .or_else(|| grid.halves(&all))
         .or_else(|| floored(evidence, reading))
@@ -70,6 +78,31 @@ impl Grid<'_, '_> {
                     half,
                     closing,
                 })
+            })
+        })
+    }
+
+    /// Products that are added before they are scaled.
+    fn blocks(&self, suite: &Suite, depths: &[u32]) -> Option<Step> {
+        // Wide sums first: they are the ones that there are.
+        let depths: Vec<u32> = depths.iter().rev().copied().collect();
+        let groups = [64, 32, 16, 128, 48, 96];
+        groups.into_iter().find_map(|group| {
+            parts(suite, group).find_map(|part| {
+                let block = |adder: Fused| {
+                    Step::BlockDot(BlockDot {
+                        group,
+                        part,
+                        fraction_bits: adder.fraction_bits,
+                        alignment: adder.alignment,
+                        zero_exponent: adder.zero_exponent,
+                        precision: adder.precision,
+                        rounding: adder.rounding,
+                        nan: adder.nan,
+                    })
+                };
+                let widths = self.reading.kept..=self.full();
+                self.adders(group, &depths, widths, false, &block)
             })
         })
     }

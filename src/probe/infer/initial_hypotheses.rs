@@ -2,8 +2,8 @@
 
 use super::reading::Reading;
 use crate::emu::step::{
-    Addend, Code, ExactDot, ExactSum, FmaChain, Fused, FusedFloor, FusedHalves, IntegerOverflow,
-    IntegerSum, PairRule, PairwiseFlush, Step, StickyRne,
+    Addend, BlockDot, Code, ExactDot, ExactSum, FmaChain, Fused, FusedFloor, FusedHalves,
+    IntegerOverflow, IntegerSum, PairRule, PairwiseFlush, Scaling, Step, StickyRne,
 };
 use crate::num::Format;
 use crate::num::Rounding::{NearestEven, TowardZero};
@@ -16,6 +16,13 @@ const ZERO_LANE: i32 = -260;
 pub fn all(suite: &Suite, reading: &Reading) -> Vec<Vec<Step>> {
     let acc = suite.accumulator;
     let nan = reading.nan;
+    if suite.scale.is_some() {
+        return vec![
+            fused(reading, nan).map(Step::Fused).collect(),
+            block(suite, reading, nan),
+            sticky(suite, reading, nan),
+        ];
+    }
     vec![
         [NearestEven, TowardZero]
             .map(|rounding| Step::FmaChain(FmaChain { rounding, nan }))
@@ -162,13 +169,51 @@ fn floor(reading: &Reading, acc: Format, nan: Code) -> Vec<Step> {
     all
 }
 
+/// Products added before they are scaled, as FP4 is.
+fn block(suite: &Suite, reading: &Reading, nan: Code) -> Vec<Step> {
+    let mut all = Vec::new();
+    for group in [64, 32, 128, 16] {
+        for part in parts(suite, group) {
+            for fraction_bits in [35, 25, 24, 34, 36, 37] {
+                for rounding in [TowardZero, NearestEven] {
+                    all.push(Step::BlockDot(BlockDot {
+                        group,
+                        part,
+                        fraction_bits,
+                        alignment: TowardZero,
+                        zero_exponent: reading.zero_exponent - 31,
+                        precision: suite.accumulator.fraction_bits() + 1,
+                        rounding,
+                        nan,
+                    }));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Runs of products that a scale and a group hold a whole number of.
+pub fn parts(suite: &Suite, group: usize) -> impl Iterator<Item = usize> {
+    let block = suite.scale.map_or(0, |scale| scale.block);
+    let fits = move |part: &usize| group.is_multiple_of(*part) && block.is_multiple_of(*part);
+    [16, 32, 8, 4, 2, 1].into_iter().filter(fits)
+}
+
 fn sticky(suite: &Suite, reading: &Reading, nan: Code) -> Vec<Step> {
+    let scaling = suite.scale.map(|scale| match (scale.format, suite.a) {
+        (Format::Ue4m3, _) => Scaling::Nvfp4,
+        (_, Format::E2m1) => Scaling::Mxfp4,
+        _ => Scaling::LaneExponent,
+    });
     let group = |lanes: usize| match suite.a {
+        Format::E2m1 => 4 * lanes,
         Format::Tf32 => lanes / 2,
         _ if suite.a.bytes() == 1 => 2 * lanes,
         _ => lanes,
     };
     let pairs: &[Option<PairRule>] = match suite.a.bytes() {
+        1 if suite.a == Format::E2m1 => &[None],
         1 => &[
             Some(PairRule::Tfr),
             Some(PairRule::TfrAligned),
@@ -190,7 +235,7 @@ fn sticky(suite: &Suite, reading: &Reading, nan: Code) -> Vec<Step> {
                             zero_exponent: ZERO_LANE,
                             addend,
                             pair,
-                            scaling: None,
+                            scaling,
                             sparse_mask: flags & 1 != 0,
                             ieee_top: flags & 2 != 0,
                             nan,

@@ -155,7 +155,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {
-        exact.extend(grid::search(&evidence, reading));
+        exact.extend(grid::search(suite, &evidence, reading));
     }
     exact.retain(|step| evidence.confirms(step));
     if exact.is_empty() {
@@ -179,7 +179,10 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
 }
 
 fn arithmetic(suite: &Suite, step: Step) -> Arithmetic {
-    Arithmetic::plain([suite.a, suite.b], suite.accumulator, step)
+    Arithmetic {
+        scale: suite.scale,
+        ..Arithmetic::plain([suite.a, suite.b], suite.accumulator, step)
+    }
 }
 
 fn findings(evidence: &Evidence, step: &Step) -> Vec<Finding> {
@@ -306,9 +309,9 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
     for architecture in Catalogue::builtin().architectures() {
         for instruction in &architecture.instructions {
             let rules = instruction.rules.iter().filter(|rule| {
-                // Probes have no scales, and a C of D's format.
-                let plain = rule.scale.is_none() && rule.addend.is_none();
-                plain
+                // Probes have a C of D's format.
+                rule.scale == suite.scale
+                    && rule.addend.is_none()
                     && rule.accumulator == suite.accumulator
                     && rule.operands.contains(&[suite.a, suite.b])
                     && evidence.misses(&rule.step, 0) == 0
@@ -330,9 +333,9 @@ fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
         b: suite.b,
         accumulator: suite.accumulator,
         addend: suite.accumulator,
-        scale: None,
+        scale: suite.scale,
     };
     let cases = suite.cases.iter();
-    let prepared = cases.map(|case| Prepared::new(suite.a, suite.b, case));
+    let prepared = cases.map(|case| Prepared::new(formats, case));
     (formats, prepared.collect())
 }

@@ -49,7 +49,8 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
             codes.dedup();
             codes.into_iter().map(|c| json!(Code(c))).collect()
         }
-        ("alignment", _) | ("rounding", Step::Fused(_) | Step::FusedHalves(_)) => {
+        ("alignment", _)
+        | ("rounding", Step::Fused(_) | Step::FusedHalves(_) | Step::BlockDot(_)) => {
             ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into()
         }
         ("rounding" | "closing", _) => ["rz", "rne"].map(|r| json!(r)).into(),
@@ -69,6 +70,8 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
         }
         ("zero_exponent", _) => numbers(&mut (-4096..=20)),
         ("precision", _) => numbers(&mut (1..=full)),
+        ("part", _) => numbers(&mut (1..=32)),
+        ("scaling", _) => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
         ("lanes", _) => numbers(&mut [4, 8].into_iter()),
         ("addend", _) => ["value", "hidden_bit"].map(|a| json!(a)).into(),
         ("pair", _) => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),

@@ -1,9 +1,10 @@
 //! Fused dot-adds in the integers of the machine: a search asks for millions of them. The exact engine is the
 //! specification; where operands are special or numbers too wide, it answers.
 
-use crate::emu::step::{Formats, Fused, FusedHalves, Step};
+use crate::emu::step::{Formats, Fused, FusedHalves, Step, scaled};
 use crate::num::{Class, Format, Rounding, Unpacked};
 use crate::probe::Case;
+use crate::probe::replay::scales_of_operands;
 
 /// A finite product, `value * 2^(exponent - fraction bits)`.
 #[derive(Clone, Copy, Debug)]
@@ -69,16 +70,32 @@ impl Quick {
             return None;
         }
         let pairs = || case.a.iter().zip(&case.b);
+        let scales = formats.scale.zip(scales_of_operands(formats, case));
+        let moved = |k: usize, side: usize, x: Unpacked| match &scales {
+            Some((scale, codes)) => scaled(x, scale.format.unpack(codes[side][k].into())),
+            None => x,
+        };
+        if let Some((scale, codes)) = &scales {
+            // Significands are not added here, nor NaN, which spoils zeros as well.
+            let mut all = codes.iter().flatten();
+            if scale.format != Format::Ue8m0 || all.any(|&code| code == 0xff) {
+                return None;
+            }
+        }
         let active = pairs()
             .rposition(|(a, b)| a | b != 0)
             .map_or(0, |last| last + 1);
-        let product = |(&x, &y): (&u64, &u64)| {
-            let (x, y) = (a.unpack(x), b.unpack(y));
+        let product = |(k, (&x, &y)): (usize, (&u64, &u64))| {
+            let (x, y) = (moved(k, 0, a.unpack(x)), moved(k, 1, b.unpack(y)));
             let finite = x.class == Class::Finite && y.class == Class::Finite;
             finite.then(|| product(x, y, fraction_bits))
         };
         Some(Quick {
-            products: pairs().take(active).map(product).collect::<Option<_>>()?,
+            products: pairs()
+                .enumerate()
+                .take(active)
+                .map(product)
+                .collect::<Option<_>>()?,
             c: case.c,
             k: case.a.len(),
             fraction_bits,

@@ -153,6 +153,7 @@ fn judge(formats: [Format; 2], unit: &Unit, seed: u64) -> Outcome {
             a,
             b,
             c,
+            scales: Default::default(),
         };
         wrong += usize::from(replay::answers(&found.arithmetic, &[case])[0] != truth);
     }

@@ -9,6 +9,7 @@
 
 mod fresh;
 mod integers;
+mod scaled;
 
 use rayon::prelude::*;
 use tcverify::num::Format;
@@ -113,6 +114,7 @@ fn judge(format: Format, machine: &Machine, seed: u64, elements: usize) -> Outco
             a: element.a,
             b: element.b,
             c: element.c,
+            scales: Default::default(),
         };
         let model = replay::answers(&found.arithmetic, std::slice::from_ref(&case))[0];
         if model != truth {

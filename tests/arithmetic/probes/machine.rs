@@ -3,13 +3,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tcverify::emu::Arithmetic;
 use tcverify::emu::step::Step;
+use tcverify::emu::{Arithmetic, Scale};
 use tcverify::num::Format;
 use tcverify::probe::infer::{Explained, Verdict, infer};
 use tcverify::probe::{Suite, replay};
 
 type Key = (Format, Format, Format);
+
+/// Suites with scales are large, and few machines share one.
+pub fn scaled([a, b, accumulator]: [Format; 3], scale: Option<Scale>) -> Arc<Suite> {
+    match scale {
+        None => suite(a, b, accumulator),
+        Some(_) => Arc::new(Suite::scaled(a, b, accumulator, scale).unwrap()),
+    }
+}
 
 /// Suites are made once: many machines share formats.
 pub fn suite(a: Format, b: Format, accumulator: Format) -> Arc<Suite> {
@@ -29,7 +37,8 @@ pub fn arithmetic(formats: [Format; 3], step: &str) -> Arithmetic {
 
 /// The suite for a machine, and its answers.
 pub fn answered(machine: &Arithmetic) -> (Arc<Suite>, Vec<u64>) {
-    let suite = suite(machine.a, machine.b, machine.accumulator);
+    let formats = [machine.a, machine.b, machine.accumulator];
+    let suite = scaled(formats, machine.scale);
     let answers = replay::answers(machine, &suite.cases);
     (suite, answers)
 }

@@ -2,4 +2,6 @@
 
 pub mod integers;
 pub mod machine;
+pub mod narrow;
 pub mod number;
+pub mod scaled;

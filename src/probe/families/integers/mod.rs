@@ -107,6 +107,7 @@ impl Bench {
             a: Vec::new(),
             b: Vec::new(),
             c: 0,
+            scales: Default::default(),
         };
         Pen {
             bench: self,

@@ -1,6 +1,7 @@
 //! The exact engine and the quick one.
 
 use super::*;
+use crate::emu::Scale;
 use crate::emu::step::Code;
 use crate::probe::infer::prepare;
 use crate::probe::{Prepared, Suite};
@@ -54,15 +55,20 @@ fn step(random: &mut SplitMix64, accumulator: Format) -> Step {
 fn answers_are_those_of_the_exact_engine() {
     use Format::*;
     let mut random = SplitMix64(5);
-    for formats in [
-        [Fp16, Fp16, Fp32],
-        [Fp16, Fp16, Fp16],
-        [Bf16, Bf16, Fp32],
-        [E5m2, E4m3, Fp32],
-        [Fp32, Fp32, Fp32],
+    let mx = Some(Scale {
+        format: Ue8m0,
+        block: 32,
+    });
+    for (formats, scale) in [
+        ([Fp16, Fp16, Fp32], None),
+        ([Fp16, Fp16, Fp16], None),
+        ([Bf16, Bf16, Fp32], None),
+        ([E5m2, E4m3, Fp32], None),
+        ([Fp32, Fp32, Fp32], None),
+        ([E2m1, E4m3, Fp32], mx),
     ] {
         let [a, b, accumulator] = formats;
-        let suite = Suite::new(a, b, accumulator).unwrap();
+        let suite = Suite::scaled(a, b, accumulator, scale).unwrap();
         let (formats, exact): (_, Vec<Prepared>) = prepare(&suite);
         let mut known = 0;
         for (case, exact) in suite.cases.iter().zip(&exact) {

@@ -1,0 +1,231 @@
+//! A pen to write cases of floating-point numbers with.
+
+use std::collections::HashSet;
+
+use super::number::{code, factors, scale_powers};
+use super::suite::{Case, K, Tag};
+use crate::emu::Scale;
+use crate::num::Format;
+
+/// Where families put their cases, with the sizes of numbers that the formats allow.
+pub struct Bench {
+    pub a: Format,
+    pub b: Format,
+    pub accumulator: Format,
+    /// Exponent of a product much larger than `small`, whose sums do not overflow.
+    pub big: i32,
+    /// Exponent of a product whose multiples up to K the accumulator holds.
+    pub small: i32,
+    /// Scales of blocks, where operands have them.
+    pub scale: Option<Scale>,
+    /// Scales that are powers of two, by exponent.
+    powers: Vec<(i32, u64)>,
+    pub(super) cases: Vec<Case>,
+    seen: HashSet<Operands>,
+}
+
+type Operands = (Vec<u64>, Vec<u64>, u64, [Vec<u64>; 2]);
+
+impl Bench {
+    pub(super) fn new(a: Format, b: Format, accumulator: Format, scale: Option<Scale>) -> Bench {
+        let normal = (
+            a.min_exponent() + b.min_exponent(),
+            a.max_exponent() + b.max_exponent(),
+        );
+        let lowest = accumulator.min_exponent() - accumulator.fraction_bits() as i32;
+        // More than any known unit keeps, where the formats reach as far.
+        let reach = 2 * accumulator.fraction_bits() as i32 + 12;
+        let top = normal.1.min(accumulator.max_exponent() - 1);
+        let bottom = normal.0.max(lowest);
+        let middle = 0.clamp(bottom, top);
+        let big = top.min(middle + reach / 2);
+        let small = bottom.max(big - reach);
+        Bench {
+            a,
+            b,
+            accumulator,
+            big,
+            small,
+            scale,
+            powers: scale.map_or(Vec::new(), |scale| scale_powers(scale.format)),
+            cases: Vec::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Significant bits of the accumulator.
+    pub fn precision(&self) -> i32 {
+        self.accumulator.fraction_bits() as i32 + 1
+    }
+
+    /// The lowest bit of any product and of any accumulator.
+    pub fn lowest_product(&self) -> i32 {
+        let lowest = |f: Format| f.min_exponent() - f.fraction_bits() as i32;
+        lowest(self.a) + lowest(self.b)
+    }
+
+    pub fn lowest_result(&self) -> i32 {
+        self.accumulator.min_exponent() - self.accumulator.fraction_bits() as i32
+    }
+
+    /// The least and the greatest exponent of a scale.
+    pub fn scale_reach(&self) -> (i32, i32) {
+        let ends = self.powers.first().zip(self.powers.last());
+        ends.map_or((0, 0), |(least, most)| (least.0, most.0))
+    }
+
+    /// The code of the scale `2^e`.
+    pub fn scale_code(&self, e: i32) -> Option<u64> {
+        let found = self.powers.iter().find(|(exponent, _)| *exponent == e);
+        found.map(|(_, code)| *code)
+    }
+
+    /// A new case; it is kept by [`Pen::done`].
+    pub fn case(
+        &mut self,
+        family: &'static str,
+        tells: &'static str,
+        purpose: impl Into<String>,
+    ) -> Pen<'_> {
+        let case = Case {
+            family,
+            purpose: purpose.into(),
+            tells,
+            tag: Tag::default(),
+            a: vec![0; K],
+            b: vec![0; K],
+            c: 0,
+            scales: [(); 2].map(|()| match self.scale {
+                Some(scale) => vec![self.scale_code(0).expect("1 is a scale"); K / scale.block],
+                None => Vec::new(),
+            }),
+        };
+        Pen {
+            bench: self,
+            case,
+            possible: true,
+        }
+    }
+}
+
+/// A case being written. What the formats cannot express makes the whole case impossible, and
+/// [`Pen::done`] drops it.
+#[must_use]
+pub struct Pen<'a> {
+    bench: &'a mut Bench,
+    case: Case,
+    possible: bool,
+}
+
+impl Pen<'_> {
+    /// `±m * 2^e` as product `k`, the other factor a power of two.
+    pub fn product(self, k: usize, negative: bool, m: u64, e: i32) -> Self {
+        self.factors(k, negative, [m, 1], e)
+    }
+
+    /// `±mx * my * 2^e` as product `k`.
+    pub fn factors(mut self, k: usize, negative: bool, m: [u64; 2], e: i32) -> Self {
+        let found = factors([self.bench.a, self.bench.b], negative, m, e).or_else(|| {
+            let swapped = [m[1], m[0]];
+            factors([self.bench.a, self.bench.b], negative, swapped, e)
+        });
+        match found {
+            Some((x, y)) if k < K => (self.case.a[k], self.case.b[k]) = (x, y),
+            _ => self.possible = false,
+        }
+        self
+    }
+
+    /// `±2^e` as each of these products.
+    pub fn powers(self, k: impl IntoIterator<Item = usize>, negative: bool, e: i32) -> Self {
+        k.into_iter()
+            .fold(self, |pen, k| pen.product(k, negative, 1, e))
+    }
+
+    /// These codes as product `k`.
+    pub fn codes(mut self, k: usize, a: u64, b: u64) -> Self {
+        (self.case.a[k], self.case.b[k]) = (a, b);
+        self
+    }
+
+    /// `±m * 2^e` as C.
+    pub fn c(mut self, negative: bool, m: u64, e: i32) -> Self {
+        match code(self.bench.accumulator, negative, m, e) {
+            Some(c) => self.case.c = c,
+            None => self.possible = false,
+        }
+        self
+    }
+
+    pub fn c_code(mut self, c: u64) -> Self {
+        self.case.c = c;
+        self
+    }
+
+    /// These codes as the scales of a block of A and of B.
+    pub fn scales(mut self, block: usize, codes: [u64; 2]) -> Self {
+        for (scales, code) in self.case.scales.iter_mut().zip(codes) {
+            match scales.get_mut(block) {
+                Some(scale) => *scale = code,
+                None => self.possible = false,
+            }
+        }
+        self
+    }
+
+    /// `2^x` and `2^y` as the scales of a block.
+    pub fn scale_exponents(mut self, block: usize, exponents: [i32; 2]) -> Self {
+        match exponents.map(|e| self.bench.scale_code(e)) {
+            [Some(x), Some(y)] => self.scales(block, [x, y]),
+            _ => {
+                self.possible = false;
+                self
+            }
+        }
+    }
+
+    /// Scales whose product is `2^e` for a block.
+    pub fn scaled(self, block: usize, e: i32) -> Self {
+        let (least, most) = self.bench.scale_reach();
+        let x = e.div_euclid(2).clamp(least, most);
+        self.scale_exponents(block, [x, e - x])
+    }
+
+    /// `±2^e` in the block of `k`, from there on: of one product if there is one so large.
+    pub fn large(self, k: usize, negative: bool, e: i32) -> Self {
+        let block = self.bench.scale.map_or(K, |scale| scale.block);
+        let scale = e.min(2 * self.bench.scale_reach().1);
+        let largest = self.bench.a.max_exponent() + self.bench.b.max_exponent();
+        let each = (e - scale).min(largest);
+        let count = 1usize << (e - scale - each).min(30);
+        let mut pen = self.scaled(k / block, scale);
+        pen.possible &= count <= block - k % block;
+        match pen.possible {
+            true => pen.powers(k..k + count, negative, each),
+            false => pen,
+        }
+    }
+
+    pub fn tag(mut self, name: &'static str, x: i32, y: i32) -> Self {
+        self.case.tag = Tag(name, x, y);
+        self
+    }
+
+    /// Keeps the case if the formats can express it and no other has the same operands, or if a
+    /// feature looks for it.
+    pub fn done(self) {
+        let Pen {
+            bench,
+            case,
+            possible,
+        } = self;
+        if !possible {
+            return;
+        }
+        let operands = (case.a.clone(), case.b.clone(), case.c, case.scales.clone());
+        let new = bench.seen.insert(operands);
+        if new || case.tag != Tag::default() {
+            bench.cases.push(case);
+        }
+    }
+}
