@@ -32,9 +32,10 @@ fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
     }
 }
 
-fn step(random: &mut SplitMix64, accumulator: Format) -> Step {
+/// A step of one of the two kinds; with scales, of the one that takes some.
+fn step(random: &mut SplitMix64, accumulator: Format, scale: Option<Scale>) -> Step {
     let half = fused(random, accumulator);
-    if random.word().is_multiple_of(2) {
+    if scale.is_some() || random.word().is_multiple_of(2) {
         return Step::Fused(half);
     }
     Step::FusedHalves(FusedHalves {
@@ -76,7 +77,7 @@ fn answers_are_those_of_the_exact_engine() {
                 continue;
             };
             for _ in 0..4 {
-                let step = step(&mut random, accumulator);
+                let step = step(&mut random, accumulator, scale);
                 let (code, zeros) = quick.answer_and_zeros(&step).expect("they fit");
                 assert_eq!(quick.answer(&step), Some(code));
                 assert_eq!(exact.answer(formats, &step), code, "{case:?} {step:?}");
