@@ -252,12 +252,15 @@ fn columns_are_turned() {
             let turned = Lines::Turned { words, width };
             let (start, step) = turned.from(len, wide);
             for k in 0..len {
-                let line = start.wrapping_add(k * step);
-                for column in 0..wide {
-                    // SAFETY: a line is `wide` codes.
-                    let code = (0..width).fold(0, |code, i| {
-                        code | u64::from(unsafe { line.add(column * width + i).read() }) << (8 * i)
-                    });
+                // SAFETY: a line is so many bytes.
+                let line = unsafe {
+                    std::slice::from_raw_parts(start.wrapping_add(k * step), wide * width)
+                };
+                for (column, bytes) in line.chunks_exact(width).enumerate() {
+                    let code = bytes
+                        .iter()
+                        .rev()
+                        .fold(0, |code, &b| code << 8 | u64::from(b));
                     let right = codes[(column + 1) * len + k];
                     assert_eq!(code, right, "{} k {k}, column {column}", platform.name());
                 }
