@@ -100,6 +100,15 @@ impl Fused for FloorPlan {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { self.chain::<V, true>(tile) || self.chain::<V, false>(tile) }
+    }
+}
+
+impl FloorPlan {
+    /// Runs a tile, its products aligned by adding exponents, or by multiplying where these leave their range.
+    #[inline(always)]
+    unsafe fn chain<V: Vector, const ADDING: bool>(&self, tile: &mut Tile) -> bool {
         kernel::assert_lengths::<V>(tile);
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
@@ -113,6 +122,7 @@ impl Fused for FloorPlan {
                 return false;
             }
             let group = tile.plan.group;
+            let mut bad = V::splat(0);
             for step in 0..tile.groups / self.sums {
                 for sum in 0..self.sums {
                     let first = (step * self.sums + sum) * group;
@@ -122,7 +132,13 @@ impl Fused for FloorPlan {
                 for row in 0..tile.rows {
                     let first = step * self.sums * group;
                     let at = row * columns;
-                    let parts = Parts::<V>::add(self, tile, [first, row], exponents.add(at));
+                    let parts = Parts::<V>::add::<ADDING>(
+                        self,
+                        tile,
+                        [first, row],
+                        exponents.add(at),
+                        &mut bad,
+                    );
                     for v in 0..ACROSS {
                         let c = state.add(at + v * V::LANES);
                         let (sum, exponent) = parts.of(v);
@@ -131,8 +147,11 @@ impl Fused for FloorPlan {
                     }
                 }
             }
-            kernel::leave::<V, { kernel::FP32 }, false>(tile, state);
-            true
+            let sound = !V::any_negative(bad);
+            if sound {
+                kernel::leave::<V, { kernel::FP32 }, false>(tile, state);
+            }
+            sound
         }
     }
 }
@@ -145,15 +164,18 @@ struct Parts<V: Vector> {
 
 impl<V: Vector> Parts<V> {
     #[inline(always)]
-    unsafe fn add(
+    unsafe fn add<const ADDING: bool>(
         plan: &FloorPlan,
         tile: &Tile,
         [first, row]: [usize; 2],
         exponents: *const u8,
+        bad: &mut V::I,
     ) -> Parts<V> {
         let columns = ACROSS * V::LANES;
         // SAFETY: the caller's promise.
         unsafe {
+            let bias_plus_f = V::splat(((127 + BITS[0]) << 23) as i32);
+            // Beyond 2^31, and back below it when an exponent is taken off.
             let twice_bias_plus_f = V::splat(((254 + BITS[0]) << 23) as i32);
             let mut all = [[V::splat(0); ACROSS]; 2];
             let mut fields = [[V::splat(0); ACROSS]; 2];
@@ -162,10 +184,17 @@ impl<V: Vector> Parts<V> {
                 for v in 0..ACROSS {
                     let at = sum * ROWS * columns + v * V::LANES;
                     fields[sum][v] = V::load_exponents(exponents.add(at));
-                    scale[v] = V::from_bits(V::sub(twice_bias_plus_f, fields[sum][v]));
+                    scale[v] = V::from_bits(if ADDING {
+                        // F - E, to be added to exponent fields; it must not be negative.
+                        let difference = V::sub(bias_plus_f, fields[sum][v]);
+                        *bad = V::or(*bad, difference);
+                        difference
+                    } else {
+                        V::sub(twice_bias_plus_f, fields[sum][v])
+                    });
                 }
                 let first = first + sum * tile.plan.group;
-                all[sum] = kernel::products::<V, false>(tile, first, row, &scale);
+                all[sum] = kernel::products::<V, ADDING>(tile, first, row, &scale);
             }
             if plan.sums == 1 {
                 return Parts {
