@@ -500,6 +500,64 @@ fn kernels_agree_with_the_exact_engine() {
     );
 }
 
+/// The largest scales on one side and the smallest on the other: results are ordinary numbers, but operands with their
+/// scales are beyond what one exponent of a float can move.
+#[test]
+fn scales_at_both_ends() {
+    let mut random = Random::named("scales at both ends");
+    let mut differ = 0;
+    for round in 0..24 {
+        let formats = [[E5m2, E5m2], [E2m3, E5m2], [E5m2, E4m3]][round % 3];
+        let mx = mxf8f6f4_of(formats);
+        let (m, n, k) = (3, 70, 96);
+        let mut codes = |format: Format, count: usize| -> Vec<u64> {
+            let mut code = || loop {
+                let code = random.bits() & format.max_code();
+                // Of the largest binades, of the smallest, and zeros.
+                let magnitude = value(format, code).abs();
+                if magnitude.is_finite() && !(0.25..1024.0).contains(&magnitude) {
+                    break code;
+                }
+            };
+            (0..count).map(|_| code()).collect()
+        };
+        let (a, b) = (codes(formats[0], m * k), codes(formats[1], k * n));
+        let mut near = |end: u64, count: usize| -> Vec<u64> {
+            (0..count)
+                .map(|_| end.abs_diff(random.below(4) as u64))
+                .collect()
+        };
+        let ends = if round % 2 == 0 { [4, 254] } else { [254, 4] };
+        let (sa, sb) = (near(ends[0], 3 * m), near(ends[1], 3 * n));
+        let a = Tensor::from_codes(formats[0], vec![m, k], &a);
+        let b = Tensor::from_codes(formats[1], vec![k, n], &b);
+        let sa = Tensor::from_codes(Ue8m0, vec![m, 3], &sa);
+        let sb = Tensor::from_codes(Ue8m0, vec![3, n], &sb);
+        let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
+        let problem = problem.with_scales(sa.planes(), sb.planes(), 32).unwrap();
+        let replay = |arithmetic, engine| Replay {
+            problem,
+            arithmetic,
+            convert_to: None,
+            engine,
+            kernel: None,
+        };
+        let expected = codes_of(&replay(&mx, Engine::Exact).collect(&|_| {}));
+        for platform in Platform::available() {
+            let found = codes_of(&replay(&mx, Engine::Fast(platform)).collect(&|_| {}));
+            assert_eq!(found, expected, "{platform:?} {round}");
+        }
+        let mut wrong = mx.clone();
+        let Step::Fused(step) = &mut wrong.step else {
+            panic!("a fused step");
+        };
+        step.fraction_bits += 1;
+        let other = codes_of(&replay(&wrong, Engine::Exact).collect(&|_| {}));
+        differ += usize::from(other != expected);
+    }
+    assert!(differ > 12, "a bit more shows in {differ} of 24");
+}
+
 fn mxf8f6f4_of(formats: [Format; 2]) -> Arithmetic {
     let arch = Catalogue::builtin().find("rtx-blackwell").unwrap();
     let wanted = Wanted {

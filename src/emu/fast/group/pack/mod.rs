@@ -55,7 +55,8 @@ impl Range {
     ///
     /// * relative exponents of products stay so high above the floor that a nonzero result, at
     ///   least `2^-F` of the common exponent, does too;
-    /// * FP32 results neither underflow into subnormals nor reach infinity.
+    /// * FP32 results neither underflow into subnormals nor reach infinity;
+    /// * no column is so far above what its shift can be (with scales only) that its exponents have no gap.
     pub fn suits(self, other: Range, plan: &GroupPlan, k: usize) -> bool {
         // FP16 has absolute exponents of at most five bits.
         plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
@@ -70,6 +71,7 @@ impl Range {
         127 + self.relative_low + other.relative_low >= 2 * f + 2
             && self.low + other.low - f >= -126
             && self.high + other.high + growth <= 125
+            && other.high <= FARTHEST + TOP
     }
 }
 
@@ -113,13 +115,16 @@ impl Panel {
     }
 }
 
+/// The farthest that a row or column is moved: factors are normal numbers.
+const FARTHEST: i32 = 126;
+
 /// The shift of a row or column whose largest exponent is `high`.
 #[inline(always)]
 fn shift(plan: &GroupPlan, high: i32) -> i32 {
     if plan.absolute() || high == EMPTY.high {
         0
     } else {
-        high.clamp(-126, 126)
+        high.clamp(-FARTHEST, FARTHEST)
     }
 }
 
@@ -132,7 +137,7 @@ fn factor(shift: i32) -> f32 {
 /// 2^(scale - shift). Exact as a factor, but where `Range::suits` refuses the whole panel.
 #[inline(always)]
 fn factor_between(shift: i32, scale: i32) -> f32 {
-    factor((shift - scale).clamp(-126, 126))
+    factor((shift - scale).clamp(-FARTHEST, FARTHEST))
 }
 
 fn range((low, high): (i32, i32), shift: i32) -> Range {

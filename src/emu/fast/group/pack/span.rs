@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::EMPTY;
 use super::columns::{Fill, codes};
 use super::place::{ask_ahead, is_finite};
+use super::{EMPTY, FARTHEST};
 use crate::emu::fast::decode::{Decoder, in_halves};
 use crate::emu::fast::vector::{ACROSS, Vector, WIDEST};
 
@@ -161,5 +161,5 @@ impl Fill<'_> {
 #[inline(always)]
 unsafe fn clamp<V: Vector>(exponents: V::I) -> V::I {
     // SAFETY: the caller's promise: features.
-    unsafe { V::min(V::max(exponents, V::splat(-126)), V::splat(126)) }
+    unsafe { V::min(V::max(exponents, V::splat(-FARTHEST)), V::splat(FARTHEST)) }
 }
