@@ -121,8 +121,8 @@ impl Decoder {
         }
     }
 
-    /// IEEE halves of the same fields, which means binades less: 15 and the format's bias are what exponents count
-    /// from. For formats of at most a byte, less than five bits of exponent or as IEEE's.
+    /// IEEE halves of the same fields: numbers that are as many binades too low as the halves' bias is larger. For formats
+    /// of at most a byte.
     ///
     /// # Safety
     /// The machine must have the features that `V` needs.

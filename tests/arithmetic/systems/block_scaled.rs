@@ -501,7 +501,7 @@ fn kernels_agree_with_the_exact_engine() {
 }
 
 /// The largest scales on one side and the smallest on the other: results are ordinary numbers, but operands with their
-/// scales are beyond what one exponent of a float can move.
+/// scales are beyond what one exponent of a float can move. Zeros have the largest ones on both: they say nothing.
 #[test]
 fn scales_at_both_ends() {
     let mut random = Random::named("scales at both ends");
@@ -521,14 +521,22 @@ fn scales_at_both_ends() {
             };
             (0..count).map(|_| code()).collect()
         };
-        let (a, b) = (codes(formats[0], m * k), codes(formats[1], k * n));
+        let (mut a, mut b) = (codes(formats[0], m * k), codes(formats[1], k * n));
         let mut near = |end: u64, count: usize| -> Vec<u64> {
             (0..count)
                 .map(|_| end.abs_diff(random.below(4) as u64))
                 .collect()
         };
         let ends = if round % 2 == 0 { [4, 254] } else { [254, 4] };
-        let (sa, sb) = (near(ends[0], 3 * m), near(ends[1], 3 * n));
+        let (mut sa, mut sb) = (near(ends[0], 3 * m), near(ends[1], 3 * n));
+        a[..32].fill(0);
+        sa[0] = 254;
+        for column in (0..n).step_by(3) {
+            // All of the column, or its first block.
+            let zeros = if column % 2 == 0 { k } else { 32 };
+            (0..zeros).for_each(|k| b[k * n + column] = 0);
+            sb[column] = 254;
+        }
         let a = Tensor::from_codes(formats[0], vec![m, k], &a);
         let b = Tensor::from_codes(formats[1], vec![k, n], &b);
         let sa = Tensor::from_codes(Ue8m0, vec![m, 3], &sa);

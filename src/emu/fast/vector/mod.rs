@@ -151,7 +151,7 @@ pub unsafe trait Vector {
             Self::from_bits(Self::or(Self::bits(number), sign))
         }
     }
-    /// Transposes `LANES` rows of as many lanes, `step` bytes apart: lane `i` of row `j` becomes lane `j` of row
+    /// Transposes `LANES` rows of as many lanes, the low byte first, `step` bytes apart: lane `i` of row `j` becomes lane `j` of row
     /// `i`, which is written to `to + i * LANES`.
     #[inline(always)]
     unsafe fn turn(from: *const u8, step: usize, to: *mut i32) {

@@ -67,7 +67,7 @@ impl Fill<'_> {
         assert!(self.strip.values.len() == self.panel.padded() * wide);
         assert!(self.strip.gaps.len() == self.panel.padded() * wide);
         assert!(positions.end <= self.panel.padded());
-        let (tops, factors) = self.tops_and_factors::<MOVED>();
+        let (tops, factors) = self.tops_and_factors::<MOVED>(0);
         let values = self.strip.values.as_mut_ptr();
         let gaps = self.strip.gaps.as_mut_ptr();
         let Panel { len, ref order, .. } = *self.panel;
@@ -140,11 +140,11 @@ impl Fill<'_> {
         assert!(self.strip.values.len() == self.panel.padded() * wide);
         assert!(self.strip.gaps.len() == self.panel.padded() * wide);
         assert!(positions.end <= self.panel.padded() && self.lines.width() == width);
-        let (tops, mut factors) = self.tops_and_factors::<MOVED>();
-        if FROM == FROM_BYTES {
-            let up = super::factor(self.plan.b.bias() - Format::Fp16.bias());
-            factors.iter_mut().for_each(|factor| *factor *= up);
-        }
+        let up = match FROM {
+            FROM_BYTES => Format::Fp16.bias() - self.plan.b.bias(),
+            _ => 0,
+        };
+        let (tops, factors) = self.tops_and_factors::<MOVED>(up);
         let pairs: [_; WIDEST / 2] = std::array::from_fn(|i| tops[2 * i] | tops[2 * i + 1] << 16);
         let values = self.strip.values.as_mut_ptr();
         let gaps = self.strip.gaps.as_mut_ptr();
@@ -205,11 +205,11 @@ impl Fill<'_> {
     }
 
     /// For every column what its fields are subtracted from, which gives no negative gap but where `Range::suits`
-    /// refuses the whole panel, and what its numbers are multiplied with.
+    /// refuses the whole panel, and what its numbers are multiplied with, these being `up` binades too low.
     #[inline(always)]
-    fn tops_and_factors<const MOVED: bool>(&self) -> ([i32; WIDEST], [f32; WIDEST]) {
+    fn tops_and_factors<const MOVED: bool>(&self, up: i32) -> ([i32; WIDEST], [f32; WIDEST]) {
         let top = TOP + self.plan.b.bias();
-        let (mut tops, mut factors) = ([top; WIDEST], [1.0; WIDEST]);
+        let (mut tops, mut factors) = ([top; WIDEST], [factor_between(0, up); WIDEST]);
         if MOVED {
             let none = [0; WIDEST];
             let scales = self.scales.as_ref();
@@ -220,9 +220,10 @@ impl Fill<'_> {
             for column in 0..WIDEST {
                 let (scale, nan) = (exponents[column], nans[column]);
                 let shift = shifts[column] >> 23;
-                let near = (top + shift - scale).min(FAR);
+                // Of zeros, which have field 1, scales may be as large as they like.
+                let near = (top + shift - scale).clamp(1, FAR);
                 tops[column] = near & !nan | FAR & nan;
-                let factor = factor_between(shift, scale).to_bits();
+                let factor = factor_between(shift, scale + up).to_bits();
                 factors[column] = f32::from_bits(factor & !nan as u32);
             }
         }
