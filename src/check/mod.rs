@@ -59,6 +59,8 @@ pub use operation::{
     SWEEP, Sweep, verify_operation,
 };
 pub use prepare::Prepared;
+#[cfg(test)]
+pub(crate) use progress::Counted;
 pub use progress::Progress;
 pub(crate) use progress::interruptible;
 pub use request::{

@@ -1,6 +1,8 @@
 //! How far a check is, and its end before that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+#[cfg(test)]
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Told how far a check is; `()` does not listen.
 pub trait Progress: Sync {
@@ -42,10 +44,31 @@ pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
+/// Of work in tests: what was promised, and what was done.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Counted([AtomicU64; 2]);
+
+#[cfg(test)]
+impl Counted {
+    pub fn counts(self) -> [u64; 2] {
+        self.0.map(AtomicU64::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Progress for Counted {
+    fn begin(&self, work: u64) {
+        self.0[0].fetch_add(work, Ordering::Relaxed);
+    }
+
+    fn advance(&self, work: u64) {
+        self.0[1].fetch_add(work, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use super::*;
     use crate::check::{Check, CheckError, Prepared, Tensors};
     use crate::num::Format;

@@ -1,9 +1,7 @@
 //! Plans that cover D and such as do not, and how much of the work a part is.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::*;
-use crate::check::{Check, Naming, Prepared, Progress, Tensors};
+use crate::check::{Check, Counted, Naming, Prepared, Tensors};
 use crate::num::Format;
 use crate::report::Verdict;
 use crate::tensor::Tensor;
@@ -64,19 +62,6 @@ fn plans_cover_d() {
     assert!(wrong(&|plan| plan.shards.clear()).contains(up));
 }
 
-#[derive(Default)]
-struct Counted([AtomicU64; 2]);
-
-impl Progress for Counted {
-    fn begin(&self, work: u64) {
-        self.0[0].fetch_add(work, Ordering::Relaxed);
-    }
-
-    fn advance(&self, work: u64) {
-        self.0[1].fetch_add(work, Ordering::Relaxed);
-    }
-}
-
 /// Each part does what it said that it would; together they find the one element.
 #[test]
 fn parts_of_the_work() {
@@ -86,7 +71,7 @@ fn parts_of_the_work() {
         let counted = Counted::default();
         let part = plan.run_part(i, &prepared, &counted).expect("a part");
         let done = (share.rows[1] - share.rows[0]) * 4 * 8;
-        assert_eq!(counted.0.map(AtomicU64::into_inner), [done; 2]);
+        assert_eq!(counted.counts(), [done; 2]);
         parts.push((part, "part.json".as_ref()));
     }
     let parts = plan.collect(parts).expect("all parts");

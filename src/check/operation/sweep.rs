@@ -140,23 +140,8 @@ fn digest(rule: &Rule, engine: Engine, block: u8, progress: &dyn Progress) -> St
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use super::*;
-
-    /// What was promised, and what was done.
-    #[derive(Default)]
-    struct Counted([AtomicU64; 2]);
-
-    impl Progress for Counted {
-        fn begin(&self, work: u64) {
-            self.0[0].fetch_add(work, Ordering::Relaxed);
-        }
-
-        fn advance(&self, work: u64) {
-            self.0[1].fetch_add(work, Ordering::Relaxed);
-        }
-    }
+    use crate::check::Counted;
 
     /// One block against the specification, pattern by pattern.
     #[test]
@@ -170,7 +155,7 @@ mod tests {
         // From -2^-1 down to -2^1, where the table shows.
         let counted = Counted::default();
         let found = asked.sweep([0xbf], &counted).unwrap();
-        let counted = counted.0.map(AtomicU64::into_inner);
+        let counted = counted.counts();
         assert_eq!(counted, [1 << 24; 2]);
         let digest_of = |result: &dyn Fn(u32) -> u32| {
             let all = 0xbf00_0000..=0xbfff_ffffu32;

@@ -1,12 +1,10 @@
 //! Verdicts on operations of two rows of numbers in files.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tempfile::TempDir;
 
 use super::*;
-use crate::check::Progress;
+use crate::check::Counted;
 use crate::check::verify::Verified;
 use crate::io::Files;
 use crate::io::npy::write_npy;
@@ -160,19 +158,6 @@ fn what_is_forgiven() {
     assert_eq!(verdict(&asked), Verdict::Different);
 }
 
-#[derive(Default)]
-struct Counted([AtomicU64; 2]);
-
-impl Progress for Counted {
-    fn begin(&self, work: u64) {
-        self.0[0].fetch_add(work, Ordering::Relaxed);
-    }
-
-    fn advance(&self, work: u64) {
-        self.0[1].fetch_add(work, Ordering::Relaxed);
-    }
-}
-
 /// Of a part whole rows are computed, each once, as many as were promised.
 #[test]
 fn rows_of_a_part() {
@@ -184,7 +169,7 @@ fn rows_of_a_part() {
         let counted = Counted::default();
         let prepared = asked.prepare().expect("an operation");
         prepared.run(&counted).expect("a verdict");
-        counted.0.map(AtomicU64::into_inner)
+        counted.counts()
     };
     assert_eq!(count(&|_| {}), [6; 2]);
     assert_eq!(

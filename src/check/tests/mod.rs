@@ -2,8 +2,6 @@
 
 mod asked;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::*;
 use crate::emu::schedule::Overrides;
 use crate::num::{F32, Format, Rounding, round_code};
@@ -59,20 +57,6 @@ fn run(check: &Check, tensors: Tensors) -> Report {
     prepared.run(&()).expect("a verdict")
 }
 
-/// Counts what was promised, and what was done.
-#[derive(Default)]
-struct Counted([AtomicU64; 2]);
-
-impl Progress for Counted {
-    fn begin(&self, work: u64) {
-        self.0[0].fetch_add(work, Ordering::Relaxed);
-    }
-
-    fn advance(&self, work: u64) {
-        self.0[1].fetch_add(work, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn as_much_is_done_as_was_promised() {
     let shape = [37, 70, 24];
@@ -105,7 +89,7 @@ fn as_much_is_done_as_was_promised() {
             let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
             let counted = Counted::default();
             prepared.run(&counted).expect("a verdict");
-            let counted = counted.0.map(AtomicU64::into_inner);
+            let counted = counted.counts();
             assert_eq!(counted, [elements * 24; 2], "{:?}", check.scope);
             if all {
                 // A tile of 64 is filled up with zeros, which are multiplied, too.
@@ -113,7 +97,7 @@ fn as_much_is_done_as_was_promised() {
                 let prepared = Prepared::from_tensors(&check, product(Format::Fp16, shape));
                 let counted = Counted::default();
                 prepared.expect("a check").run(&counted).expect("a verdict");
-                let counted = counted.0.map(AtomicU64::into_inner);
+                let counted = counted.counts();
                 assert_eq!(counted, [elements * 64; 2]);
             }
         }

@@ -31,7 +31,7 @@ mod spine;
 mod summary;
 mod sums;
 #[cfg(test)]
-mod tests;
+pub(in crate::emu) mod tests;
 mod traversal;
 mod validate;
 mod validate_levels;

@@ -7,7 +7,8 @@ use crate::emu::Problem;
 use crate::num::Format;
 use crate::tensor::Tensor;
 
-fn spec(fields: serde_json::Value) -> ScheduleSpec {
+/// A schedule of these fields, those that must be there among them.
+pub(in crate::emu) fn spec(fields: &serde_json::Value) -> ScheduleSpec {
     let mut whole = json!({
         "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
     });
@@ -30,7 +31,7 @@ fn specs_are_written_whole() {
         json!({"zero_point": "per_row"}),
         json!({"without_products": "zero"}),
     ];
-    let specs = fields.map(spec);
+    let specs = fields.map(|fields| spec(&fields));
     for (i, one) in specs.iter().enumerate() {
         let again: ScheduleSpec = serde_json::from_str(&one.canonical_json()).expect("a spec");
         assert_eq!(again, *one);
@@ -96,7 +97,7 @@ fn the_tile_of_an_element() {
     let tiles = json!({"kind": "tiles", "tile": [4, 8], "raster": "along_rows",
         "groups": [{"tiles": null, "parts": {"kind": "whole"}}]});
     let merge = json!({"kind": "sum", "order": "serial", "start": "first"});
-    let spec = spec(json!({"split": {"parts": tiles, "merge": merge}}));
+    let spec = spec(&json!({"split": {"parts": tiles, "merge": merge}}));
     let tensor = |shape: [usize; 2]| {
         Tensor::from_codes(Format::Fp16, shape.to_vec(), &vec![0; shape[0] * shape[1]])
     };
@@ -150,7 +151,7 @@ fn groups_of_tiles() {
             {"tiles": 2, "parts": {"kind": "slices", "count": 2, "length": "ceil", "empty": "zero"}},
             {"tiles": null, "parts": {"kind": "shared", "workers": workers}},
         ]});
-        spec(json!({"tile_k": 4, "split": {"parts": parts, "merge": merge}}))
+        spec(&json!({"tile_k": 4, "split": {"parts": parts, "merge": merge}}))
     };
     let all = |spec: &ScheduleSpec| {
         let tiles = (0..6).map(|i| parts(spec, 16, [i / 3, i % 3], [2, 3]));
@@ -196,7 +197,7 @@ fn one_slice() {
     let root = |merge: serde_json::Value| {
         let parts =
             json!({"kind": "slices", "count": 1, "grain": 8, "length": "ceil", "empty": "zero"});
-        let spec = spec(json!({"split": {"parts": parts, "merge": merge}}));
+        let spec = spec(&json!({"split": {"parts": parts, "merge": merge}}));
         KTraversal::new(&spec, 16, 4, TileOfD::ONLY)
             .expect("nothing is open")
             .root
@@ -216,7 +217,7 @@ fn too_few_tiles() {
     let whole = json!({"kind": "whole"});
     let parts = json!({"kind": "tiles", "tile": [8, 8], "raster": "along_rows", "groups": [
         {"tiles": 1, "parts": whole}, {"tiles": null, "parts": whole}]});
-    let mut spec = spec(json!({"split": {"parts": parts, "merge": merge}}));
+    let mut spec = spec(&json!({"split": {"parts": parts, "merge": merge}}));
     if let Some(Parts::Tiles { groups, .. }) = spec.split.as_mut().map(|split| &mut split.parts) {
         groups.truncate(1);
     }

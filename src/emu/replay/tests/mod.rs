@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::emu::Catalogue;
-use crate::emu::schedule::{ScheduleSpec, Values};
+use crate::emu::schedule::Values;
+use crate::emu::schedule::tests::spec;
 
 /// Operands whose elements all differ from their neighbours, and the arithmetic.
 struct Integers {
@@ -164,17 +165,6 @@ impl Integers {
             }
         }
     }
-}
-
-fn spec(fields: &Value) -> ScheduleSpec {
-    let mut whole = json!({
-        "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
-    });
-    let fields = fields.as_object().expect("fields").clone();
-    whole.as_object_mut().expect("fields").extend(fields);
-    let spec: ScheduleSpec = serde_json::from_value(whole).expect("a spec");
-    spec.validate().expect("what a kernel can follow");
-    spec
 }
 
 #[test]
