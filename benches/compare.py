@@ -8,7 +8,7 @@
 A ratio is a rate by that of other work in the same rounds (a plain FP32 product, the bare chain, a square
 product), so that a busy machine changes little. Something is slower if its median ratio is lower by more than the
 noise and not even its best round came near the table. Of several runs of the same kind the median counts, which a busy
-machine needs. Runs of --schedules and --shapes are compared as well. Tables
+machine needs. Runs of benches/ratios.rs are compared as well. Tables
 of one kind of processor say nothing of another, nor those of other vectors, threads or sizes: then nothing is
 compared, exit code 2.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures every number of docs/performance.md's tables in one go, in less than ten minutes, and writes them there.
 
-    cargo build --release
+    cargo build --release && cargo bench --no-run
     benches/measure.py "AMD EPYC (Zen 5), two virtual cores"     the text says on what
     benches/measure.py --quick "..."                             a tenth of the time, to see whether it works
 
@@ -35,19 +35,30 @@ class Machine:
         self.out.mkdir(parents=True, exist_ok=True)
 
     def run(self, words, **environment):
-        command = [str(self.binary), *map(str, words)]
+        return self.start([self.binary, *words], **environment)
+
+    def start(self, command, **environment):
         left = self.end - time.monotonic()
         environment = {**os.environ, **environment}
-        done = subprocess.run(
+        command = list(map(str, command))
+        return subprocess.run(
             command, env=environment, cwd=self.out, timeout=left, stdout=subprocess.PIPE, check=False
         )
-        return done
 
     def bench(self, name, words, **environment):
         """Rows of a run of `bench`, none if it cannot be made here."""
+        return self.rows(name, [self.binary, "bench", *words], **environment)
+
+    def ratios(self, name, words):
+        """Rows of a run of benches/ratios.rs."""
+        manifest = ROOT / "Cargo.toml"
+        cargo = ["cargo", "bench", "--quiet", "--manifest-path", manifest, "--bench", "ratios", "--"]
+        return self.rows(name, [*cargo, name, *words])
+
+    def rows(self, name, command, **environment):
         print(f"{name} ...", file=sys.stderr, flush=True)
         start = time.monotonic()
-        done = self.run(["bench", *words, "--json"], **environment)
+        done = self.start([*command, "--json"], **environment)
         if done.returncode != 0:
             print(f"{name}: not possible here", file=sys.stderr)
             return None
@@ -87,7 +98,7 @@ def kernels(machine):
 
 def schedules(machine):
     size, budget = (256, 0.1) if machine.quick else (2048, 4)
-    rows = machine.bench("schedules", ["--threads", 1, "--schedules", "--size", size, "--budget", budget])
+    rows = machine.ratios("schedules", ["--threads", 1, "--size", size, "--budget", budget])
     lines = [[row["model"], f"`{row['schedule']}`", f"{row['rate']:.1f}", f"{row['ratio']:.2f}"] for row in rows]
     text = f"One thread, {size}³, D in BF16, medians of rounds in turn with the bare chain."
     return text + "\n\n" + table(["model", "schedule", "rate", "ratio to one chain"], lines)
@@ -95,7 +106,7 @@ def schedules(machine):
 
 def shapes(machine):
     budget = 0.1 if machine.quick else 2.5
-    rows = machine.bench("shapes", ["--shapes", "--budget", budget])
+    rows = machine.ratios("shapes", ["--budget", budget])
     name = lambda row: " x ".join(str(row[size]) for size in ("batch", "m", "n", "k"))
     lines = [[row["model"], name(row), f"{row['rate']:.1f}", f"{row['ratio']:.2f}"] for row in rows]
     text = f"{rows[0]['threads']} threads; the ratio is to 1024³ in the same rounds."

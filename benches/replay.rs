@@ -9,19 +9,12 @@ use std::hint::black_box;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
 use tcverify::num::Format;
+use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
 
 /// Numbers over a few binades below one.
 fn codes(format: Format, n: usize, seed: u64) -> Vec<u64> {
-    let mut state = seed;
-    let mut next = || {
-        // SplitMix64
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
+    let mut random = SplitMix64(seed);
     let code = |random: u64| {
         let depth = u64::from((random >> 8 | 1 << 6).trailing_zeros());
         let field = (format.bias() as u64).saturating_sub(depth + 1);
@@ -33,7 +26,7 @@ fn codes(format: Format, n: usize, seed: u64) -> Vec<u64> {
         };
         (field << format.fraction_bits() | fraction) << format.ignored_bits() | sign
     };
-    (0..n * n).map(|_| code(next())).collect()
+    (0..n * n).map(|_| code(random.word())).collect()
 }
 
 fn replay(

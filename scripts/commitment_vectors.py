@@ -81,7 +81,7 @@ def lined(operand: str, format_name: str, shape: list, lines: str, width: int) -
         cut = [codes]
     tree = root([b"".join(line) for line in cut])
     axes = ",".join(str(axis) for axis in shape)
-    header = f"tcverify.commitment/2\noperand={operand}\nformat={format_name}\nshape={axes}\nlines={lines}\n"
+    header = f"tcverify.commitment/1\noperand={operand}\nformat={format_name}\nshape={axes}\nlines={lines}\n"
     return {
         "operand": operand,
         "format": format_name,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the parts of a tcverify.plan/4 on the workers of a Dask cluster, and merge them.
+"""Run the parts of a tcverify.plan/1 on the workers of a Dask cluster, and merge them.
 
 Usage: distribute_dask.py PLAN.json -o REPORT.json --parts DIR
                           [--scheduler ADDRESS | --scheduler-file FILE | --local N]
@@ -121,8 +121,8 @@ def main() -> int:
     text = options.plan.read_bytes()
     digest = hashlib.sha256(text).hexdigest()
     plan = json.loads(text)
-    if plan.get("schema") != "tcverify.plan/4":
-        raise SystemExit(f"error: {options.plan}: is no tcverify.plan/4")
+    if plan.get("schema") != "tcverify.plan/1":
+        raise SystemExit(f"error: {options.plan}: is no tcverify.plan/1")
     count = len(plan["content"]["shards"])
     options.parts.mkdir(parents=True, exist_ok=True)
     paths = [options.parts / f"part-{i}.json" for i in range(count)]

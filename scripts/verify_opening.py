@@ -111,7 +111,7 @@ class Cut:
             self.per_matrix, self.length = (rows, columns) if lines == "rows" else (columns, rows)
             self.count = product(shape[:-2]) * self.per_matrix
         self.width = width
-        self.header = (f"tcverify.commitment/2\noperand={name}\nformat={committed['format']}\nshape={axes}\n"
+        self.header = (f"tcverify.commitment/1\noperand={name}\nformat={committed['format']}\nshape={axes}\n"
                        f"lines={lines}\n")
 
     def line(self, batch: int, row: int, column: int, m: int) -> int:
@@ -128,8 +128,8 @@ class Cut:
 
 def verify(commitment_bytes: bytes, challenge: dict, opening: bytes) -> list:
     commitment = json.loads(commitment_bytes)
-    if commitment["schema"] != "tcverify.commitment/2":
-        raise Wrong("the commitment is not a tcverify.commitment/2")
+    if commitment["schema"] != "tcverify.commitment/1":
+        raise Wrong("the commitment is not a tcverify.commitment/1")
     digest = hashlib.sha256(commitment_bytes).hexdigest()
     if challenge["commitment_sha256"] != digest:
         raise Wrong("the challenge is to another commitment")

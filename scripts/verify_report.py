@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recompute every digest of a tcverify.report/2, or of a tcverify.operation-report/1, from the files that it names,
+"""Recompute every digest of a tcverify.report/1, or of a tcverify.operation-report/1, from the files that it names,
 and every figure that follows from others.
 
 Nothing of tcverify is used: this is a second implementation of what docs/report-format.md says, to be read
@@ -820,7 +820,7 @@ def check_report_of_operation(report: dict, options, check: Tally):
     check_outcome(seen, root, check, "the result")
 
 
-KINDS = {"tcverify.report/2": check_report_of_product, "tcverify.operation-report/1": check_report_of_operation}
+KINDS = {"tcverify.report/1": check_report_of_product, "tcverify.operation-report/1": check_report_of_operation}
 
 
 def main() -> int:

@@ -78,8 +78,6 @@ pub mod diagnose;
 pub mod emu;
 pub mod envelope;
 pub mod explain;
-#[doc(hidden)]
-pub mod fuzzing;
 pub mod generate;
 pub mod identify;
 pub mod inspect;
@@ -90,7 +88,7 @@ pub mod memory;
 pub mod num;
 pub mod ops;
 pub mod probe;
-mod random;
+pub mod random;
 pub mod report;
 pub mod sample;
 #[cfg(feature = "schemars")]

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use tcverify::fuzzing::TARGETS;
+#[path = "../fuzz/src/lib.rs"]
+mod fuzzing;
+
+use fuzzing::TARGETS;
 
 fn corpus() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tcverify::fuzzing::plan(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tcverify_fuzz::plan(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tcverify::fuzzing::probes(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tcverify_fuzz::probes(data));

@@ -95,7 +95,7 @@ class Report:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The report as data: ``tcverify.report/2``, docs/report-format.md."""
+        """The report as data: ``tcverify.report/1``, docs/report-format.md."""
         document: dict[str, Any] = json.loads(self._judged.json())
         return document
 
@@ -297,7 +297,7 @@ _FOUND = {"reduction": "reduction", "custom option": "custom", "accumulation": "
 
 
 class Identification(_Document):
-    """Which models give a D: ``tcverify.identification/2``."""
+    """Which models give a D: ``tcverify.identification/1``."""
 
     def __init__(self, text: str, document: str, kernel: str | None = None) -> None:
         super().__init__(text, document)
@@ -347,7 +347,7 @@ class Identification(_Document):
 
 
 class Commitment:
-    """A product fixed by digests: ``tcverify.commitment/2``."""
+    """A product fixed by digests: ``tcverify.commitment/1``."""
 
     __slots__ = ("_json",)
 
@@ -408,7 +408,7 @@ class Case:
 
 
 class Batch:
-    """The report on many checks: ``tcverify.batch/2``."""
+    """The report on many checks: ``tcverify.batch/1``."""
 
     __slots__ = ("__dict__", "_result")
 

@@ -181,7 +181,7 @@ def test_a_report_is_a_document(product: Product, tmp_path: Path) -> None:
     assert (again.mismatches == report.mismatches).all()
     forged = report.to_json().replace('"verdict": "different"', '"verdict": "identical"')
     twice = report.to_json().replace("{", '{"verdict": "different",', 1)
-    for wrong in ("{}", "[1]", report.to_json().replace("tcverify.report/2", "tcverify.report/9"), forged, twice):
+    for wrong in ("{}", "[1]", report.to_json().replace("tcverify.report/1", "tcverify.report/9"), forged, twice):
         with pytest.raises(tcverify.CheckError) as caught:
             tcverify.Report.from_json(wrong)
         assert caught.value.argument == "json"

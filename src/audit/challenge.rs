@@ -56,13 +56,6 @@ impl Challenge {
         beacon: &str,
         elements: u64,
     ) -> Result<Challenge, AuditError> {
-        if commitment.is_first() {
-            return Err(AuditError::Document(
-                "fixes its operands by digests of all of them, so that no part can be checked; commit again, \
-                 which makes a tcverify.commitment/2"
-                    .into(),
-            ));
-        }
         let region = Challenge::region(commitment);
         if !(1..=MOST_ELEMENTS).contains(&elements) || elements > region.len() {
             let most = region.len().min(MOST_ELEMENTS);

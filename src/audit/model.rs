@@ -93,13 +93,11 @@ impl AuditModel {
             if !name.starts_with("scale") {
                 continue;
             }
-            let cut = input
-                .lines()?
-                .map(|(lines, _)| (lines.along, lines.length()));
-            let fits = match (cut, scale) {
-                (Some((Along::Whole, _)), None) => true,
-                (Some((Along::Rows | Along::Columns, length)), Some(scale)) => {
-                    length == product.k.div_ceil(scale.block)
+            let cut = input.lines()?;
+            let fits = match (cut.along, scale) {
+                (Along::Whole, None) => true,
+                (Along::Rows | Along::Columns, Some(scale)) => {
+                    cut.length() == product.k.div_ceil(scale.block)
                 }
                 _ => false,
             };

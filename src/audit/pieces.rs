@@ -73,9 +73,7 @@ impl Piece {
 pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece>, CommitError> {
     let mut all = Vec::new();
     for (name, input) in commitment.inputs.named() {
-        let Some((cut, root)) = input.lines()? else {
-            continue;
-        };
+        let cut = input.lines()?;
         let line = |e: &Element| match name {
             _ if cut.along == Along::Whole => 0,
             "b" | "scale_b" => cut.number(e.batch, e.column),
@@ -85,7 +83,7 @@ pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece
         all.push(Piece {
             name,
             lines: lines.into_iter().collect(),
-            cut: Cut::Lines(cut, root),
+            cut: Cut::Lines(cut, input.root),
         });
     }
     let (rows, m) = (commitment.d.rows()?, commitment.product.m as u64);

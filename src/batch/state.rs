@@ -17,7 +17,7 @@ use crate::io::{Files, Output, escaped_path, printable};
 use crate::report::{BatchCase, KeptCase};
 
 /// Value of the `schema` field of every line.
-pub const STATE: &str = "tcverify.batch-state/4";
+pub const STATE: &str = "tcverify.batch-state/1";
 
 /// The content of the first line.
 #[derive(Serialize, Deserialize)]

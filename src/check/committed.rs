@@ -7,10 +7,10 @@ use super::error::CheckError;
 use super::part::Part;
 use super::prepare::Prepared;
 use crate::commit::{
-    Along, COMMITMENT, COMMITMENT_1, CommitError, Commitment, CommittedD, CommittedInput,
+    Along, COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput,
     CommittedInputs, CommittedSchedule, Hash, Lines, Rows, Tree,
 };
-use crate::io::{Fault, FileError, MappedFile, file_sha256, payload_sha256};
+use crate::io::{Fault, FileError, MappedFile, file_sha256};
 use crate::report::Committed;
 
 /// Reads a commitment and hashes its file.
@@ -24,15 +24,6 @@ pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
     let digest = file_sha256(&file);
     file.confirm_unchanged()?;
     Ok((commitment, digest))
-}
-
-/// What fixes inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixing {
-    /// Payload digests: the first version.
-    Payloads,
-    /// Trees over lines.
-    Lines,
 }
 
 /// An input as it is committed to by lines.
@@ -53,30 +44,11 @@ impl Prepared {
     /// # Errors
     /// If there is no D, or it cannot be cut so.
     pub fn commitment(&self, block_rows: Option<u64>) -> Result<Commitment, CheckError> {
-        self.commitment_by(Fixing::Lines, block_rows)
+        let (commitment, ..) = self.commitment_and_trees(block_rows)?;
+        Ok(commitment)
     }
 
-    /// The same in either version.
-    ///
-    /// # Errors
-    /// As of [`Prepared::commitment`].
-    pub fn commitment_by(
-        &self,
-        fixing: Fixing,
-        block_rows: Option<u64>,
-    ) -> Result<Commitment, CheckError> {
-        let (rows, d) = self.committed_rows(block_rows)?;
-        let inputs = self.lined_inputs()?;
-        let fixed = inputs.iter().map(|input| match fixing {
-            Fixing::Payloads => Hash::parse(&payload_sha256(&input.array.tensor)),
-            Fixing::Lines => Some(input.lines.tree(&input.array.tensor).root()),
-        });
-        let fixed: Vec<_> = fixed.map(|hash| hash.expect("a SHA-256")).collect();
-        let tree = rows.tree(d).root();
-        Ok(self.commitment_of(fixing, (&rows, tree), inputs.iter().zip(fixed)))
-    }
-
-    /// The commitment by lines, and the trees that it was made of: those of the inputs, and of D.
+    /// The commitment, and the trees that it was made of: those of the inputs, and of D.
     ///
     /// # Errors
     /// As of [`Prepared::commitment`].
@@ -92,7 +64,7 @@ impl Prepared {
         let trees: Vec<_> = trees.collect();
         let fixed = inputs.iter().zip(trees.iter().map(Tree::root));
         let tree = rows.tree(d);
-        let commitment = self.commitment_of(Fixing::Lines, (&rows, tree.root()), fixed);
+        let commitment = self.commitment_of((&rows, tree.root()), fixed);
         Ok((commitment, trees, tree))
     }
 
@@ -149,20 +121,17 @@ impl Prepared {
 
     fn commitment_of<'a>(
         &self,
-        fixing: Fixing,
         (rows, tree): (&Rows, Hash),
         inputs: impl Iterator<Item = (&'a LinedInput<'a>, Hash)>,
     ) -> Commitment {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
         let mut fixed: Vec<_> = inputs
             .map(|(LinedInput { name, lines, .. }, hash)| {
-                let by_lines = fixing == Fixing::Lines;
                 let input = CommittedInput {
                     format: lines.format,
                     shape: lines.shape.clone(),
-                    payload_sha256: (!by_lines).then_some(hash),
-                    lines: by_lines.then_some(lines.along),
-                    root: by_lines.then(|| lines.root(name, hash)),
+                    lines: lines.along,
+                    root: lines.root(name, hash),
                 };
                 (*name, input)
             })
@@ -171,12 +140,8 @@ impl Prepared {
             let at = fixed.iter().position(|(other, _)| *other == name)?;
             Some(fixed.remove(at).1)
         };
-        let schema = match fixing {
-            Fixing::Payloads => COMMITMENT_1,
-            Fixing::Lines => COMMITMENT,
-        };
         Commitment {
-            schema: schema.to_owned(),
+            schema: COMMITMENT.to_owned(),
             model_sha256: hash(self.model.arithmetic.sha256()),
             schedule: self
                 .kernel()
@@ -222,11 +187,7 @@ impl Prepared {
         };
         let read = read_commitment(path);
         let (commitment, file_sha256) = read.map_err(CheckError::file(field))?;
-        let fixing = match commitment.is_first() {
-            true => Fixing::Payloads,
-            false => Fixing::Lines,
-        };
-        let found = self.commitment_by(fixing, Some(commitment.d.block_rows))?;
+        let found = self.commitment(Some(commitment.d.block_rows))?;
         self.confirm_unchanged()?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {

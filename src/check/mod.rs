@@ -47,7 +47,7 @@ mod words;
 
 pub use arrays::{Array, Arrays};
 pub use command_line::{Verb, command_line, option, shell_line};
-pub use committed::{Fixing, LinedInput, read_commitment};
+pub use committed::{LinedInput, read_commitment};
 pub use error::CheckError;
 pub use fields::Fields;
 pub use formats::FormatsFrom;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
-use super::{Ending, bench_schedules, bench_shapes, show};
+use super::{Ending, show};
 use crate::check::Progress;
 use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
 use crate::random::SplitMix64;
@@ -28,8 +28,6 @@ use crate::tensor::Tensor;
 Examples:
   tcverify bench
   tcverify bench --arch h100 --size 2048
-  tcverify bench --schedules
-  tcverify bench --shapes
   tcverify bench --threads 1 --json")]
 pub struct Bench {
     /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
@@ -52,15 +50,6 @@ pub struct Bench {
     /// Measure the exact engine as well
     #[arg(long)]
     exact: bool,
-
-    /// Measure schedules of kernels instead, each beside the bare chain over K
-    #[arg(long, conflicts_with_all = ["arch", "exact"])]
-    schedules: bool,
-
-    /// Measure other shapes instead, each beside a square product, on --arch or else Hopper: tokens, batches, long
-    /// sums
-    #[arg(long, conflicts_with_all = ["exact", "schedules", "size"])]
-    shapes: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -99,15 +88,6 @@ impl Bench {
             most: self.rounds,
             budget: Duration::from_secs_f64(self.budget),
         };
-        if self.schedules {
-            bench_schedules::run(self.size, rounds, self.json)?;
-            return Ok(Ending::Done);
-        }
-        if self.shapes {
-            let arch = self.arch.as_deref().unwrap_or("hopper");
-            bench_shapes::run(arch, rounds, self.json)?;
-            return Ok(Ending::Done);
-        }
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
         let choices = self.choices()?;
         if !self.json {

@@ -1,4 +1,4 @@
-//! What benchmarks measure with: random operands and a clock.
+//! What `bench` and `benches/` measure with: random operands and a clock.
 
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,6 @@ mod audit;
 mod auto;
 mod batch;
 mod bench;
-mod bench_schedules;
-mod bench_shapes;
 mod check;
 mod commit;
 mod completions;
@@ -21,7 +19,8 @@ mod infer;
 mod inspect;
 mod kernels;
 mod man;
-mod measured;
+#[doc(hidden)] // for benches/
+pub mod measured;
 mod op;
 mod ops;
 mod plain;

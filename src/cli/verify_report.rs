@@ -33,7 +33,7 @@ scripts/verify_report.py does the same without the replay, and shares no code wi
 
 Exit codes: 0 all agrees, 1 something does not, 2 the report or a file cannot be read.")]
 pub struct VerifyReport {
-    /// Report (tcverify.report/2), as 'tcverify check --json' and 'tcverify shard merge' write it, or on an operation
+    /// Report (tcverify.report/1), as 'tcverify check --json' and 'tcverify shard merge' write it, or on an operation
     /// (tcverify.operation-report/1, 'tcverify op --json')
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,

@@ -1,4 +1,4 @@
-//! `tcverify.commitment/2` as data, and `/1`, which is still read.
+//! `tcverify.commitment/1` as data.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,10 +9,7 @@ use crate::num::Format;
 use crate::report::Product;
 
 /// Value of the `schema` field.
-pub const COMMITMENT: &str = "tcverify.commitment/2";
-
-/// The first version: of operands it has payload digests, so that nobody can check a part of them.
-pub const COMMITMENT_1: &str = "tcverify.commitment/1";
+pub const COMMITMENT: &str = "tcverify.commitment/1";
 
 /// A product, fixed by digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,40 +105,19 @@ pub struct CommittedInput {
     pub format: Format,
     /// As stored, before any transposition.
     pub shape: Vec<usize>,
-    /// Of the first version alone.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub payload_sha256: Option<Hash>,
-    /// How it is cut; of the second version.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub lines: Option<Along>,
-    /// Of the tree over its lines; of the second version.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub root: Option<Hash>,
+    /// How it is cut.
+    pub lines: Along,
+    /// Of the tree over its lines.
+    pub root: Hash,
 }
 
 impl CommittedInput {
-    /// How it is cut, and the root; nothing of the first version.
+    /// How it is cut.
     ///
     /// # Errors
     /// If nothing of that shape can be cut so.
-    pub fn lines(&self) -> Result<Option<(Lines, Hash)>, CommitError> {
-        let (Some(along), Some(root)) = (self.lines, self.root) else {
-            return Ok(None);
-        };
-        let lines = Lines::new(self.format, self.shape.clone(), along)?;
-        Ok(Some((lines, root)))
+    pub fn lines(&self) -> Result<Lines, CommitError> {
+        Lines::new(self.format, self.shape.clone(), self.lines)
     }
 }
 
@@ -191,7 +167,7 @@ impl Commitment {
         let not = |why| CommitError::NotACommitment(Box::new(why));
         let commitment: Commitment =
             serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-        if ![COMMITMENT, COMMITMENT_1].contains(&commitment.schema.as_str()) {
+        if commitment.schema != COMMITMENT {
             return Err(not(CommitError::Schema {
                 expected: COMMITMENT,
             }));
@@ -209,13 +185,7 @@ impl Commitment {
         Ok(commitment)
     }
 
-    /// Whether it is of the first version.
-    pub fn is_first(&self) -> bool {
-        self.schema == COMMITMENT_1
-    }
-
-    /// Makes sure that inputs are fixed as the version does, and are those of the product: they were
-    /// written by somebody else.
+    /// Makes sure that inputs are those of the product: they were written by somebody else.
     fn confirm_inputs(&self) -> Result<(), CommitError> {
         for (operand, input) in self.inputs.named() {
             let other = |found: &str, expected: &str| {
@@ -225,13 +195,8 @@ impl Commitment {
                     expected: expected.to_owned(),
                 })
             };
-            let given = (input.payload_sha256.is_some(), input.lines, input.root);
-            let (along, whole) = match (self.is_first(), given) {
-                (true, (true, None, None)) => continue,
-                (true, _) => return other("fixed otherwise", "payload digests of all inputs"),
-                (false, (false, Some(along), Some(_))) => (along, along == Along::Whole),
-                (false, _) => return other("fixed otherwise", "lines and roots of all inputs"),
-            };
+            let along = input.lines;
+            let whole = along == Along::Whole;
             // Scales of a kernel and the bias are of shapes that the schedule knows.
             let expected = match operand {
                 "bias" if !whole => return other("cut into lines", "one line of it"),
@@ -294,13 +259,6 @@ impl Commitment {
 
     /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
     pub fn differences(&self, found: &Commitment) -> Vec<String> {
-        if self.schema != found.schema {
-            return vec![format!(
-                "the commitment is a {}, not a {}",
-                printable(&self.schema),
-                printable(&found.schema)
-            )];
-        }
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
             if here != committed {
@@ -341,16 +299,7 @@ impl Commitment {
             };
             let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);
             compare(name, layout(here), layout(committed));
-            let digest = |digest: Option<Hash>| digest.map_or("none".into(), |d| d.to_string());
-            compare(
-                &format!("the payload's SHA-256 of {name}"),
-                digest(here.payload_sha256),
-                digest(committed.payload_sha256),
-            );
-            let root = |input: &CommittedInput| match input.lines {
-                Some(along) => format!("{} over its {along:?}", digest(input.root)),
-                None => digest(input.root),
-            };
+            let root = |input: &CommittedInput| format!("{} over its {:?}", input.root, input.lines);
             compare(&format!("the root of {name}"), root(here), root(committed));
         }
         let layout =

@@ -111,7 +111,7 @@ impl Lines {
     pub fn root(&self, operand: &str, tree: Hash) -> Hash {
         let axes: Vec<_> = self.shape.iter().map(usize::to_string).collect();
         let header = format!(
-            "tcverify.commitment/2\noperand={operand}\nformat={}\nshape={}\nlines={}\n",
+            "tcverify.commitment/1\noperand={operand}\nformat={}\nshape={}\nlines={}\n",
             self.format,
             axes.join(","),
             self.along.word()

@@ -16,7 +16,7 @@ mod streaming;
 mod tree;
 
 pub use document::{
-    COMMITMENT, COMMITMENT_1, Commitment, CommittedD, CommittedInput, CommittedInputs,
+    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs,
     CommittedSchedule,
 };
 pub use error::CommitError;

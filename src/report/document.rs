@@ -13,7 +13,7 @@ use crate::num::{Format, Rounding};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
-pub const SCHEMA: &str = "tcverify.report/2";
+pub const SCHEMA: &str = "tcverify.report/1";
 
 /// Everything a check has to say. Holds no time, no host and nothing else that differs between two
 /// runs on the same inputs.

@@ -12,7 +12,7 @@ use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
 
 /// Value of the `schema` field.
-pub const IDENTIFICATION: &str = "tcverify.identification/2";
+pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 5] = [

@@ -13,7 +13,7 @@ use crate::report::{Input, Piece};
 use crate::sign::{PublicKey, Signer};
 
 /// Value of the `schema` field.
-pub const PART: &str = "tcverify.part/3";
+pub const PART: &str = "tcverify.part/1";
 
 /// What one part found.
 #[derive(Clone, Debug, Serialize, Deserialize)]

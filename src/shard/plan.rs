@@ -16,7 +16,7 @@ use crate::sign::PublicKey;
 use crate::tensor::Planes;
 
 /// Value of the `schema` field.
-pub const PLAN: &str = "tcverify.plan/4";
+pub const PLAN: &str = "tcverify.plan/1";
 
 /// One check, cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]

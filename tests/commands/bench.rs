@@ -37,7 +37,7 @@ fn a_budget_and_rounds_are_numbers_that_can_be() {
         ("--budget 5000", "--budget is 5000"),
         ("--budget nan", "--budget is NaN"),
         ("--size 0", "--size is 0"),
-        ("--shapes --arch nothing", "nothing"),
+        ("--arch nothing", "nothing"),
     ] {
         folder.tcverify(&format!("bench {words}")).refuses(&[said]);
     }

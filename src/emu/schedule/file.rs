@@ -10,7 +10,7 @@ use crate::emu::{Evidence, KnownBy, known_by, validate_known};
 use crate::io::printable_ends;
 
 /// Value of the `schema` field of a schedule file.
-pub const SCHEMA: &str = "tcverify.schedule/2";
+pub const SCHEMA: &str = "tcverify.schedule/1";
 
 /// A kernel's way over K, and how it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

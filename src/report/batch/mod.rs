@@ -11,7 +11,7 @@ use super::{Chain, Tool, Verdict};
 pub use case::{BatchCase, KeptCase, Summary};
 
 /// Value of the `schema` field.
-pub const BATCH: &str = "tcverify.batch/2";
+pub const BATCH: &str = "tcverify.batch/1";
 
 /// Many checks. Holds nothing that differs between two runs on the same inputs.
 #[derive(Debug, Serialize)]

@@ -157,7 +157,7 @@ fn another_program_finds_the_same_lines() {
     // Documents of another form have no answer.
     let folder = PLAIN.committed("");
     PLAIN.opened(&folder, 5, "");
-    let commitment = json!({"schema": "tcverify.commitment/2", "inputs": [], "d": {},
+    let commitment = json!({"schema": "tcverify.commitment/1", "inputs": [], "d": {},
         "product": {"batch": [], "m": 1, "n": 1}});
     folder.write("c.json", commitment.to_string());
     let digest = sha256(commitment.to_string());

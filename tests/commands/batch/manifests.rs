@@ -22,7 +22,7 @@ fn a_case_is_the_check_of_its_options() {
         .tcverify("batch cases.json --json -")
         .expect(1)
         .json();
-    assert_eq!(report["schema"], "tcverify.batch/2");
+    assert_eq!(report["schema"], "tcverify.batch/1");
     assert_eq!(
         report["totals"],
         json!({"cases": 3, "identical": 1, "identical_in_part": 1, "different": 1, "unjudged": 0})

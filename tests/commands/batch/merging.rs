@@ -245,7 +245,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     let seal = |content: &str| {
         let digest = crate::support::sha256(content);
         format!(
-            "{{\"schema\":\"tcverify.part/3\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
+            "{{\"schema\":\"tcverify.part/1\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
         )
     };
     folder.write(
@@ -282,7 +282,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         ),
         (
             "p0.json plan.json p2.json",
-            &["plan.json", "tcverify.plan/4"],
+            &["plan.json", "tcverify.plan/1"],
         ),
     ] {
         let run = folder.tcverify(&format!("shard merge plan.json {parts} -o merged.json"));

@@ -19,7 +19,7 @@ fn forge(folder: &Folder) {
         let (_, content) = line.split_once("\"content\":").unwrap();
         let content = content.strip_suffix('}').unwrap();
         let content = content.replace("all 32 elements of D are reproduced", FORGED);
-        let (schema, digest) = ("tcverify.batch-state/4", sha256(&content));
+        let (schema, digest) = ("tcverify.batch-state/1", sha256(&content));
         format!(
             "{{\"schema\":\"{schema}\",\"tool\":\"{version}\",\"sha256\":\"{digest}\",\"content\":{content}}}\n"
         )

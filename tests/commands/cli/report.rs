@@ -37,7 +37,7 @@ fn verdict_tool_product_and_model() {
     let (folder, _) = example();
     let different = report(&folder, "d.npy", 1);
     let identical = report(&folder, "good.npy", 0);
-    assert_eq!(different["schema"], "tcverify.report/2");
+    assert_eq!(different["schema"], "tcverify.report/1");
     assert_eq!(different["verdict"], "different");
     assert_eq!(identical["verdict"], "identical");
     assert_eq!(

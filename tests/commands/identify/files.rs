@@ -43,7 +43,7 @@ fn formats_are_found_where_files_cannot_say_them() {
         let pair = [&fit["arithmetic"]["a"], &fit["arithmetic"]["b"]];
         assert_eq!(pair, ["e2m3", "e2m3"], "{fit}");
     }
-    assert_eq!(report["schema"], "tcverify.identification/2");
+    assert_eq!(report["schema"], "tcverify.identification/1");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn a_beacon_draws_from_what_was_committed() {
         assert_eq!(run.stdout, "");
     }
     // A commitment to a product fixes nothing of this.
-    folder.write("p.json", r#"{"schema": "tcverify.commitment/2"}"#);
+    folder.write("p.json", r#"{"schema": "tcverify.commitment/1"}"#);
     for (words, why) in [
         (
             "--sample 5 --seed-from p.json --beacon 1",

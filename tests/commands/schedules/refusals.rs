@@ -258,9 +258,9 @@ fn broken_files() {
         ),
         (
             file("cutlass-sm80", |s| {
-                s["schema"] = json!("tcverify.schedule/1")
+                s["schema"] = json!("tcverify.schedule/9")
             }),
-            vec!["tcverify.schedule/1", "tcverify.schedule/2"],
+            vec!["tcverify.schedule/9", "tcverify.schedule/1"],
         ),
         (
             file("cutlass-sm80", |s| s["name"] = json!("")),

@@ -22,7 +22,7 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value, Seen)> {
     let digest = |d: &str| json!({"judged_by": "digest", "expected_payload_sha256": d});
     vec![
         // What it is.
-        ("same", "/schema", json!("tcverify.report/1"), Both),
+        ("same", "/schema", json!("tcverify.report/9"), Both),
         ("same", "/tool/name", json!("other"), Both),
         ("same", "/note", json!("checked twice"), Both),
         ("same", "/inputs/a/more", json!(1), Both),

@@ -69,7 +69,7 @@ fn what_is_no_report_has_no_answer() {
         ("", "empty"),
         ("[]", "schema"),
         ("{}", "schema"),
-        ("{\"schema\": \"tcverify.batch/2\"}", "batch"),
+        ("{\"schema\": \"tcverify.batch/1\"}", "batch"),
         ("\u{1b}[2J", "report"),
         (twice.as_str(), "verdict"),
         (inner.as_str(), "twice"),

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::inspect::Census;
-use crate::io::npy::write_npy;
-use crate::io::{Container, MappedFile, payload_sha256};
-use crate::num::Format;
-use crate::tensor::Tensor;
+use tcverify::inspect::Census;
+use tcverify::io::npy::write_npy;
+use tcverify::io::{Container, MappedFile, payload_sha256};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
 use super::sentence;
 

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use crate::emu::schedule::{Kernel, Scaling, ScheduleSpec, Values, presets, scale_shapes};
-use crate::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Problem, Replay};
-use crate::num::{Format, Kind as FormatKind};
-use crate::random::SplitMix64;
-use crate::tensor::Tensor;
+use tcverify::emu::schedule::{Kernel, Scaling, ScheduleSpec, Values, presets, scale_shapes};
+use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Problem, Replay};
+use tcverify::num::{Format, Kind as FormatKind};
+use tcverify::random::SplitMix64;
+use tcverify::tensor::Tensor;
 
 use super::input::Input;
 

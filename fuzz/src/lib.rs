@@ -1,4 +1,4 @@
-//! What the fuzz targets in `fuzz/` do with bytes. They live here so that `tests/corpus.rs` replays
+//! What the fuzz targets do with bytes. `tests/corpus.rs` of the tool takes this file as a module, and replays
 //! every committed input without a fuzzer.
 //!
 //! Each body panics where something is wrong: input that brings the program down, a message that

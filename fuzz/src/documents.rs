@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use crate::audit::{Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, Prepared, Tensors};
-use crate::commit::{Commitment, Hash, Proof, Rows};
-use crate::emu::schedule::Schedule;
-use crate::emu::{Architecture, Arithmetic};
-use crate::generate::{Role, Spec};
-use crate::memory::Memory;
-use crate::num::Format;
-use crate::tensor::Tensor;
+use tcverify::audit::{Challenge, Opening, OwnCopies, Proven};
+use tcverify::check::{Check, Prepared, Tensors};
+use tcverify::commit::{Commitment, Hash, Proof, Rows};
+use tcverify::emu::schedule::Schedule;
+use tcverify::emu::{Architecture, Arithmetic};
+use tcverify::generate::{Role, Spec};
+use tcverify::memory::Memory;
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
 use super::engines::{Product, agree};
 use super::sentence;
@@ -61,7 +61,7 @@ pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let cases = || crate::batch::parsed(text, "manifest.json".as_ref(), None);
+    let cases = || tcverify::batch::parsed(text, "manifest.json".as_ref(), None);
     match cases() {
         Ok(found) => assert_eq!(cases().map(|again| again.len()).ok(), Some(found.len())),
         Err(error) => sentence(&error.to_string()),
@@ -131,7 +131,7 @@ pub fn proof(data: &[u8]) {
     let d = Tensor::from_codes(Format::Fp32, vec![5, 2], &[7; 10]);
     let rows = Rows::new(Format::Fp32, vec![5, 2], 2).expect("five rows");
     let tree = rows.tree(&d);
-    let known = crate::commit::CommittedD {
+    let known = tcverify::commit::CommittedD {
         format: Format::Fp32,
         shape: vec![5, 2],
         block_rows: 2,
@@ -139,7 +139,7 @@ pub fn proof(data: &[u8]) {
     };
     for d in [
         known.clone(),
-        crate::commit::CommittedD {
+        tcverify::commit::CommittedD {
             shape: vec![1 << 40, 2],
             root: proof.root,
             ..known

@@ -7,17 +7,17 @@ use std::sync::{LazyLock, Mutex, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::batch::{Beginning, Entry, Policy, STATE};
-use crate::check::{Check, Prepared, Tensors, verify};
-use crate::commit::Hash;
-use crate::envelope;
-use crate::kernel::{self, KernelTable};
-use crate::num::Format;
-use crate::probe::Suite;
-use crate::probe::folder::Manifest;
-use crate::report::{Exporter, Fragment, GitHub, Html, Junit, Markdown, Text};
-use crate::shard::{PART, PLAN, Part, Plan, merge};
-use crate::tensor::Tensor;
+use tcverify::batch::{Beginning, Entry, Policy, STATE};
+use tcverify::check::{Check, Prepared, Tensors, verify};
+use tcverify::commit::Hash;
+use tcverify::envelope;
+use tcverify::kernel::{self, KernelTable};
+use tcverify::num::Format;
+use tcverify::probe::Suite;
+use tcverify::probe::folder::Manifest;
+use tcverify::report::{Exporter, Fragment, GitHub, Html, Junit, Markdown, Text};
+use tcverify::shard::{PART, PLAN, Part, Plan, merge};
+use tcverify::tensor::Tensor;
 
 use super::sentence;
 
