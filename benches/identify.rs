@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use tcverify::check::{Check, Claim, Prepared, Progress, ScheduleRequest, Source, Tensors};
 use tcverify::emu::schedule::Overrides;
-use tcverify::generate::{Role, Spec};
+use tcverify::generate::Spec;
 use tcverify::identify::{Formats, Identify};
 use tcverify::io;
 use tcverify::num::Format;
+use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
 const SHAPES: [[usize; 3]; 4] = [
@@ -82,11 +83,7 @@ fn search([m, n, k]: [usize; 3], result: Format, schedule: Schedule) -> String {
         };
         check.schedule = ScheduleRequest::preset(preset, &overrides);
     }
-    let tensors = Tensors {
-        a: Some(a.clone()),
-        b: Some(b.clone()),
-        ..Tensors::default()
-    };
+    let tensors = Tensors::from_iter([(Role::A, a.clone()), (Role::B, b.clone())]);
     let made = Prepared::from_tensors(&check, tensors).expect("a product");
     let d = made.replay().collect(&|_| {});
     let mut request = Identify::new([Source::Memory, Source::Memory, Source::Memory]);

@@ -4,6 +4,7 @@ use half::bf16;
 use ndarray::Array2;
 use tcverify::check::{Check, Claim, Prepared, Tensors};
 use tcverify::num::Format;
+use tcverify::role::Role;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let a = Array2::from_shape_fn((2, 256), |(i, k)| bf16::from_f32((i + k) as f32 / 7.0));
@@ -13,11 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for arch in ["a100", "h100", "mi300x"] {
         let mut check = Check::in_memory(arch, Format::Bf16);
         check.claim = Claim::Nothing;
-        let tensors = Tensors {
-            a: Some(a.clone().into()),
-            b: Some(b.clone().into()),
-            ..Tensors::default()
-        };
+        let operands = [(Role::A, a.clone().into()), (Role::B, b.clone().into())];
+        let tensors = Tensors::from_iter(operands);
         let d = Prepared::from_tensors(&check, tensors)?
             .replay()
             .collect(&|_| {});

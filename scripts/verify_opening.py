@@ -19,7 +19,7 @@ WIDTHS = {
     "e3m2": 1, "e2m3": 1, "e2m1": 1, "fp32": 4, "fp64": 8, "ue8m0": 1, "ue4m3": 1, "int8": 1,
     "uint8": 1, "int4": 1, "uint4": 1, "int32": 4,
 }
-NAMES = ["a", "b", "c", "scale_a", "scale_b", "bias"]
+NAMES = ["a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj"]
 MASK = (1 << 64) - 1
 
 

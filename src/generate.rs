@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// What a path begins with that names a generated operand instead of a file.
@@ -34,16 +35,6 @@ pub enum Class {
     Alternate,
     /// As `Cancel` behind a product of zero: units that take products in turn change parts.
     Stagger,
-}
-
-/// Which operand: its numbers do not depend on those of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    A,
-    B,
-    C,
-    ScaleA,
-    ScaleB,
 }
 
 /// An operand to generate.
@@ -176,7 +167,9 @@ impl Spec {
     }
 
     fn word(&self, role: Role, index: usize) -> u64 {
-        let stream = mix(self.seed.wrapping_add(GOLDEN.wrapping_mul(role as u64 + 1)));
+        let stream = mix(self
+            .seed
+            .wrapping_add(GOLDEN.wrapping_mul(role.stream() + 1)));
         mix(stream.wrapping_add(GOLDEN.wrapping_mul(index as u64 + 1)))
     }
 

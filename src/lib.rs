@@ -90,6 +90,7 @@ pub mod ops;
 pub mod probe;
 pub mod random;
 pub mod report;
+pub mod role;
 pub mod sample;
 #[cfg(feature = "schemars")]
 pub mod schemas;

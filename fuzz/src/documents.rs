@@ -7,9 +7,10 @@ use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::commit::{Commitment, Hash, Proof, Rows};
 use tcverify::emu::schedule::Schedule;
 use tcverify::emu::{Architecture, Arithmetic};
-use tcverify::generate::{Role, Spec};
+use tcverify::generate::Spec;
 use tcverify::memory::Memory;
 use tcverify::num::Format;
+use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
 use super::engines::{Product, agree};

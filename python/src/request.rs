@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use tcverify::check::{Check, CheckError, Fields, Prepared, Source, Tensors};
 use tcverify::io::{self, Files};
 use tcverify::num::{Format, Kind};
+use tcverify::role::{ByRole, Role};
 
 use crate::array::Array;
 use crate::error;
@@ -46,39 +47,22 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Fields> {
 /// A request and the arrays that it is about.
 pub struct Request {
     pub fields: Fields,
-    pub arrays: BTreeMap<&'static str, io::Source>,
+    pub arrays: ByRole<io::Source>,
 }
 
 impl Request {
     pub fn new(py: Python<'_>, fields: &str, arrays: &Arrays) -> PyResult<Request> {
         let mut fields = read(py, fields)?;
-        let mut held = BTreeMap::new();
+        let mut held = ByRole::new();
         for (name, array) in arrays {
-            let known = Fields::NAMES.iter().find(|known| *known == name);
-            let field = *known.ok_or_else(|| {
-                error::request(
-                    py,
-                    name,
-                    format!("`{name}` is no argument that takes an array"),
-                )
-            })?;
-            let slot = match field {
-                "a" => &mut fields.a,
-                "b" => &mut fields.b,
-                "c" => &mut fields.c,
-                "scale_a" => &mut fields.scale_a,
-                "scale_b" => &mut fields.scale_b,
-                "bias" => &mut fields.bias,
-                "azp" => &mut fields.azp,
-                "azp_adj" => &mut fields.azp_adj,
-                "d" => &mut fields.d,
-                _ => {
-                    let reason = format!("`{name}` takes no array");
-                    return Err(error::request(py, name, reason));
-                }
+            let none = || {
+                let reason = format!("`{name}` is no argument that takes an array");
+                error::request(py, name, reason)
             };
-            *slot = Some(Source::Memory);
-            held.insert(field, array.source(name)?);
+            let role = Role::of_field(name).ok_or_else(none)?;
+            let field = fields.array(role).ok_or_else(none)?;
+            *field = Some(Source::Memory);
+            held.insert(role, array.source(name)?);
         }
         Ok(Request {
             fields,
@@ -88,8 +72,8 @@ impl Request {
 
     /// The same; formats of operands that nobody said are those of the arrays.
     pub fn with_formats(mut self, py: Python<'_>) -> PyResult<Request> {
-        let own = |field: &str| {
-            let header = self.arrays.get(field)?.header();
+        let own = |role: Role| {
+            let header = self.arrays.get(&role)?.header();
             header.descr.number_format().filter(|format| {
                 // FP32 arrays are TF32 operands, or FP32 ones; bytes are integers, or codes.
                 !matches!(
@@ -100,16 +84,16 @@ impl Request {
         };
         let fields = &mut self.fields;
         if fields.dtype.is_none() {
-            fields.dtype = own("a");
-            if fields.dtype.is_none() && self.arrays.contains_key("a") {
-                let descr = self.arrays["a"].header().descr.text();
+            fields.dtype = own(Role::A);
+            if let (None, Some(a)) = (fields.dtype, self.arrays.get(&Role::A)) {
+                let descr = a.header().descr.text();
                 let reason = format!(
                     "`dtype` is missing: elements of `a` ({descr}) may be operands of several formats (float32: \
                      \"tf32\" of tensor cores or \"fp32\"; integers: codes of a format, or numbers)"
                 );
                 return Err(error::request(py, "dtype", reason));
             }
-            let b = own("b");
+            let b = own(Role::B);
             if fields.dtype_b.is_none() && b != fields.dtype {
                 fields.dtype_b = b;
             }

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use tcverify::check::CheckError;
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
+use tcverify::role::Role;
 
 use crate::error;
 use crate::report::plain;
@@ -66,7 +67,7 @@ pub fn identify(
         engine: check.engine,
     };
     let found = attended(py, progress.as_ref(), move |progress| {
-        let prepared = request.prepare_with(&mut |field| arrays.remove(field))?;
+        let prepared = request.prepare_with(&mut |field| arrays.remove(&Role::of_field(field)?))?;
         prepared.run(progress)
     })?;
     let found = found.map_err(|error: IdentifyError| error::identify(py, &error))?;

@@ -1,17 +1,16 @@
 //! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
 
-use std::collections::BTreeMap;
-
 use super::AuditError;
 use crate::check::{Check, Model, Scheduling};
 use crate::commit::{Along, Commitment};
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;
 use crate::num::Format;
+use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
 /// Arrays that the auditor has all of, by the commitment's names.
-pub type OwnCopies = BTreeMap<&'static str, Tensor>;
+pub type OwnCopies = ByRole<Tensor>;
 
 /// The model and schedule that replay what was opened.
 #[derive(Debug)]
@@ -30,8 +29,10 @@ impl AuditModel {
     pub fn new(check: &Check, commitment: &Commitment) -> Result<AuditModel, AuditError> {
         let inputs = &commitment.inputs;
         let scheduling = check.schedule.resolve()?;
-        scheduling.check_bias(inputs.bias.is_some())?;
-        let model = check.model.select(inputs.scale_a.is_some(), &scheduling)?;
+        scheduling.check_bias(inputs.contains_key(&Role::Bias))?;
+        let model = check
+            .model
+            .select(inputs.contains_key(&Role::ScaleA), &scheduling)?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != commitment.model_sha256.to_string() {
             return Err(AuditError::ProvesNothing(format!(
@@ -62,20 +63,23 @@ impl AuditModel {
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
         let (spec, product) = (self.scheduling.spec(), &commitment.product);
         let late = self.scheduling.addend_is_late();
-        if inputs.scale_a.is_some() != inputs.scale_b.is_some() {
+        let scaled = inputs.contains_key(&Role::ScaleA);
+        if scaled != inputs.contains_key(&Role::ScaleB) {
             return nothing("the commitment has scales of one operand alone".into());
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
-        if !kernels && inputs.scale_a.is_some() != scale.is_some() {
+        if !kernels && scaled != scale.is_some() {
             return nothing("the commitment has not the scales that the model takes".into());
         }
-        for (name, input) in inputs.named() {
-            let expected: &[Format] = match name {
-                "a" => &[arithmetic.a],
-                "b" => &[arithmetic.b],
-                "c" if !late => &[arithmetic.addend()],
-                "c" | "bias" => &[
+        for (&role, input) in inputs.iter() {
+            let name = role.field();
+            let expected: &[Format] = match role {
+                Role::A => &[arithmetic.a],
+                Role::B => &[arithmetic.b],
+                Role::Azp | Role::AzpAdj => &[Format::Int32],
+                Role::C if !late => &[arithmetic.addend()],
+                Role::C | Role::Bias => &[
                     Format::Fp32,
                     Format::Fp16,
                     Format::Bf16,
@@ -90,7 +94,7 @@ impl AuditModel {
             if !expected.contains(&input.format) {
                 return nothing(format!("{name} cannot be {} by this model", input.format));
             }
-            if !name.starts_with("scale") {
+            if !matches!(role, Role::ScaleA | Role::ScaleB) {
                 continue;
             }
             let cut = input.lines()?;

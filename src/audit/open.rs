@@ -11,6 +11,7 @@ use crate::commit::{Along, Commitment, CommittedSchedule, Hash, leaf};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// Lines that were proven to belong to a commitment.
@@ -19,8 +20,8 @@ pub struct Proven<'a> {
     commitment: &'a Commitment,
     elements: Vec<Element>,
     pieces: Vec<(Piece, Lines<'a>)>,
-    /// Arrays of the auditor's, by name.
-    pub own: Vec<&'static str>,
+    /// Arrays of the auditor's.
+    pub own: Vec<Role>,
 }
 
 /// Where the payloads of lines are.
@@ -47,9 +48,13 @@ impl<'a> Proven<'a> {
         let all = pieces(commitment, &elements)?;
         let opened: Vec<_> = all
             .iter()
-            .filter(|piece| head.arrays.iter().any(|name| name == piece.name))
+            .filter(|piece| head.arrays.iter().any(|name| name == piece.role.field()))
             .collect();
-        if opened.iter().map(|piece| piece.name).ne(&head.arrays) {
+        if opened
+            .iter()
+            .map(|piece| piece.role.field())
+            .ne(&head.arrays)
+        {
             return nothing(
                 "its arrays are not those of the commitment, each once, in order".into(),
             );
@@ -70,17 +75,17 @@ impl<'a> Proven<'a> {
         let mut proven = Vec::new();
         let mut copies = Vec::new();
         for piece in all {
-            let name = piece.name;
+            let name = piece.role.field();
             if head.arrays.iter().any(|opened| opened == name) {
                 let (here, after) = rest.split_at(piece.bytes() as usize);
                 rest = after;
                 let lines = piece.prove(here)?;
                 proven.push((piece, Lines::Opened(lines)));
             } else {
-                if name == "d" {
+                if piece.role == Role::D {
                     return nothing("it leaves out d".into());
                 }
-                let Some(tensor) = own.get(name) else {
+                let Some(tensor) = own.get(&piece.role) else {
                     return nothing(format!(
                         "it leaves out {name}, of which there is no copy of your own (--{})",
                         name.replace('_', "-")
@@ -89,8 +94,9 @@ impl<'a> Proven<'a> {
                 proven.push((piece, Lines::Own(tensor.clone())));
             }
         }
-        for (name, tensor) in own {
-            let piece = proven.iter().find(|(piece, _)| piece.name == *name);
+        for (role, tensor) in own {
+            let name = role.field();
+            let piece = proven.iter().find(|(piece, _)| piece.role == *role);
             let Some((
                 Piece {
                     cut: Cut::Lines(lines, root),
@@ -117,7 +123,7 @@ impl<'a> Proven<'a> {
             if !same(tensor) {
                 return nothing(format!("your {name} is not what was committed"));
             }
-            copies.push(*name);
+            copies.push(*role);
         }
         Ok(Proven {
             commitment,
@@ -139,8 +145,8 @@ impl<'a> Proven<'a> {
             let shape = [&product.batch[..], &[0, 0]].concat();
             Tensor::from_payload(format, shape, Vec::new())
         };
-        let [a, b] = [inputs.a.format, inputs.b.format].map(hollow);
-        let c = inputs.c.as_ref().map(|c| hollow(c.format));
+        let [a, b] = [Role::A, Role::B].map(|role| hollow(inputs[role].format));
+        let c = inputs.get(&Role::C).map(|c| hollow(c.format));
         let full = Problem {
             a: a.planes(),
             b: b.planes(),
@@ -167,25 +173,25 @@ impl<'a> Proven<'a> {
             true => None,
             false => arithmetic.scale,
         };
-        let line = |name, at: &Element| self.line(name, at);
-        let of = |name, format, at: &Element, shape: [usize; 2]| -> Result<Tensor, AuditError> {
-            let payload = line(name, at)?;
-            let tensor = Tensor::from_payload(format, shape.to_vec(), payload.into_owned());
-            match tensor.validate() {
-                Ok(()) => Ok(tensor),
-                Err(bad) => Err(AuditError::ProvesNothing(format!(
-                    "a line of {name} has the code 0x{:02x}, which is none of {format}",
-                    bad.raw
-                ))),
-            }
-        };
+        let of =
+            |role: Role, format, at: &Element, shape: [usize; 2]| -> Result<Tensor, AuditError> {
+                let (name, payload) = (role.field(), self.line(role, at)?);
+                let tensor = Tensor::from_payload(format, shape.to_vec(), payload.into_owned());
+                match tensor.validate() {
+                    Ok(()) => Ok(tensor),
+                    Err(bad) => Err(AuditError::ProvesNothing(format!(
+                        "a line of {name} has the code 0x{:02x}, which is none of {format}",
+                        bad.raw
+                    ))),
+                }
+            };
         let k = product.k;
         let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
-            let a = of("a", inputs.a.format, at, [1, k])?;
-            let b = of("b", inputs.b.format, at, [k, 1])?;
-            let c = inputs.c.as_ref();
+            let a = of(Role::A, inputs[Role::A].format, at, [1, k])?;
+            let b = of(Role::B, inputs[Role::B].format, at, [k, 1])?;
+            let c = inputs.get(&Role::C);
             let c = c.map(|c| {
-                self.code("c", c.format, product.n, at)
+                self.code(Role::C, c.format, product.n, at)
                     .map(|code| Tensor::from_codes(c.format, vec![1, 1], &[code]))
             });
             let c = c.transpose()?;
@@ -197,12 +203,12 @@ impl<'a> Proven<'a> {
                     "an element of c is no code of {format}"
                 )));
             }
-            let scales = match (scale, &inputs.scale_a) {
+            let scales = match (scale, inputs.get(&Role::ScaleA)) {
                 (Some(scale), Some(_)) => {
                     let blocks = k.div_ceil(scale.block);
                     Some((
-                        of("scale_a", scale.format, at, [1, blocks])?,
-                        of("scale_b", scale.format, at, [blocks, 1])?,
+                        of(Role::ScaleA, scale.format, at, [1, blocks])?,
+                        of(Role::ScaleB, scale.format, at, [blocks, 1])?,
                         scale.block,
                     ))
                 }
@@ -227,7 +233,7 @@ impl<'a> Proven<'a> {
                 kernel: None,
             };
             let reproduced = replay.alone(*at, kernel);
-            let given = self.code("d", format, product.n, at)?;
+            let given = self.code(Role::D, format, product.n, at)?;
             if given > format.max_code() {
                 return Err(AuditError::ProvesNothing(format!(
                     "an element of d is no code of {format}"
@@ -238,34 +244,39 @@ impl<'a> Proven<'a> {
         self.elements.par_iter().map(compute).collect()
     }
 
-    /// Factors, bias, and the scales of a kernel.
+    /// Factors, bias, zero points, and the scales of a kernel.
     fn values(&self, scheduling: &Scheduling, full: &Problem) -> Result<Values, AuditError> {
         let inputs = &self.commitment.inputs;
-        let whole = |name: &'static str| -> Result<Option<Tensor>, AuditError> {
-            let input = inputs.named().find(|(other, _)| *other == name);
-            let Some((_, input)) = input else {
+        let whole = |role: Role| -> Result<Option<Tensor>, AuditError> {
+            let Some(input) = inputs.get(&role) else {
                 return Ok(None);
             };
             // Of any element: there is one line.
-            let payload = self.line(name, &self.elements[0])?.into_owned();
+            let payload = self.line(role, &self.elements[0])?.into_owned();
             let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
             match tensor.validate() {
                 Ok(()) => Ok(Some(tensor)),
                 Err(_) => Err(AuditError::ProvesNothing(format!(
-                    "{name} has a code that is none of {}",
+                    "{} has a code that is none of {}",
+                    role.field(),
                     input.format
                 ))),
             }
         };
         let nothing = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
         let mut values = scheduling.factors();
-        if let Some(bias) = whole("bias")? {
+        if let Some(bias) = whole(Role::Bias)? {
             values = values.with_bias(&bias, full).map_err(nothing)?;
         }
+        if let Some(column) = whole(Role::AzpAdj)? {
+            let row = whole(Role::Azp)?;
+            let with = values.with_zero_point(row.as_ref(), &column, full);
+            values = with.map_err(nothing)?;
+        }
         if let Some(scaling) = &scheduling.spec().scales
-            && inputs.scale_a.is_some()
+            && inputs.contains_key(&Role::ScaleA)
         {
-            let (a, b) = (whole("scale_a")?, whole("scale_b")?);
+            let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
             let product = &self.commitment.product;
             let turned = [product.transpose_a, product.transpose_b];
             let planes = [&a, &b].into_iter().zip(turned).map(|(scales, turned)| {
@@ -282,14 +293,14 @@ impl<'a> Proven<'a> {
     }
 
     /// The line of an array that an element is made of.
-    fn line(&self, name: &str, at: &Element) -> Result<std::borrow::Cow<'_, [u8]>, AuditError> {
-        let missing = || AuditError::ProvesNothing(format!("it lacks a line of {name}"));
-        let found = self.pieces.iter().find(|(piece, _)| piece.name == name);
+    fn line(&self, role: Role, at: &Element) -> Result<std::borrow::Cow<'_, [u8]>, AuditError> {
+        let missing = || AuditError::ProvesNothing(format!("it lacks a line of {}", role.field()));
+        let found = self.pieces.iter().find(|(piece, _)| piece.role == role);
         let (piece, lines) = found.ok_or_else(missing)?;
         let number = match &piece.cut {
             Cut::Lines(cut, _) if cut.along == Along::Whole => 0,
-            Cut::Lines(cut, _) => match name {
-                "b" | "scale_b" => cut.number(at.batch, at.column),
+            Cut::Lines(cut, _) => match role {
+                Role::B | Role::ScaleB => cut.number(at.batch, at.column),
                 _ => cut.number(at.batch, at.row),
             },
             Cut::Blocks(rows, _) => self.row(at) / rows.block_rows,
@@ -312,22 +323,22 @@ impl<'a> Proven<'a> {
     /// The code of an element of C or D.
     fn code(
         &self,
-        name: &str,
+        role: Role,
         format: Format,
         columns: usize,
         at: &Element,
     ) -> Result<u64, AuditError> {
-        let line = self.line(name, at)?;
-        let row = match name {
-            "d" => self.row(at) % self.commitment.d.block_rows,
+        let line = self.line(role, at)?;
+        let row = match role {
+            Role::D => self.row(at) % self.commitment.d.block_rows,
             _ => 0,
         };
         let width = format.bytes();
         let start = (row as usize * columns + at.column) * width;
         let mut code = [0; 8];
         let bytes = line.get(start..start + width);
-        let bytes = bytes
-            .ok_or_else(|| AuditError::ProvesNothing(format!("a line of {name} is too short")))?;
+        let short = || format!("a line of {} is too short", role.field());
+        let bytes = bytes.ok_or_else(|| AuditError::ProvesNothing(short()))?;
         code[..width].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(code))
     }
@@ -365,7 +376,7 @@ impl Piece {
                 };
                 Err(AuditError::ProvesNothing(format!(
                     "{what} of {} does not lead to the committed root",
-                    self.name
+                    self.role.field()
                 )))
             }
             None => Ok(parts

@@ -7,6 +7,7 @@ use super::{AuditError, Challenge, Piece, pieces};
 use crate::check::Prepared;
 use crate::commit::{Commitment, Hash, Tree};
 use crate::io::printable;
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// The first line of an opening.
@@ -113,10 +114,10 @@ impl Opening {
     ) -> Result<Opening, AuditError> {
         let elements: Vec<_> = challenge.drawn().collect();
         let pieces = pieces(commitment, &elements)?;
-        let leaves_out = |piece: &Piece| without.iter().any(|name| name == piece.name);
+        let leaves_out = |piece: &Piece| without.iter().any(|name| name == piece.role.field());
         for name in without {
-            if name == "d" || !pieces.iter().any(|piece| piece.name == name) {
-                let there: Vec<_> = pieces.iter().map(|piece| piece.name).collect();
+            if name == Role::D.field() || !pieces.iter().any(|piece| piece.role.field() == name) {
+                let there: Vec<_> = pieces.iter().map(|piece| piece.role.field()).collect();
                 let there = there[..there.len() - 1].join(", ");
                 let name = printable(name);
                 return Err(AuditError::Document(format!(
@@ -134,17 +135,18 @@ impl Opening {
             )));
         }
         let there = pieces.iter().filter(|piece| !leaves_out(piece));
-        let names = there.map(|piece| piece.name.to_owned()).collect();
+        let names = there.map(|piece| piece.role.field().to_owned()).collect();
         let head = Head::of(challenge, names).text();
         let inputs = prepared.lined_inputs()?;
-        let d = prepared.d().expect("a commitment has a D").clone();
+        let d = prepared.d().expect("a commitment has a D");
         let mut arrays = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !leaves_out(piece)) {
-            let input = inputs.iter().position(|input| input.name == piece.name);
-            arrays.push(match input {
-                Some(i) => (piece, inputs[i].array.tensor.clone(), trees[i].clone()),
-                None => (piece, d.clone(), tree.clone()),
-            });
+            let input = inputs.iter().find(|input| input.role == piece.role);
+            let (tensor, tree) = match input.zip(trees.get(&piece.role)) {
+                Some((input, tree)) => (&input.array.tensor, tree),
+                None => (d, &tree),
+            };
+            arrays.push((piece, tensor.clone(), tree.clone()));
         }
         Ok(Opening { head, arrays })
     }

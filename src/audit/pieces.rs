@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::challenge::Opened;
 use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_length, root_of};
 use crate::emu::Element;
+use crate::role::Role;
 
 /// One array of an opening.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// As the commitment calls it.
-    pub name: &'static str,
+    pub role: Role,
     /// Ascending.
     pub lines: Vec<u64>,
     pub(super) cut: Cut,
@@ -53,14 +53,14 @@ impl Piece {
     pub(super) fn leads_to_root(&self, leaf: Hash, line: u64, path: &[Hash]) -> bool {
         let tree = root_of(leaf, line, self.count(), path);
         tree.is_some_and(|tree| match &self.cut {
-            Cut::Lines(lines, root) => lines.root(self.name, tree) == *root,
+            Cut::Lines(lines, root) => lines.root(self.role.field(), tree) == *root,
             Cut::Blocks(rows, root) => rows.root(tree) == *root,
         })
     }
 
     pub(super) fn opened(self) -> Opened {
         Opened {
-            array: self.name.to_owned(),
+            array: self.role.field().to_owned(),
             lines: self.lines,
         }
     }
@@ -72,16 +72,16 @@ impl Piece {
 /// If the commitment cannot be one of a product.
 pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece>, CommitError> {
     let mut all = Vec::new();
-    for (name, input) in commitment.inputs.named() {
+    for (&role, input) in commitment.inputs.iter() {
         let cut = input.lines()?;
-        let line = |e: &Element| match name {
+        let line = |e: &Element| match role {
             _ if cut.along == Along::Whole => 0,
-            "b" | "scale_b" => cut.number(e.batch, e.column),
+            Role::B | Role::ScaleB => cut.number(e.batch, e.column),
             _ => cut.number(e.batch, e.row),
         };
         let lines: BTreeSet<u64> = elements.iter().map(line).collect();
         all.push(Piece {
-            name,
+            role,
             lines: lines.into_iter().collect(),
             cut: Cut::Lines(cut, input.root),
         });
@@ -90,7 +90,7 @@ pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece
     let block = |e: &Element| (e.batch as u64 * m + e.row as u64) / rows.block_rows;
     let blocks: BTreeSet<u64> = elements.iter().map(block).collect();
     all.push(Piece {
-        name: "d",
+        role: Role::D,
         lines: blocks.into_iter().collect(),
         cut: Cut::Blocks(rows, commitment.d.root),
     });

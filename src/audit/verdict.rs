@@ -131,7 +131,11 @@ impl AuditReport {
             draw_sha256: challenge.draw_sha256,
             population: all,
             elements,
-            own: proven.own.iter().map(|name| (*name).to_owned()).collect(),
+            own: proven
+                .own
+                .iter()
+                .map(|role| role.field().to_owned())
+                .collect(),
             mismatches,
             wrong: wrong.collect(),
             missed: missed.collect(),

@@ -36,7 +36,7 @@ pub(super) fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
         return Ok(digest(case, &file, &kernel.said.sha256()?));
     }
     let scheduling = check.schedule.resolve()?;
-    let scaled = check.operands.scales.is_some();
+    let scaled = check.operands.has_scales();
     let model = check.model.select(scaled, &scheduling)?;
     Ok(of_preset(case, &model, &scheduling))
 }

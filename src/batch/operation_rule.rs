@@ -126,7 +126,8 @@ impl Policy {
                 return refused("arch", &format!("has these alone: {}", names.join(", ")));
             }
         }
-        for (field, source) in asked.sources() {
+        for (role, source) in asked.sources() {
+            let field = role.field();
             match &source {
                 Source::File(path) => self.admit_path(field, root, path)?,
                 Source::Generated(_) if !self.paths.generated => {

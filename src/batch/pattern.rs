@@ -7,14 +7,10 @@ use serde_json::Value;
 
 use super::Lookup;
 use crate::io::{escaped_path, printable};
+use crate::role::Role;
 
 /// The name of a case, and its fields.
 type Named = (String, BTreeMap<String, Value>);
-
-/// Fields that name arrays.
-const ARRAYS: [&str; 9] = [
-    "a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj", "d",
-];
 
 /// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
 /// fits, in the order of its file. What `*` stands for is put into all names. `few` refuses more cases than
@@ -47,7 +43,7 @@ pub fn expanded(
         );
     };
     let (before, after) = pattern.split_once('*').expect("counted above");
-    for field in ARRAYS {
+    for field in Role::PRODUCT.iter().map(|role| role.field()) {
         let text = fields
             .get(field)
             .and_then(Value::as_str)
@@ -72,7 +68,7 @@ pub fn expanded(
     few(stems.len())?;
     let of_one = |stem: &&str| {
         let mut fields = fields.clone();
-        for field in ARRAYS {
+        for field in Role::PRODUCT.iter().map(|role| role.field()) {
             if let Some(Value::String(text)) = fields.get_mut(field) {
                 *text = text.replacen('*', stem, 1);
             }

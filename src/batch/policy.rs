@@ -313,7 +313,8 @@ impl Policy {
         self.admit_verdict(check)?;
         self.admit_model(check)?;
         self.admit_schedule(check)?;
-        for (field, source) in check.sources() {
+        for (role, source) in check.sources() {
+            let field = role.field();
             match source {
                 Source::File(path) => self.admit_path(field, root, path)?,
                 Source::Generated(_) if !self.paths.generated => {

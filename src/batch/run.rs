@@ -227,11 +227,11 @@ fn judge(
     }
     let report = judged.report;
     // What is generated follows from the request.
-    let files = prepared.arrays().zip(report.inputs.named());
-    let files = files.filter(|(array, _)| !array.source.file().is_made());
-    let files = files.map(|(array, (_, input))| Read {
+    let files = prepared.arrays().iter();
+    let files = files.filter(|(_, array)| !array.source.file().is_made());
+    let files = files.map(|(role, array)| Read {
         path: array.source.path().to_owned(),
-        sha256: input.file_sha256.clone(),
+        sha256: report.inputs[role].file_sha256.clone(),
     });
     let mut files: Vec<Read> = files.collect();
     // What a case was judged against is a file like the others.
@@ -267,11 +267,15 @@ fn judge_operation(
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;
-    let files = prepared.all().zip(&report.inputs);
-    let files = files.filter(|((_, array), _)| !array.source.file().is_made());
-    let files = files.map(|((_, array), named)| Read {
-        path: array.source.path().to_owned(),
-        sha256: named.input.file_sha256.clone(),
+    let files = prepared.arrays();
+    let files = files.filter(|(_, array)| !array.source.file().is_made());
+    let files = files.filter_map(|(role, array)| {
+        let mut named = report.inputs.iter();
+        let named = named.find(|named| named.name == role.field())?;
+        Some(Read {
+            path: array.source.path().to_owned(),
+            sha256: named.input.file_sha256.clone(),
+        })
     });
     let mut files: Vec<Read> = files.collect();
     let committed = asked.seed_from.iter().zip(&report.commitment);

@@ -1,7 +1,6 @@
 //! The arrays of a request, read and turned into a problem.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Index, Range};
 
 use super::error::CheckError;
 use super::request::{Check, Operands};
@@ -11,11 +10,11 @@ use super::tensors::Tensors;
 use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
-use crate::generate::Role;
 use crate::io::npy::Descr;
 use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
+use crate::role::{ByRole, Role};
 use crate::tensor::{Planes, Tensor};
 use crate::words::Word;
 
@@ -30,17 +29,10 @@ pub struct Array {
     low_bits: Option<LowBits>,
 }
 
-/// All arrays of a request but D.
+/// All arrays of a request.
 #[derive(Debug)]
 pub struct Arrays {
-    pub a: Array,
-    pub b: Array,
-    pub c: Option<Array>,
-    /// Of A and of B: the instruction's, or the kernel's.
-    pub scales: Option<[Array; 2]>,
-    pub bias: Option<Array>,
-    /// Zero points: of rows of D, and of columns.
-    pub zero_points: [Option<Array>; 2],
+    by_role: ByRole<Array>,
     transpose: [bool; 2],
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
@@ -50,14 +42,14 @@ pub struct Arrays {
 
 impl Array {
     pub(super) fn read(
-        field: &'static str,
+        role: Role,
         source: io::Source,
         format: Format,
         rows: &Rows,
     ) -> Result<Array, CheckError> {
         let tensor = source.rows(format, rows.clone());
         Ok(Array {
-            tensor: tensor.map_err(CheckError::file(field))?,
+            tensor: tensor.map_err(CheckError::file(role.field()))?,
             source,
             low_bits: None,
         })
@@ -94,7 +86,7 @@ impl Array {
     /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.
     fn treat_tf32(
         mut self,
-        field: &'static str,
+        role: Role,
         how: Tf32Input,
         parts: bool,
         rows: &Rows,
@@ -117,11 +109,8 @@ impl Array {
                     first.index,
                     first.raw
                 );
-                return Err(CheckError::array(
-                    field,
-                    io::escaped_path(self.source.label()),
-                    reason,
-                ));
+                let label = io::escaped_path(self.source.label());
+                return Err(CheckError::array(role.field(), label, reason));
             }
             self.low_bits = Some(LowBits {
                 elements,
@@ -142,8 +131,8 @@ impl Array {
 pub(super) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
-    /// Those that were asked for their shapes, by field, until they are read.
-    pub opened: BTreeMap<&'static str, io::Source>,
+    /// Those that were asked for their shapes, until they are read.
+    pub opened: ByRole<io::Source>,
 }
 
 impl<'a> Reader<'a> {
@@ -151,39 +140,35 @@ impl<'a> Reader<'a> {
         Reader {
             files,
             memory,
-            opened: BTreeMap::new(),
+            opened: ByRole::new(),
         }
     }
 
     /// The shape of an array that has not been read.
     pub fn shape(
         &mut self,
-        field: &'static str,
+        role: Role,
         source: &Source,
         format: Format,
-        role: Role,
     ) -> Result<Vec<usize>, CheckError> {
-        let opened = match self.opened.remove(field) {
-            Some(opened) => opened,
-            None => open(field, source, format, role, self)?,
-        };
+        let opened = open(role, source, format, self)?;
         let shape = opened.header().shape.clone();
-        self.opened.insert(field, opened);
+        self.opened.insert(role, opened);
         Ok(shape)
     }
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
 pub(super) fn open(
-    field: &'static str,
+    role: Role,
     source: &Source,
     format: Format,
-    role: Role,
     from: &mut Reader,
 ) -> Result<io::Source, CheckError> {
-    if let Some(opened) = from.opened.remove(field) {
+    if let Some(opened) = from.opened.remove(&role) {
         return Ok(opened);
     }
+    let field = role.field();
     let opened = match source {
         Source::File(path) => from.files.source(path),
         Source::Generated(spec) => {
@@ -191,7 +176,7 @@ pub(super) fn open(
             from.files.generated(name.as_ref(), spec, format, role)
         }
         Source::Memory => {
-            let tensor = from.memory.take(field, format);
+            let tensor = from.memory.take(role, format);
             let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {
                 let reason = format!("`{field}` is in memory, but no such tensor was handed over");
                 CheckError::request(field, reason)
@@ -209,7 +194,7 @@ pub(super) fn open(
 
 /// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
 fn read_float(
-    (field, source): (&'static str, &Source),
+    (role, source): (Role, &Source),
     (said_by, said): (&'static str, Option<Format>),
     generated: Format,
     rows: &Rows,
@@ -217,19 +202,19 @@ fn read_float(
 ) -> Result<Array, CheckError> {
     let of_descr = |descr: &Descr| {
         let format = float_format(descr, said_by);
-        format.map_err(|reason| CheckError::array(field, source, reason))
+        format.map_err(|reason| CheckError::array(role.field(), source, reason))
     };
-    let known = match said.or(from.memory.format(field)) {
+    let known = match said.or(from.memory.format(role)) {
         Some(known) => Some(known),
         None => from
             .memory
-            .descr(field)
+            .descr(role)
             .map(|descr| of_descr(&descr))
             .transpose()?,
     };
-    let file = open(field, source, known.unwrap_or(generated), Role::C, from)?;
+    let file = open(role, source, known.unwrap_or(generated), from)?;
     let format = known.map_or_else(|| of_descr(&file.header().descr), Ok)?;
-    Array::read(field, file, format, rows)
+    Array::read(role, file, format, rows)
 }
 
 impl Arrays {
@@ -244,69 +229,58 @@ impl Arrays {
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
-        let late = schedule.addend_is_late();
-        let a = open("a", &operands.a, arithmetic.a, Role::A, from)?;
-        let b = open("b", &operands.b, arithmetic.b, Role::B, from)?;
-        let addend = arithmetic.addend();
-        let c = operands.c.as_ref().map(|c| match late {
-            true => read_float(
-                ("c", c),
-                ("c_dtype", check.model.c_dtype),
-                addend,
-                rows,
-                from,
-            ),
-            false => Array::read("c", open("c", c, addend, Role::C, from)?, addend, rows),
-        });
-        let c = c.transpose()?;
-        let said = ("bias_dtype", operands.bias_dtype);
-        let bias = operands.bias.as_ref();
-        let bias = bias.map(|bias| read_float(("bias", bias), said, Format::Fp32, &None, from));
-        let bias = bias.transpose()?;
-        let mut integers = |field, source: &Option<Source>| {
-            let read = source.as_ref().map(|source| {
-                let file = open(field, source, Format::Int32, Role::C, from)?;
-                Array::read(field, file, Format::Int32, &None)
-            });
-            read.transpose()
-        };
-        let zero_points = [
-            integers("azp", &operands.azp)?,
-            integers("azp_adj", &operands.azp_adj)?,
-        ];
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
             false => arithmetic.scale.map(|scale| scale.format),
         };
-        let scales = match (scale, &operands.scales) {
-            (Some(format), Some([a, b])) => {
-                let mut read = |field, source, role| {
-                    let source = open(field, source, format, role, from)?;
-                    Array::read(field, source, format, &None)
-                };
-                Some([
-                    read("scale_a", a, Role::ScaleA)?,
-                    read("scale_b", b, Role::ScaleB)?,
-                ])
-            }
-            _ => None,
-        };
+        let sources = &operands.arrays;
+        let a = open(Role::A, &sources[&Role::A], arithmetic.a, from)?;
+        let b = open(Role::B, &sources[&Role::B], arithmetic.b, from)?;
+        let mut by_role = ByRole::new();
+        for (&role, source) in sources {
+            let addend = arithmetic.addend();
+            let (format, rows) = match role {
+                Role::C if schedule.addend_is_late() => {
+                    let said = ("c_dtype", check.model.c_dtype);
+                    let read = read_float((role, source), said, addend, rows, from)?;
+                    by_role.insert(role, read);
+                    continue;
+                }
+                Role::Bias => {
+                    let said = ("bias_dtype", operands.bias_dtype);
+                    let read = read_float((role, source), said, Format::Fp32, &None, from)?;
+                    by_role.insert(role, read);
+                    continue;
+                }
+                Role::C => (addend, rows),
+                Role::Azp | Role::AzpAdj => (Format::Int32, &None),
+                Role::ScaleA | Role::ScaleB => match scale {
+                    Some(format) => (format, &None),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let opened = open(role, source, format, from)?;
+            by_role.insert(role, Array::read(role, opened, format, rows)?);
+        }
         // Stored transposed, rows do not lie together.
         let a_rows = if operands.transpose_a { &None } else { rows };
         let parts = schedule.spec().split_terms.is_some();
-        let how = operands.tf32_input;
+        for (role, opened, format, its_rows) in [
+            (Role::A, a, arithmetic.a, a_rows),
+            (Role::B, b, arithmetic.b, &None),
+        ] {
+            let array = Array::read(role, opened, format, its_rows)?;
+            let array = array.treat_tf32(role, operands.tf32_input, parts, rows)?;
+            by_role.insert(role, array);
+        }
         let arrays = Arrays {
-            scales,
-            bias,
-            zero_points,
-            c,
+            by_role,
             transpose: [operands.transpose_a, operands.transpose_b],
             any_k: schedule.spec().without_products.is_some(),
             block: (!schedule.takes_scales())
                 .then(|| arithmetic.scale.map(|scale| scale.block))
                 .flatten(),
-            a: Array::read("a", a, arithmetic.a, a_rows)?.treat_tf32("a", how, parts, rows)?,
-            b: Array::read("b", b, arithmetic.b, &None)?.treat_tf32("b", how, parts, rows)?,
         };
         let k = arrays.problem().map_err(|error| arrays.shapes(error))?.k;
         if let Some(most) = arithmetic.longest_k()
@@ -317,7 +291,7 @@ impl Arrays {
                 arithmetic.accumulator,
                 arithmetic.addend()
             );
-            return Err(CheckError::array("a", &operands.a, reason));
+            return Err(CheckError::array("a", &sources[&Role::A], reason));
         }
         Ok(arrays)
     }
@@ -333,11 +307,11 @@ impl Arrays {
             true => Problem::with_any_k,
         };
         let problem = new(
-            self.a.planes(transpose_a),
-            self.b.planes(transpose_b),
-            self.c.as_ref().map(|c| c.planes(false)),
+            self[Role::A].planes(transpose_a),
+            self[Role::B].planes(transpose_b),
+            self.get(Role::C).map(|c| c.planes(false)),
         )?;
-        match (&self.scales, self.block) {
+        match (self.scales(), self.block) {
             (Some([a, b]), Some(block)) => {
                 problem.with_scales(a.planes(transpose_a), b.planes(transpose_b), block)
             }
@@ -349,14 +323,14 @@ impl Arrays {
     pub fn values(&self, schedule: &Scheduling, problem: &Problem) -> Result<Values, CheckError> {
         let [transpose_a, transpose_b] = self.transpose;
         let mut values = Ok(schedule.factors());
-        if let Some(bias) = &self.bias {
+        if let Some(bias) = self.get(Role::Bias) {
             values = values.and_then(|values| values.with_bias(&bias.tensor, problem));
         }
-        if let [row, Some(column)] = &self.zero_points {
-            let row = row.as_ref().map(|row| &row.tensor);
+        if let Some(column) = self.get(Role::AzpAdj) {
+            let row = self.get(Role::Azp).map(|row| &row.tensor);
             values = values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
         }
-        if let (Some([a, b]), Some(scaling)) = (&self.scales, &schedule.spec().scales) {
+        if let (Some([a, b]), Some(scaling)) = (self.scales(), &schedule.spec().scales) {
             let scales = [a.planes(transpose_a), b.planes(transpose_b)];
             values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
         }
@@ -366,21 +340,17 @@ impl Arrays {
     /// An error about shapes, with the files it is about.
     pub fn shapes(&self, error: ShapeError) -> CheckError {
         let [turned_a, turned_b] = self.transpose;
-        let scales = self.scales.as_ref();
-        let names = [
-            ("A", Some(&self.a), turned_a),
-            ("B", Some(&self.b), turned_b),
-            ("C", self.c.as_ref(), false),
-            ("scales of A", scales.map(|[a, _]| a), turned_a),
-            ("scales of B", scales.map(|[_, b]| b), turned_b),
-            ("bias", self.bias.as_ref(), false),
-            ("azp", self.zero_points[0].as_ref(), false),
-            ("azp_adj", self.zero_points[1].as_ref(), false),
-        ];
-        let names = names.iter().filter_map(|(name, array, transposed)| {
-            let label = io::escaped_path((*array)?.source.label());
-            let turned = if *transposed { " (transposed)" } else { "" };
-            Some(format!("{name} = {label}{turned}"))
+        let operands = self.iter().filter(|(role, _)| *role != Role::D);
+        let names = operands.map(|(role, array)| {
+            let name = role.called().trim_start_matches("the ");
+            let label = io::escaped_path(array.source.label());
+            let turned = match role {
+                Role::A | Role::ScaleA => turned_a,
+                Role::B | Role::ScaleB => turned_b,
+                _ => false,
+            };
+            let turned = if turned { " (transposed)" } else { "" };
+            format!("{name} = {label}{turned}")
         });
         CheckError::Shapes {
             names: names.collect::<Vec<_>>().join(", "),
@@ -388,11 +358,30 @@ impl Arrays {
         }
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Array> {
-        let scales = self.scales.iter().flatten();
-        let all = [&self.a, &self.b].into_iter().chain(&self.c).chain(scales);
-        all.chain(&self.bias)
-            .chain(self.zero_points.iter().flatten())
+    pub fn get(&self, role: Role) -> Option<&Array> {
+        self.by_role.get(&role)
+    }
+
+    /// All that there are, D last.
+    pub fn iter(&self) -> impl Iterator<Item = (Role, &Array)> {
+        self.by_role.iter().map(|(role, array)| (*role, array))
+    }
+
+    /// Of A and of B: the instruction's, or the kernel's.
+    fn scales(&self) -> Option<[&Array; 2]> {
+        Some([self.get(Role::ScaleA)?, self.get(Role::ScaleB)?])
+    }
+
+    pub(super) fn insert(&mut self, role: Role, array: Array) {
+        self.by_role.insert(role, array);
+    }
+}
+
+impl Index<Role> for Arrays {
+    type Output = Array;
+
+    fn index(&self, role: Role) -> &Array {
+        &self.by_role[&role]
     }
 }
 
@@ -404,6 +393,13 @@ impl Operands {
         arithmetic: &Arithmetic,
         schedule: &Scheduling,
     ) -> Result<(), CheckError> {
+        for [one, other] in [[Role::ScaleA, Role::ScaleB], [Role::ScaleB, Role::ScaleA]] {
+            if self.has(one) && !self.has(other) {
+                let (one, other) = (one.field(), other.field());
+                let reason = format!("`{one}` needs `{other}`, which is not given");
+                return Err(CheckError::request(one, reason));
+            }
+        }
         let how = self.tf32_input;
         if how != Tf32Input::Truncate {
             let said = format!("`tf32_input` {}", how.word());
@@ -421,7 +417,8 @@ impl Operands {
                 return Err(CheckError::request("tf32_input", reason));
             }
         }
-        if let (Some(format), None, true) = (c_dtype, &self.c, schedule.addend_is_late()) {
+        if let (Some(format), None, true) = (c_dtype, self.get(Role::C), schedule.addend_is_late())
+        {
             let reason = format!("`c_dtype` {format} says what C is, but there is none; give `c`");
             return Err(CheckError::request("c_dtype", reason));
         }
@@ -440,11 +437,11 @@ pub fn read_d(
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
-    let known = match said.or(from.memory.format("d")) {
+    let known = match said.or(from.memory.format(Role::D)) {
         Some(known) => Some(known),
         None => {
             let of_descr = |descr: Descr| d_format(&descr, accumulator).map_err(fail);
-            from.memory.descr("d").map(of_descr).transpose()?
+            from.memory.descr(Role::D).map(of_descr).transpose()?
         }
     };
     if let Source::Generated(_) = source {
@@ -452,7 +449,7 @@ pub fn read_d(
             "D is what a GPU computed; it cannot be generated".into(),
         ));
     }
-    let file = open("d", source, known.unwrap_or(accumulator), Role::C, from)?;
+    let file = open(Role::D, source, known.unwrap_or(accumulator), from)?;
     let format = match known {
         Some(format) => format,
         // What a kernel's words say of D is for a file that does not say it.
@@ -474,7 +471,7 @@ pub fn read_d(
         let (have, want) = (shape_text(have), shape_text(&want));
         return Err(fail(format!("D is {have} here, but A*B is {want}")));
     }
-    Array::read("d", file, format, rows)
+    Array::read(Role::D, file, format, rows)
 }
 
 /// The format of numbers that are read as f32, where their file says it.

@@ -7,11 +7,12 @@ use super::error::CheckError;
 use super::part::Part;
 use super::prepare::Prepared;
 use crate::commit::{
-    Along, COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput,
-    CommittedInputs, CommittedSchedule, Hash, Lines, Rows, Tree,
+    Along, COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput, CommittedSchedule,
+    Hash, Lines, Rows, Tree,
 };
 use crate::io::{Fault, FileError, MappedFile, file_sha256};
 use crate::report::Committed;
+use crate::role::{ByRole, Role};
 
 /// Reads a commitment and hashes its file.
 ///
@@ -28,8 +29,7 @@ pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
 
 /// An input as it is committed to by lines.
 pub struct LinedInput<'a> {
-    /// In the document.
-    pub name: &'static str,
+    pub role: Role,
     pub array: &'a Array,
     pub lines: Lines,
 }
@@ -55,14 +55,17 @@ impl Prepared {
     pub fn commitment_and_trees(
         &self,
         block_rows: Option<u64>,
-    ) -> Result<(Commitment, Vec<Tree>, Tree), CheckError> {
+    ) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
         let (rows, d) = self.committed_rows(block_rows)?;
         let inputs = self.lined_inputs()?;
-        let trees = inputs
+        let tree = |input: &LinedInput| input.lines.tree(&input.array.tensor);
+        let trees: ByRole<_> = inputs
             .iter()
-            .map(|input| input.lines.tree(&input.array.tensor));
-        let trees: Vec<_> = trees.collect();
-        let fixed = inputs.iter().zip(trees.iter().map(Tree::root));
+            .map(|input| (input.role, tree(input)))
+            .collect();
+        let fixed = inputs
+            .iter()
+            .map(|input| (input, trees[&input.role].root()));
         let tree = rows.tree(d);
         let commitment = self.commitment_of((&rows, tree.root()), fixed);
         Ok((commitment, trees, tree))
@@ -84,7 +87,6 @@ impl Prepared {
     /// # Errors
     /// If one cannot be.
     pub fn lined_inputs(&self) -> Result<Vec<LinedInput<'_>>, CheckError> {
-        let arrays = &self.arrays;
         let operands = &self.check.operands;
         let along = |turned: bool, otherwise, along| if turned { otherwise } else { along };
         let of_a = along(operands.transpose_a, Along::Columns, Along::Rows);
@@ -93,28 +95,22 @@ impl Prepared {
             true => [Along::Whole; 2],
             false => [of_a, of_b],
         };
-        let scales = arrays.scales.as_ref();
-        let all = [
-            ("a", Some(&arrays.a), of_a),
-            ("b", Some(&arrays.b), of_b),
-            ("c", arrays.c.as_ref(), Along::Rows),
-            ("scale_a", scales.map(|[a, _]| a), scales_of_a),
-            ("scale_b", scales.map(|[_, b]| b), scales_of_b),
-            ("bias", arrays.bias.as_ref(), Along::Whole),
-        ];
-        if arrays.zero_points.iter().any(Option::is_some) {
-            let reason = "`azp_adj` with a commitment: its schema has no place for zero points";
-            return Err(CheckError::request("azp_adj", reason));
-        }
-        let there = all
-            .into_iter()
-            .filter_map(|(name, array, along)| Some((name, array?, along)));
-        there
-            .map(|(name, array, along)| {
+        let inputs = self.arrays.iter().filter(|(role, _)| *role != Role::D);
+        inputs
+            .map(|(role, array)| {
+                let along = match role {
+                    Role::A => of_a,
+                    Role::B => of_b,
+                    Role::C => Along::Rows,
+                    Role::ScaleA => scales_of_a,
+                    Role::ScaleB => scales_of_b,
+                    _ => Along::Whole,
+                };
                 let lines = Lines::new(array.tensor.format(), array.tensor.shape().to_vec(), along);
+                let name = role.field();
                 let fail = |error: CommitError| CheckError::array(name, name, error.to_string());
                 let lines = lines.map_err(fail)?;
-                Ok(LinedInput { name, array, lines })
+                Ok(LinedInput { role, array, lines })
             })
             .collect()
     }
@@ -125,21 +121,17 @@ impl Prepared {
         inputs: impl Iterator<Item = (&'a LinedInput<'a>, Hash)>,
     ) -> Commitment {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-        let mut fixed: Vec<_> = inputs
-            .map(|(LinedInput { name, lines, .. }, hash)| {
+        let inputs = inputs
+            .map(|(LinedInput { role, lines, .. }, hash)| {
                 let input = CommittedInput {
                     format: lines.format,
                     shape: lines.shape.clone(),
                     lines: lines.along,
-                    root: lines.root(name, hash),
+                    root: lines.root(role.field(), hash),
                 };
-                (*name, input)
+                (*role, input)
             })
             .collect();
-        let mut take = |name: &str| {
-            let at = fixed.iter().position(|(other, _)| *other == name)?;
-            Some(fixed.remove(at).1)
-        };
         Commitment {
             schema: COMMITMENT.to_owned(),
             model_sha256: hash(self.model.arithmetic.sha256()),
@@ -147,14 +139,7 @@ impl Prepared {
                 .kernel()
                 .map(|kernel| CommittedSchedule::of(kernel.spec, kernel.values)),
             product: self.product(),
-            inputs: CommittedInputs {
-                a: take("a").expect("there is always an A"),
-                b: take("b").expect("there is always a B"),
-                c: take("c"),
-                scale_a: take("scale_a"),
-                scale_b: take("scale_b"),
-                bias: take("bias"),
-            },
+            inputs,
             d: CommittedD {
                 root: rows.root(tree),
                 block_rows: rows.block_rows,

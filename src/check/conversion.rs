@@ -11,6 +11,7 @@ use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::schedule::Overrides;
 use crate::report::Policy;
+use crate::role::Role;
 
 impl Fields {
     /// What a library says of the kernel, if that is where the order comes from.
@@ -155,6 +156,8 @@ impl TryFrom<Fields> for Check {
     fn try_from(mut fields: Fields) -> Result<Check, CheckError> {
         fields.validate()?;
         fields.complete()?;
+        let mut arrays = fields.arrays();
+        let claimed = arrays.remove(&Role::D);
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
         let missing = |field: &'static str| {
@@ -170,7 +173,7 @@ impl TryFrom<Fields> for Check {
                 ));
             }
         };
-        let claim = match (fields.d, fields.d_digest) {
+        let claim = match (claimed, fields.d_digest) {
             (Some(d), _) => Claim::Tensor(d),
             (None, Some(digest)) => {
                 let digest = crate::io::parse_sha256(&digest).map_err(|reason| {
@@ -180,6 +183,11 @@ impl TryFrom<Fields> for Check {
             }
             (None, None) => Claim::Nothing,
         };
+        for role in [Role::A, Role::B] {
+            if !arrays.contains_key(&role) {
+                return Err(missing(role.field())());
+            }
+        }
         if fields.block_rows == Some(0) {
             return Err(CheckError::request(
                 "block_rows",
@@ -188,14 +196,8 @@ impl TryFrom<Fields> for Check {
         }
         Ok(Check {
             operands: Operands {
-                a: fields.a.ok_or_else(missing("a"))?,
-                b: fields.b.ok_or_else(missing("b"))?,
-                c: fields.c,
-                scales: fields.scale_a.zip(fields.scale_b).map(|(a, b)| [a, b]),
-                bias: fields.bias,
+                arrays,
                 bias_dtype: fields.bias_dtype,
-                azp: fields.azp,
-                azp_adj: fields.azp_adj,
                 transpose_a: fields.transpose_a.unwrap_or(false),
                 transpose_b: fields.transpose_b.unwrap_or(false),
                 tf32_input: fields.tf32_input.unwrap_or(Tf32Input::Truncate),
@@ -275,10 +277,6 @@ impl From<Check> for Fields {
             Naming::Payload => (None, None),
             Naming::Tree { block_rows } => (Some(true), block_rows),
         };
-        let [scale_a, scale_b] = match operands.scales {
-            Some([a, b]) => [Some(a), Some(b)],
-            None => [None, None],
-        };
         let some = |given: bool| given.then_some(true);
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
@@ -290,7 +288,7 @@ impl From<Check> for Fields {
             Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
         };
         let overrides = schedule.overrides;
-        Fields {
+        let mut fields = Fields {
             arch,
             model: model_file,
             dtype: Some(model.dtype),
@@ -326,10 +324,7 @@ impl From<Check> for Fields {
             alpha: overrides.alpha,
             beta: overrides.beta,
             scale_result: overrides.scale_result,
-            bias: operands.bias,
             bias_dtype: operands.bias_dtype,
-            azp: operands.azp,
-            azp_adj: operands.azp_adj,
             d_dtype: check.d_dtype,
             d_digest,
             nan: any(check.policy.any_nan),
@@ -349,15 +344,17 @@ impl From<Check> for Fields {
             no_causes: some(!check.causes),
             no_discrimination: some(!check.discrimination),
             engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
-            c: operands.c,
-            scale_a,
-            scale_b,
             transpose_a: some(operands.transpose_a),
             transpose_b: some(operands.transpose_b),
             tf32_input: (operands.tf32_input != Tf32Input::Truncate).then_some(operands.tf32_input),
-            a: Some(operands.a),
-            b: Some(operands.b),
             d,
+            ..Fields::default()
+        };
+        for (role, source) in operands.arrays {
+            if let Some(field) = fields.array(role) {
+                *field = Some(source);
+            }
         }
+        fields
     }
 }

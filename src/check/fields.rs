@@ -2,7 +2,7 @@
 //! options are called as the fields are.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,8 @@ use crate::emu::schedule::{
 };
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
+use crate::ops::Layout;
+use crate::role::Role;
 use crate::words::Word;
 
 /// A field's value as one word of a command line.
@@ -24,8 +26,16 @@ pub(super) enum Argument {
 }
 
 /// What a field may hold.
-pub(super) trait Field {
+pub(super) trait Field: Sized {
     fn argument(&self) -> Option<Argument>;
+
+    /// A path that is not absolute starts in this folder.
+    fn in_folder(&mut self, _: &Path) {}
+
+    /// The same field as an array's, if it is one.
+    fn as_array(_: &mut Option<Self>) -> Option<&mut Option<Source>> {
+        None
+    }
 }
 
 impl Field for bool {
@@ -38,11 +48,23 @@ impl Field for Source {
     fn argument(&self) -> Option<Argument> {
         Some(Argument::Value(not_an_option(self.text())))
     }
+
+    fn in_folder(&mut self, folder: &Path) {
+        Source::in_folder(self, folder);
+    }
+
+    fn as_array(field: &mut Option<Source>) -> Option<&mut Option<Source>> {
+        Some(field)
+    }
 }
 
 impl Field for PathBuf {
     fn argument(&self) -> Option<Argument> {
         Some(Argument::Value(not_an_option(self.clone().into())))
+    }
+
+    fn in_folder(&mut self, folder: &Path) {
+        *self = folder.join(&*self);
     }
 }
 
@@ -81,6 +103,13 @@ shown!(
     Partition
 );
 
+impl Field for Layout {
+    fn argument(&self) -> Option<Argument> {
+        let word = serde_json::to_value(self).ok()?;
+        Some(Argument::Value(word.as_str()?.into()))
+    }
+}
+
 macro_rules! worded {
     ($($kind:ty),*) => {
         $(impl Field for $kind {
@@ -102,13 +131,15 @@ worded!(
     Accumulation
 );
 
+/// A struct of optional fields: documents have them under their names, command lines as options of those names.
 macro_rules! fields {
-    ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
-        /// Everything that a check may say. A field that is absent is as it is by default.
+    ($(#[$about:meta])* pub struct $all:ident, roles: $roles:expr;
+     $($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
+        $(#[$about])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
-        pub struct Fields {
+        pub struct $all {
             $(
                 $(#[doc = $doc])+
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,24 +147,56 @@ macro_rules! fields {
             )*
         }
 
-        impl Fields {
+        impl $all {
             /// The names of all fields.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
             /// Those that say something, as words of a command line.
-            pub(super) fn arguments(&self) -> Vec<(&'static str, Argument)> {
+            pub(super) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
                 let mut all = Vec::new();
                 $(
-                    let argument = self.$name.as_ref().and_then(Field::argument);
+                    let argument = self.$name.as_ref().and_then($crate::check::fields::Field::argument);
                     all.extend(argument.map(|argument| (stringify!($name), argument)));
                 )*
                 all
+            }
+
+            /// Paths that are not absolute start in this folder.
+            pub fn in_folder(&mut self, folder: &std::path::Path) {
+                $(
+                    if let Some(value) = &mut self.$name {
+                        $crate::check::fields::Field::in_folder(value, folder);
+                    }
+                )*
+            }
+
+            /// The field of an array; none of a role that is not one of them.
+            pub fn array(&mut self, role: $crate::role::Role) -> Option<&mut Option<$crate::check::Source>> {
+                match role.field() {
+                    $(stringify!($name) => $crate::check::fields::Field::as_array(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Every array that is named.
+            pub fn arrays(&self) -> $crate::role::ByRole<$crate::check::Source> {
+                let mut all = self.clone();
+                let named = $roles.iter().filter_map(|role| {
+                    let source = all.array(*role)?.take()?;
+                    Some((*role, source))
+                });
+                named.collect()
             }
         }
     };
 }
 
+pub(super) use fields;
+
 fields! {
+    /// Everything that a check may say. A field that is absent is as it is by default.
+    pub struct Fields, roles: Role::PRODUCT;
+
     /// Architecture, compute capability or GPU of the catalogue.
     arch: String,
     /// An architecture file in place of the catalogue.
@@ -266,37 +329,6 @@ fields! {
     b: Source,
     /// The captured D.
     d: Source,
-}
-
-impl Fields {
-    /// Paths that are not absolute start in this folder.
-    pub fn in_folder(&mut self, folder: &std::path::Path) {
-        let sources = [
-            &mut self.a,
-            &mut self.b,
-            &mut self.c,
-            &mut self.scale_a,
-            &mut self.scale_b,
-            &mut self.bias,
-            &mut self.azp,
-            &mut self.azp_adj,
-            &mut self.d,
-        ];
-        for source in sources.into_iter().flatten() {
-            source.in_folder(folder);
-        }
-        let paths = [
-            &mut self.model,
-            &mut self.schedule_file,
-            &mut self.kernel_log,
-            &mut self.kernel_table,
-            &mut self.against,
-            &mut self.seed_from,
-        ];
-        for path in paths.into_iter().flatten() {
-            *path = folder.join(&*path);
-        }
-    }
 }
 
 impl Fields {

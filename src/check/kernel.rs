@@ -8,9 +8,7 @@ use super::arrays::Reader;
 use super::error::CheckError;
 use super::fields::Fields;
 use super::request::Check;
-use super::source::Source;
 use crate::emu::schedule::Schedule;
-use crate::generate::Role;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, hex, printable, read_text};
 use crate::kernel::{
     self, Accumulation, KernelError, KernelReading, KernelTable, Options, Partition, Plan, Scheme,
@@ -18,6 +16,7 @@ use crate::kernel::{
 };
 use crate::num::Format;
 use crate::report::{KernelSetting, KernelWords};
+use crate::role::Role;
 use crate::tensor::shape_text;
 
 /// What a library says of its kernel, and what it does not say.
@@ -140,11 +139,12 @@ impl Shapes {
     fn of(check: &Check, from: &mut Reader) -> Result<Shapes, CheckError> {
         let operands = &check.operands;
         let model = &check.model;
-        let mut shape = |field, source: &Source, format, role| {
-            let shape = from.shape(field, source, format, role)?;
+        let mut shape = |role: Role, format| {
+            let source = &operands.arrays[&role];
+            let shape = from.shape(role, source, format)?;
             match shape.len() {
                 0 | 1 => Err(CheckError::array(
-                    field,
+                    role.field(),
                     source,
                     format!("it is {}; a matrix has two dimensions", shape_text(&shape)),
                 )),
@@ -153,8 +153,8 @@ impl Shapes {
         };
         let format_b = model.dtype_b.unwrap_or(model.dtype);
         Ok(Shapes {
-            a: shape("a", &operands.a, model.dtype, Role::A)?,
-            b: shape("b", &operands.b, format_b, Role::B)?,
+            a: shape(Role::A, model.dtype)?,
+            b: shape(Role::B, format_b)?,
             turned: [operands.transpose_a, operands.transpose_b],
         })
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::arrays::{Array, Arrays, Reader, Rows, read_d};
+use super::arrays::{Arrays, Reader, Rows, read_d};
 use super::error::CheckError;
 use super::model::Model;
 use super::request::{Check, Claim};
@@ -15,6 +15,7 @@ use crate::emu::{Choice, Engine, Platform, Problem, Replay};
 use crate::io::Files;
 use crate::num::Format;
 use crate::report::{Inputs, Product, Scheduled};
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// A check that owns what it read: arrays, model, schedule.
@@ -26,8 +27,8 @@ pub struct Prepared {
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
+    /// With the D that was read.
     pub(super) arrays: Arrays,
-    pub(super) d: Option<Array>,
     values: Values,
     /// Whether there is a kernel around the instruction.
     scheduled: bool,
@@ -95,15 +96,15 @@ impl Prepared {
         let mut check = check.clone();
         let scheduling = Scheduling::of(&mut check, &mut from)?;
         let check = check;
-        scheduling.check_bias(check.operands.bias.is_some())?;
+        scheduling.check_bias(check.operands.has(Role::Bias))?;
         let mut wanted = check.model.clone();
         if wanted.instruction.is_none() {
             wanted.instruction = scheduling.instruction().map(str::to_owned);
         }
-        let model = wanted.select(check.operands.scales.is_some(), &scheduling)?;
+        let model = wanted.select(check.operands.has_scales(), &scheduling)?;
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
-        let arrays = Arrays::read(&check, arithmetic, &scheduling, rows, &mut from)?;
+        let mut arrays = Arrays::read(&check, arithmetic, &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let d = match &check.claim {
@@ -135,6 +136,9 @@ impl Prepared {
                 Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
             }
         };
+        if let Some(d) = d {
+            arrays.insert(Role::D, d);
+        }
         Ok(Prepared {
             request,
             check,
@@ -145,7 +149,6 @@ impl Prepared {
             model,
             scheduling,
             arrays,
-            d,
         })
     }
 
@@ -200,16 +203,11 @@ impl Prepared {
 
     /// The captured D.
     pub fn d(&self) -> Option<&Tensor> {
-        self.d.as_ref().map(|d| &d.tensor)
+        self.arrays.get(Role::D).map(|d| &d.tensor)
     }
 
     /// All arrays, D last.
-    pub fn arrays(&self) -> impl Iterator<Item = &Array> {
-        self.arrays.all().chain(&self.d)
-    }
-
-    /// The arrays but D.
-    pub fn operands(&self) -> &Arrays {
+    pub fn arrays(&self) -> &Arrays {
         &self.arrays
     }
 
@@ -239,26 +237,10 @@ impl Prepared {
 
     /// What a report says of the arrays; hashes them.
     pub fn inputs(&self) -> Inputs {
-        let Arrays {
-            a,
-            b,
-            c,
-            scales,
-            bias,
-            zero_points: [azp, azp_adj],
-            ..
-        } = &self.arrays;
-        Inputs {
-            a: a.describe(),
-            b: b.describe(),
-            c: c.as_ref().map(Array::describe),
-            scale_a: scales.as_ref().map(|[a, _]| a.describe()),
-            scale_b: scales.as_ref().map(|[_, b]| b.describe()),
-            bias: bias.as_ref().map(Array::describe),
-            azp: azp.as_ref().map(Array::describe),
-            azp_adj: azp_adj.as_ref().map(Array::describe),
-            d: self.d.as_ref().map(Array::describe),
-        }
+        let arrays = self.arrays.iter();
+        arrays
+            .map(|(role, array)| (role, array.describe()))
+            .collect()
     }
 
     /// How the D of the replay is cut into blocks.
@@ -285,10 +267,9 @@ impl Prepared {
     /// # Errors
     /// The first that has.
     pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        let fields = self.check.sources().map(|(field, _)| field);
-        for (field, array) in fields.zip(self.arrays()) {
+        for (role, array) in self.arrays.iter() {
             let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file(field))?;
+            unchanged.map_err(CheckError::file(role.field()))?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::emu::schedule::Overrides;
 use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Policy;
+use crate::role::{ByRole, Role};
 
 /// A check as a value. In documents it is one object of flat fields ([`Fields`](super::Fields)), the same in a
 /// manifest's case, a plan and a report.
@@ -46,23 +47,40 @@ pub const MAX_MISMATCHES: usize = 10;
 /// What is multiplied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operands {
-    pub a: Source,
-    pub b: Source,
-    pub c: Option<Source>,
-    /// Of A and of B.
-    pub scales: Option<[Source; 2]>,
-    /// One number for every column of D.
-    pub bias: Option<Source>,
+    /// All but D; A and B are always there.
+    pub arrays: ByRole<Source>,
     pub bias_dtype: Option<Format>,
-    /// Zero points of A's rows: one int32 for every row of D.
-    pub azp: Option<Source>,
-    /// What zero points add to the integer sums of a column: one int32 for every column of D.
-    pub azp_adj: Option<Source>,
     /// A is stored KxM.
     pub transpose_a: bool,
     /// B is stored NxK.
     pub transpose_b: bool,
     pub tf32_input: Tf32Input,
+}
+
+impl Operands {
+    /// A and B, as they are stored.
+    pub fn of(a: Source, b: Source) -> Operands {
+        Operands {
+            arrays: ByRole::from([(Role::A, a), (Role::B, b)]),
+            bias_dtype: None,
+            transpose_a: false,
+            transpose_b: false,
+            tf32_input: Tf32Input::Truncate,
+        }
+    }
+
+    pub fn get(&self, role: Role) -> Option<&Source> {
+        self.arrays.get(&role)
+    }
+
+    pub fn has(&self, role: Role) -> bool {
+        self.arrays.contains_key(&role)
+    }
+
+    /// Whether there are scales of A and B.
+    pub fn has_scales(&self) -> bool {
+        self.has(Role::ScaleA)
+    }
 }
 
 /// Which arithmetic.
@@ -191,19 +209,7 @@ impl Check {
     /// `arch` is an architecture, compute capability or GPU of the catalogue.
     pub fn new(arch: &str, dtype: Format, [a, b, d]: [Source; 3]) -> Check {
         Check {
-            operands: Operands {
-                a,
-                b,
-                c: None,
-                scales: None,
-                bias: None,
-                bias_dtype: None,
-                azp: None,
-                azp_adj: None,
-                transpose_a: false,
-                transpose_b: false,
-                tf32_input: Tf32Input::Truncate,
-            },
+            operands: Operands::of(a, b),
             model: ModelRequest {
                 from: ModelSource::Catalogue(arch.to_owned()),
                 dtype,
@@ -237,30 +243,19 @@ impl Check {
         )
     }
 
-    /// Every array that it names, D last, by its field.
-    pub fn sources(&self) -> impl Iterator<Item = (&'static str, &Source)> {
-        let o = &self.operands;
-        let [scale_a, scale_b] = o
-            .scales
-            .as_ref()
-            .map_or([None, None], |[a, b]| [Some(a), Some(b)]);
+    /// Every array that it names, D last.
+    pub fn sources(&self) -> impl Iterator<Item = (Role, &Source)> {
         let d = match &self.claim {
-            Claim::Tensor(d) => Some(d),
+            Claim::Tensor(d) => Some((Role::D, d)),
             _ => None,
         };
-        let all = [
-            ("a", Some(&o.a)),
-            ("b", Some(&o.b)),
-            ("c", o.c.as_ref()),
-            ("scale_a", scale_a),
-            ("scale_b", scale_b),
-            ("bias", o.bias.as_ref()),
-            ("azp", o.azp.as_ref()),
-            ("azp_adj", o.azp_adj.as_ref()),
-            ("d", d),
-        ];
-        all.into_iter()
-            .filter_map(|(field, source)| Some((field, source?)))
+        let operands = self.operands.arrays.iter();
+        operands.map(|(role, source)| (*role, source)).chain(d)
+    }
+
+    /// Whether a program holds one of the arrays, which no command line can name.
+    pub fn is_in_memory(&self) -> bool {
+        self.sources().any(|(_, source)| *source == Source::Memory)
     }
 
     /// The commitment that its draw begins with.
@@ -294,15 +289,9 @@ impl Check {
 
     /// Everything that it reads is written over by no output.
     pub fn protect(&self, outputs: &mut Outputs) {
-        for (field, source) in self.sources() {
-            let role = match field {
-                "a" | "b" | "c" | "d" => field.to_uppercase(),
-                "scale_a" => "the scales of A".to_owned(),
-                "scale_b" => "the scales of B".to_owned(),
-                other => format!("the {other}"),
-            };
+        for (role, source) in self.sources() {
             if let Some(path) = source.path() {
-                outputs.protect(&role, path);
+                outputs.protect(role.called(), path);
             }
         }
         for (field, path) in self.documents() {

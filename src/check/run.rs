@@ -15,6 +15,7 @@ use crate::report::{
     Conclusion, Conversion, Differ, Inputs, MismatchMap, Model, Outcome, Report, Reproduced,
     ReproducedTree, Sampled, Tool, Verdict,
 };
+use crate::role::Role;
 
 /// What a replay leaves behind.
 #[derive(Debug)]
@@ -273,7 +274,7 @@ impl Prepared {
         trace: &Trace,
         found: Option<&Conclusion>,
     ) -> Result<(), CheckError> {
-        let (Some(found), Some(d)) = (found, &inputs.d) else {
+        let (Some(found), Some(d)) = (found, inputs.get(&Role::D)) else {
             return Ok(());
         };
         let alike = match trace {

@@ -1,9 +1,10 @@
 //! What would give a D that differs, and the check that asks for it.
 
-use super::arrays::Array;
 use super::command_line::{Verb, command_line, shell_line};
 use super::prepare::Prepared;
-use super::request::{Check, ModelSource, Naming, ScheduleRequest, ScheduleSource, Scope};
+use super::request::{
+    Check, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope,
+};
 use super::source::Source;
 use super::words::{EngineChoice, Tf32Input};
 use crate::candidates::Name;
@@ -11,6 +12,7 @@ use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
 use crate::emu::Catalogue;
 use crate::num::Format;
 use crate::report::{Cause, CauseArea, Conclusion, Outcome, Report};
+use crate::role::Role;
 
 impl Prepared {
     /// What fits a D that differs, and what was tried.
@@ -19,7 +21,7 @@ impl Prepared {
             return Default::default();
         };
         let choice = self.choice();
-        let scaled = self.check.operands.scales.is_some();
+        let scaled = self.check.operands.has_scales();
         let case = Case {
             replay: self.replay(),
             given,
@@ -54,8 +56,7 @@ impl Prepared {
 
     fn command(&self, ask: &Ask) -> Option<String> {
         // No command line names what a program holds.
-        let mut sources = self.check.sources();
-        if sources.any(|(_, source)| *source == Source::Memory) {
+        if self.check.is_in_memory() {
             return None;
         }
         let check = Check {
@@ -74,8 +75,14 @@ impl Prepared {
     fn changed(&self, mut check: Check, ask: &Ask) -> Option<Check> {
         let operands = &mut check.operands;
         // What is generated depends on the operand it is for, and on the format.
-        let generated = |source: &Source| matches!(source, Source::Generated(_));
-        let generated = generated(&operands.a) || generated(&operands.b);
+        let generated = |role| matches!(operands.get(role), Some(Source::Generated(_)));
+        let generated = generated(Role::A) || generated(Role::B);
+        let exchange = |operands: &mut Operands| {
+            let a_and_b = [Role::A, Role::B].map(|role| operands.arrays.remove(&role));
+            let exchanged = [Role::B, Role::A].into_iter().zip(a_and_b);
+            let exchanged = exchanged.filter_map(|(role, source)| Some((role, source?)));
+            operands.arrays.extend(exchanged);
+        };
         match ask {
             Ask::Nothing => return None,
             Ask::Transposed([a, b]) => {
@@ -84,30 +91,31 @@ impl Prepared {
             }
             Ask::Reversed | Ask::Exchanged if generated => return None,
             Ask::Reversed => {
-                std::mem::swap(&mut operands.a, &mut operands.b);
+                exchange(operands);
                 (operands.transpose_a, operands.transpose_b) =
                     (!operands.transpose_b, !operands.transpose_a);
             }
             Ask::Exchanged => {
-                std::mem::swap(&mut operands.a, &mut operands.b);
+                exchange(operands);
                 std::mem::swap(&mut operands.transpose_a, &mut operands.transpose_b);
             }
-            Ask::WithoutC => operands.c = None,
+            Ask::WithoutC => {
+                operands.arrays.remove(&Role::C);
+            }
             Ask::Schedule { preset, overrides } => {
                 check.schedule = ScheduleRequest::preset(preset, overrides);
             }
             Ask::Formats(formats) => {
                 // A file that names its type cannot be read as another.
-                let arrays = [&self.arrays.a, &self.arrays.b].into_iter().zip(formats);
-                let readable =
-                    |(array, format): (&Array, &Format)| array.source.tensor(*format).is_ok();
-                if generated || !arrays.into_iter().all(readable) {
+                let [a, b] = *formats;
+                let readable = |(role, format)| self.arrays[role].source.tensor(format).is_ok();
+                if generated || ![(Role::A, a), (Role::B, b)].into_iter().all(readable) {
                     return None;
                 }
                 check = check.with_formats(*formats);
             }
             Ask::Result(format) => {
-                self.d.as_ref()?.source.tensor(*format).ok()?;
+                self.arrays.get(Role::D)?.source.tensor(*format).ok()?;
                 check.d_dtype = Some(*format);
             }
             Ask::Tf32Nearest(nearest) => {
@@ -144,9 +152,7 @@ impl Prepared {
 
     /// The command that asks for it again.
     pub(super) fn ask_again(&self) -> Option<String> {
-        let mut sources = self.check.sources();
-        let in_memory = sources.any(|(_, source)| *source == Source::Memory);
-        (!in_memory).then(|| shell_line(command_line(Verb::Check, &self.asked())))
+        (!self.check.is_in_memory()).then(|| shell_line(command_line(Verb::Check, &self.asked())))
     }
 
     /// The command that explains the first mismatch of a report.
@@ -154,8 +160,7 @@ impl Prepared {
         let Outcome::Elements { comparison, .. } = &report.outcome else {
             return None;
         };
-        let mut sources = self.check.sources();
-        if sources.any(|(_, source)| *source == Source::Memory) {
+        if self.check.is_in_memory() {
             return None;
         }
         let first = comparison.first.first()?;

@@ -19,6 +19,7 @@ use crate::report::{
     Compared, Conversion, Model, OPERATION_REPORT, OperationReport, Outcome, Report, Reproduced,
     SCHEMA, Sampled, Tool,
 };
+use crate::role::Role;
 use crate::sample::Region;
 
 /// What became of a report.
@@ -180,31 +181,10 @@ impl Prepared {
             same("the product", &report.product, self.product()),
         ];
         let found = self.inputs();
-        for ((what, said), (_, found)) in [
-            ("A", Some(&report.inputs.a)),
-            ("B", Some(&report.inputs.b)),
-            ("C", report.inputs.c.as_ref()),
-            ("the scales of A", report.inputs.scale_a.as_ref()),
-            ("the scales of B", report.inputs.scale_b.as_ref()),
-            ("the bias", report.inputs.bias.as_ref()),
-            ("zero points", report.inputs.azp.as_ref()),
-            ("zero points of columns", report.inputs.azp_adj.as_ref()),
-            ("D", report.inputs.d.as_ref()),
-        ]
-        .into_iter()
-        .zip([
-            ("", Some(&found.a)),
-            ("", Some(&found.b)),
-            ("", found.c.as_ref()),
-            ("", found.scale_a.as_ref()),
-            ("", found.scale_b.as_ref()),
-            ("", found.bias.as_ref()),
-            ("", found.azp.as_ref()),
-            ("", found.azp_adj.as_ref()),
-            ("", found.d.as_ref()),
-        ]) {
+        for role in Role::PRODUCT {
+            let (said, found) = (report.inputs.get(role), found.get(role));
             if said.is_some() || found.is_some() {
-                all.push(same(what, said, found));
+                all.push(same(role.called(), said, found));
             }
         }
         all.push(match self.confirm_commitment() {

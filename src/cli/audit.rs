@@ -14,6 +14,7 @@ use crate::check::{Check, Fields, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped, escaped_path};
 use crate::report::{Verdict, grouped};
+use crate::role::Role;
 
 /// Audit a committed product by a few of its rows and columns
 ///
@@ -86,7 +87,7 @@ struct Open {
     #[arg(long, value_name = "CHALLENGE.json")]
     challenge: PathBuf,
 
-    /// Arrays to leave out, because the auditor has them: a, b, c, scale_a, scale_b, bias
+    /// Arrays to leave out, because the auditor has them: a, b, c, scale_a, scale_b, bias, azp, azp_adj
     #[arg(long, value_name = "ARRAYS", value_delimiter = ',')]
     without: Vec<String>,
 
@@ -301,17 +302,19 @@ impl Verify {
         Check::try_from(fields)
     }
 
-    fn copies(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+    fn copies(&self) -> impl Iterator<Item = (Role, &PathBuf)> {
         let all = [
-            ("a", &self.a),
-            ("b", &self.b),
-            ("c", &self.c),
-            ("scale_a", &self.scale_a),
-            ("scale_b", &self.scale_b),
-            ("bias", &self.schedule.bias),
+            (Role::A, &self.a),
+            (Role::B, &self.b),
+            (Role::C, &self.c),
+            (Role::ScaleA, &self.scale_a),
+            (Role::ScaleB, &self.scale_b),
+            (Role::Bias, &self.schedule.bias),
+            (Role::Azp, &self.schedule.azp),
+            (Role::AzpAdj, &self.schedule.azp_adj),
         ];
         all.into_iter()
-            .filter_map(|(name, path)| Some((name, path.as_ref()?)))
+            .filter_map(|(role, path)| Some((role, path.as_ref()?)))
     }
 
     /// The auditor's own arrays, in the committed formats, and the files that they are in.
@@ -322,16 +325,16 @@ impl Verify {
     ) -> Result<(OwnCopies, Vec<crate::io::Source>)> {
         let mut own = OwnCopies::new();
         let mut opened = Vec::new();
-        for (name, path) in self.copies() {
-            let input = commitment.inputs.named().find(|(other, _)| *other == name);
-            let Some((_, input)) = input else {
+        for (role, path) in self.copies() {
+            let Some(input) = commitment.inputs.get(&role) else {
                 anyhow::bail!(
-                    "{}: the commitment has no {name}, of which this is said to be a copy",
-                    escaped_path(path)
+                    "{}: the commitment has no {}, of which this is said to be a copy",
+                    escaped_path(path),
+                    role.field()
                 );
             };
             let source = files.source(path)?;
-            own.insert(name, source.tensor(input.format)?);
+            own.insert(role, source.tensor(input.format)?);
             opened.push(source);
         }
         Ok((own, opened))

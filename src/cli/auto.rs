@@ -7,6 +7,7 @@ use crate::check::{Check, Claim, ModelSource, Source, option};
 use crate::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use crate::io::STDIN;
 use crate::report::{Chosen, Fit, Identification};
+use crate::role::Role;
 
 /// What was found.
 pub enum Auto {
@@ -37,8 +38,8 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && model.scale_dtype.is_none()
             && model.scale_block.is_none()
             && check.schedule == Default::default()
-            && check.operands.bias.is_none()
-            && check.operands.azp_adj.is_none(),
+            && !check.operands.has(Role::Bias)
+            && !check.operands.has(Role::AzpAdj),
         "--arch auto finds instruction, accumulator and schedule by itself; leave out what says them, or name the GPU"
     );
     let piped = |(_, source): (_, &Source)| {

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::values::any_format;
 use super::{Ending, show};
-use crate::generate::{Role, Spec};
+use crate::generate::Spec;
 use crate::io::npy::write_npy;
 use crate::io::{Output, escaped_path, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
+use crate::role::Role;
 
 /// Write an operand that a seed determines
 ///
@@ -38,8 +40,8 @@ pub struct Generate {
     dtype: Format,
 
     /// Which operand it is; each has numbers of its own
-    #[arg(long, value_name = "WHICH")]
-    role: RoleName,
+    #[arg(long, value_name = "WHICH", value_parser = role())]
+    role: Role,
 
     /// Where to write it; "-" is standard output
     #[arg(long, short, value_name = "X.npy")]
@@ -50,13 +52,13 @@ pub struct Generate {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum RoleName {
-    A,
-    B,
-    C,
-    ScaleA,
-    ScaleB,
+/// An operand that has numbers of its own.
+fn role() -> impl TypedValueParser<Value = Role> {
+    let word = |role: &Role| role.field().replace('_', "-");
+    PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |said| {
+        let found = Role::GENERATED.iter().find(|role| word(role) == said);
+        *found.expect("one of the possible values")
+    })
 }
 
 fn spec(text: &str) -> Result<Spec, String> {
@@ -66,15 +68,10 @@ fn spec(text: &str) -> Result<Spec, String> {
 impl Generate {
     pub fn run(self) -> Result<Ending> {
         super::args::is_npy(&self.output)?;
-        let role = match self.role {
-            RoleName::A => Role::A,
-            RoleName::B => Role::B,
-            RoleName::C => Role::C,
-            RoleName::ScaleA => Role::ScaleA,
-            RoleName::ScaleB => Role::ScaleB,
-        };
         let output = Output::prepare(&self.output)?;
-        let tensor = self.spec.tensor(self.dtype, role, &Memory::default())?;
+        let tensor = self
+            .spec
+            .tensor(self.dtype, self.role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = payload_sha256(&tensor);

@@ -24,6 +24,7 @@ use crate::generate::{Class, Spec};
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::report::Policy;
+use crate::role::Role;
 use crate::words::Word;
 
 #[derive(Parser)]
@@ -279,7 +280,17 @@ fn check() -> impl Strategy<Value = Check> {
                     false => check.claim,
                 };
                 check.operands.bias_dtype = bias_dtype.filter(|_| bias.is_some());
-                (check.operands.scales, check.operands.bias) = (scales, bias);
+                let [scale_a, scale_b] = scales.map_or([None, None], |two| two.map(Some));
+                for (role, source) in [
+                    (Role::ScaleA, scale_a),
+                    (Role::ScaleB, scale_b),
+                    (Role::Bias, bias),
+                ] {
+                    check
+                        .operands
+                        .arrays
+                        .extend(source.map(|source| (role, source)));
+                }
                 (check.operands.transpose_a, check.operands.transpose_b) =
                     (transpose_a, transpose_b);
                 check.operands.tf32_input = tf32_input;
@@ -296,7 +307,7 @@ fn check() -> impl Strategy<Value = Check> {
                 // Of a C that is there.
                 check.schedule.overrides.beta =
                     check.schedule.overrides.beta.filter(|_| c.is_some());
-                check.operands.c = c;
+                check.operands.arrays.extend(c.map(|c| (Role::C, c)));
                 check.d_dtype = d_dtype;
                 check.policy = Policy {
                     any_nan: any_nan && !by_digest,

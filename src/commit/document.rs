@@ -7,6 +7,7 @@ use crate::emu::schedule::{ScheduleSpec, Values};
 use crate::io::printable;
 use crate::num::Format;
 use crate::report::Product;
+use crate::role::{Role, fields_by_role};
 
 /// Value of the `schema` field.
 pub const COMMITMENT: &str = "tcverify.commitment/1";
@@ -63,33 +64,12 @@ impl CommittedSchedule {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct CommittedInputs {
-    pub a: CommittedInput,
-    pub b: CommittedInput,
-    // Said to be absent, not left out.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub c: Option<CommittedInput>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub scale_a: Option<CommittedInput>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub scale_b: Option<CommittedInput>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
-    pub bias: Option<CommittedInput>,
+/// The arrays of a product but D, which is fixed by its rows.
+pub const COMMITTED: &[Role] = Role::PRODUCT.split_last().expect("D is last").1;
+
+fields_by_role! {
+    /// The arrays of a product but D.
+    pub struct CommittedInputs: CommittedInput, roles: COMMITTED;
 }
 
 /// A field that is left out or has a value, and is never null.
@@ -118,22 +98,6 @@ impl CommittedInput {
     /// If nothing of that shape can be cut so.
     pub fn lines(&self) -> Result<Lines, CommitError> {
         Lines::new(self.format, self.shape.clone(), self.lines)
-    }
-}
-
-impl CommittedInputs {
-    /// All that there are, by their names in the document.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &CommittedInput)> {
-        let all = [
-            ("a", Some(&self.a)),
-            ("b", Some(&self.b)),
-            ("c", self.c.as_ref()),
-            ("scale_a", self.scale_a.as_ref()),
-            ("scale_b", self.scale_b.as_ref()),
-            ("bias", self.bias.as_ref()),
-        ];
-        all.into_iter()
-            .filter_map(|(name, input)| Some((name, input?)))
     }
 }
 
@@ -187,7 +151,8 @@ impl Commitment {
 
     /// Makes sure that inputs are those of the product: they were written by somebody else.
     fn confirm_inputs(&self) -> Result<(), CommitError> {
-        for (operand, input) in self.inputs.named() {
+        for (&role, input) in self.inputs.iter() {
+            let operand = role.field();
             let other = |found: &str, expected: &str| {
                 Err(CommitError::OtherOperand {
                     operand,
@@ -197,12 +162,14 @@ impl Commitment {
             };
             let along = input.lines;
             let whole = along == Along::Whole;
-            // Scales of a kernel and the bias are of shapes that the schedule knows.
-            let expected = match operand {
-                "bias" if !whole => return other("cut into lines", "one line of it"),
-                "scale_a" | "scale_b" if whole => None,
-                "bias" => None,
-                _ => Some(self.cut_of(operand)),
+            // Scales of a kernel, the bias and zero points are of shapes that the schedule knows.
+            let expected = match role {
+                Role::Bias | Role::Azp | Role::AzpAdj if !whole => {
+                    return other("cut into lines", "one line of it");
+                }
+                Role::ScaleA | Role::ScaleB if whole => None,
+                Role::Bias | Role::Azp | Role::AzpAdj => None,
+                _ => Some(self.cut_of(role)),
             };
             input.lines()?;
             let Some((expected_along, batch, axes)) = expected else {
@@ -231,7 +198,7 @@ impl Commitment {
     }
 
     /// How an operand of the product is cut, its batch, and rows and columns as it is stored.
-    fn cut_of(&self, operand: &str) -> (Along, &[usize], [Option<usize>; 2]) {
+    fn cut_of(&self, role: Role) -> (Along, &[usize], [Option<usize>; 2]) {
         let Product {
             batch,
             m,
@@ -246,12 +213,12 @@ impl Commitment {
             (true, Along::Rows) => (Along::Columns, [axes[1], axes[0]]),
             (true, _) => (Along::Rows, [axes[1], axes[0]]),
         };
-        let (along, axes) = match operand {
-            "a" => turned(Along::Rows, [m, k], *transpose_a),
-            "b" => turned(Along::Columns, [k, n], *transpose_b),
+        let (along, axes) = match role {
+            Role::A => turned(Along::Rows, [m, k], *transpose_a),
+            Role::B => turned(Along::Columns, [k, n], *transpose_b),
             // As many scales as the model says, which is not known here.
-            "scale_a" => turned(Along::Rows, [m, None], *transpose_a),
-            "scale_b" => turned(Along::Columns, [None, n], *transpose_b),
+            Role::ScaleA => turned(Along::Rows, [m, None], *transpose_a),
+            Role::ScaleB => turned(Along::Columns, [None, n], *transpose_b),
             _ => (Along::Rows, [m, n]),
         };
         (along, batch, axes)
@@ -280,16 +247,11 @@ impl Commitment {
             product_text(&found.product),
             product_text(&self.product),
         );
-        let (ours, theirs) = (&self.inputs, &found.inputs);
-        for (name, here, committed) in [
-            ("A", Some(&theirs.a), Some(&ours.a)),
-            ("B", Some(&theirs.b), Some(&ours.b)),
-            ("C", theirs.c.as_ref(), ours.c.as_ref()),
-            ("SA", theirs.scale_a.as_ref(), ours.scale_a.as_ref()),
-            ("SB", theirs.scale_b.as_ref(), ours.scale_b.as_ref()),
-            ("the bias", theirs.bias.as_ref(), ours.bias.as_ref()),
-        ] {
-            let (Some(here), Some(committed)) = (here, committed) else {
+        for role in COMMITTED {
+            let name = role.called();
+            let both = (found.inputs.get(role), self.inputs.get(role));
+            let (Some(here), Some(committed)) = both else {
+                let (here, committed) = both;
                 let presence = |input: Option<_>| match input {
                     Some(_) => "given".to_owned(),
                     None => "absent".to_owned(),
@@ -299,7 +261,8 @@ impl Commitment {
             };
             let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);
             compare(name, layout(here), layout(committed));
-            let root = |input: &CommittedInput| format!("{} over its {:?}", input.root, input.lines);
+            let root =
+                |input: &CommittedInput| format!("{} over its {:?}", input.root, input.lines);
             compare(&format!("the root of {name}"), root(here), root(committed));
         }
         let layout =

@@ -16,8 +16,7 @@ mod streaming;
 mod tree;
 
 pub use document::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs,
-    CommittedSchedule,
+    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
 };
 pub use error::CommitError;
 pub use hash::Hash;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::request::Identify;
 use crate::check::{CheckError, Source, Tf32Input};
 use crate::emu::{Problem, Scale, ShapeError, shape_text};
-use crate::generate::Role;
 use crate::io;
 use crate::num::Format;
+use crate::role::Role;
 use crate::tensor::{Planes, Tensor};
 
 /// An array in each of its possible formats; one at least.
@@ -18,11 +18,12 @@ pub struct Readings {
 
 impl Readings {
     fn of(
-        (field, source, role): (&'static str, &Source, Role),
+        (role, source): (Role, &Source),
         wanted: Option<Format>,
         tf32: Tf32Input,
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Readings, CheckError> {
+        let field = role.field();
         let fail = |reason: String| Err(CheckError::array(field, source, reason));
         let file = match (source, wanted) {
             // What is generated are numbers of a format, so it has no other.
@@ -120,20 +121,25 @@ impl Captured {
     ) -> Result<Captured, CheckError> {
         let operands = &request.operands;
         let formats = request.formats;
-        let mut read = |field, source, role, wanted| {
-            Readings::of((field, source, role), wanted, operands.tf32_input, memory)
+        let mut read = |role, source, wanted| {
+            Readings::of((role, source), wanted, operands.tf32_input, memory)
         };
-        let scales = operands.scales.as_ref().map(|[a, b]| {
-            let a = read("scale_a", a, Role::ScaleA, None)?;
-            Ok([a, read("scale_b", b, Role::ScaleB, None)?])
-        });
-        let c = operands.c.as_ref();
+        let scales = [Role::ScaleA, Role::ScaleB].map(|role| operands.get(role));
+        let scales = match scales {
+            [Some(a), Some(b)] => {
+                let a = read(Role::ScaleA, a, None)?;
+                Some([a, read(Role::ScaleB, b, None)?])
+            }
+            _ => None,
+        };
+        let sources = &operands.arrays;
+        let c = operands.get(Role::C);
         let captured = Captured {
-            a: read("a", &operands.a, Role::A, formats.a)?,
-            b: read("b", &operands.b, Role::B, formats.b.or(formats.a))?,
-            c: c.map(|c| read("c", c, Role::C, None)).transpose()?,
-            scales: scales.transpose()?,
-            d: read("d", &request.d, Role::C, formats.d)?,
+            a: read(Role::A, &sources[&Role::A], formats.a)?,
+            b: read(Role::B, &sources[&Role::B], formats.b.or(formats.a))?,
+            c: c.map(|c| read(Role::C, c, None)).transpose()?,
+            scales,
+            d: read(Role::D, &request.d, formats.d)?,
             transpose: [operands.transpose_a, operands.transpose_b],
         };
         // Shapes do not depend on formats.

@@ -13,6 +13,7 @@ use crate::report::{
     Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
     NEVER_SEARCHED, Named, Other, SampleSize, Tool,
 };
+use crate::role::Role;
 
 /// Schedules that do not fit and are listed all the same, the nearest.
 const DISTANT: usize = 16;
@@ -151,23 +152,14 @@ impl Prepared {
         let mut operands = self.request.operands.clone();
         let mut d = self.request.d.clone();
         // What a program holds, a command finds under its field's name, if it is saved so.
-        let scales = operands
-            .scales
-            .as_mut()
-            .map(|[a, b]| [("sa", a), ("sb", b)]);
-        let arrays = [
-            ("a", &mut operands.a),
-            ("b", &mut operands.b),
-            ("d", &mut d),
-        ]
-        .into_iter();
-        let arrays = arrays.chain(operands.c.as_mut().map(|c| ("c", c)));
-        for (name, source) in arrays.chain(scales.into_iter().flatten()) {
+        for (role, source) in operands.arrays.iter_mut().chain([(&Role::D, &mut d)]) {
             if *source == Source::Memory {
+                let name = role.symbol().to_lowercase();
                 *source = Source::File(format!("{name}.npy").into());
             }
         }
-        let sources = [operands.a.clone(), operands.b.clone(), d];
+        let [a, b] = [Role::A, Role::B].map(|role| operands.arrays[&role].clone());
+        let sources = [a, b, d];
         let mut check = Check::new(&name.architecture, candidate.arithmetic.a, sources);
         check = check.with_rule(name, &candidate.arithmetic);
         check.operands = operands;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Container, Fault, FileError, MappedFile, Privacy, STDIN, Source, stream};
-use crate::generate::{Role, Spec};
+use crate::generate::Spec;
 use crate::memory::{Limits, Memory};
 use crate::num::Format;
+use crate::role::Role;
 
 /// Opens files. Whoever opens one again that is at rest gets the same bytes and digest; those that
 /// nobody uses are kept up to a quarter of the limit.

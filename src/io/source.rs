@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::npy::{Descr, Header, payload_length, write_header};
 use super::{Fault, FaultKind, FileError, Files, MappedFile};
-use crate::generate::{Role, Spec};
+use crate::generate::Spec;
 use crate::memory::{Memory, MemoryError};
 use crate::num::Format;
+use crate::role::Role;
 use crate::tensor::{Bytes, Tensor};
 
 /// An array whose header has been read and whose size agrees with it.

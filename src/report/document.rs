@@ -10,6 +10,7 @@ use super::words::grouped;
 use super::{Outcome, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
+use crate::role::{Role, fields_by_role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
@@ -265,40 +266,15 @@ pub struct Product {
     pub transpose_b: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Inputs {
-    pub a: Input,
-    pub b: Input,
-    pub c: Option<Input>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale_a: Option<Input>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale_b: Option<Input>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bias: Option<Input>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub azp: Option<Input>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub azp_adj: Option<Input>,
-    pub d: Option<Input>,
+fields_by_role! {
+    /// The arrays of a product.
+    pub struct Inputs: Input, roles: Role::PRODUCT;
 }
 
 impl Inputs {
+    /// All that there are, each by its symbol, D last.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Input)> {
-        let a_and_b = [("A", Some(&self.a)), ("B", Some(&self.b))];
-        let others = [
-            ("C", self.c.as_ref()),
-            ("SA", self.scale_a.as_ref()),
-            ("SB", self.scale_b.as_ref()),
-            ("bias", self.bias.as_ref()),
-            ("azp", self.azp.as_ref()),
-            ("azp_adj", self.azp_adj.as_ref()),
-            ("D", self.d.as_ref()),
-        ];
-        let all = a_and_b.into_iter().chain(others);
-        all.filter_map(|(name, input)| input.map(|input| (name, input)))
+        self.iter().map(|(role, input)| (role.symbol(), input))
     }
 }
 

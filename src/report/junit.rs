@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::io::{escaped as line, escaped_lines as lines, without_commands};
+use crate::role::Role;
 
 use super::words::{chosen, evidence, model_line, schedule_line, sentence, title};
 use super::{Exporter, Outcome, Report, Verdict};
@@ -56,7 +57,7 @@ impl Exporter for Junit {
                 escaped(&line(&value))
             )?;
         }
-        let d = match (&report.inputs.d, &report.outcome) {
+        let d = match (report.inputs.get(&Role::D), &report.outcome) {
             (Some(d), _) => d.path.clone(),
             (
                 None,
@@ -66,8 +67,8 @@ impl Exporter for Junit {
             ) => expected_payload_sha256.clone(),
             (None, Outcome::Elements { .. }) => "D".to_owned(),
         };
-        let [a, b] = [&report.inputs.a.path, &report.inputs.b.path];
-        let addend = report.inputs.c.as_ref();
+        let [a, b] = [Role::A, Role::B].map(|role| &report.inputs[role].path);
+        let addend = report.inputs.get(&Role::C);
         let addend = addend.map_or(String::new(), |c| format!(" + {}", c.path));
         write!(
             out,

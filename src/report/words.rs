@@ -3,6 +3,7 @@
 use super::{Alike, Bucket, Comparison, Model, Outcome, Report, Reproduced, Sampled, Verdict};
 use crate::emu::layout::Units;
 use crate::emu::{Evidence, shape_text};
+use crate::role::Role;
 
 /// A sentence that begins one.
 pub(super) fn capital(text: &str) -> String {
@@ -298,7 +299,7 @@ pub fn product_line(report: &Report) -> String {
         [] => String::new(),
         batch => format!("{} times ", shape_text(batch)),
     };
-    let addend = match report.inputs.c {
+    let addend = match report.inputs.get(&Role::C) {
         Some(_) => "C",
         None => "0",
     };

@@ -12,6 +12,7 @@ use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Fault, printable};
 use crate::num::Format;
+use crate::role::Role;
 
 /// Value of the `schema` field.
 pub const SUITE: &str = "tcverify.screen-suite/1";
@@ -116,18 +117,21 @@ impl Product {
             return Err("a suite names no files; its operands are generated".into());
         }
         let block = check.model.scale_block.unwrap_or(1).max(1);
-        for (field, source) in check.sources() {
-            let wanted = match field {
-                "a" => vec![self.m, self.k],
-                "b" => vec![self.k, self.n],
-                "scale_a" => vec![self.m, self.k.div_ceil(block)],
-                "scale_b" => vec![self.k.div_ceil(block), self.n],
+        for (role, source) in check.sources() {
+            let wanted = match role {
+                Role::A => vec![self.m, self.k],
+                Role::B => vec![self.k, self.n],
+                Role::ScaleA => vec![self.m, self.k.div_ceil(block)],
+                Role::ScaleB => vec![self.k.div_ceil(block), self.n],
                 _ => vec![self.m, self.n],
             };
             if let Source::Generated(spec) = source
                 && spec.shape != wanted
             {
-                return Err(format!("`{field}` has not the size that the product says"));
+                return Err(format!(
+                    "`{}` has not the size that the product says",
+                    role.field()
+                ));
             }
         }
         let tiles = self.m.div_ceil(rows) * self.n.div_ceil(columns);

@@ -5,11 +5,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
-use crate::check::{Array, Prepared, Progress};
+use crate::check::{Prepared, Progress};
 use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::{Files, payload_sha256};
-use crate::report::{Input, Piece};
+use crate::report::Piece;
+use crate::role::Role;
 use crate::sign::{PublicKey, Signer};
 
 /// Value of the `schema` field.
@@ -98,42 +99,25 @@ impl Plan {
 
     /// Makes sure that what this part reads is what the plan was made of.
     fn confirm(&self, prepared: &Prepared, share: &Share) -> Result<(), ShardError> {
-        let arrays = prepared.operands();
-        let changed = |name: &str, array: Option<&Array>| {
-            let path = array.map_or(Path::new(name), |array| array.source.label());
-            let reason = format!("{name} is not what {} was made of", self.name());
-            Err(ShardError::document(path)(reason))
-        };
+        let arrays = prepared.arrays();
         let found = Share::of(prepared, share.rows[0]..share.rows[1]);
-        let d = prepared.arrays().last().filter(|_| prepared.d().is_some());
-        for (name, array, same) in [
-            ("A", Some(&arrays.a), found.a == share.a),
-            ("C", arrays.c.as_ref(), found.c == share.c),
-            ("D", d, found.d == share.d),
-        ] {
-            if array.is_some() && !same {
-                return changed(name, array);
-            }
-        }
-        let inputs = &self.inputs;
-        let scales = arrays.scales.as_ref();
-        for (name, array, said) in [
-            ("B", Some(&arrays.b), Some(&inputs.b)),
-            ("SA", scales.map(|[a, _]| a), inputs.scale_a.as_ref()),
-            ("SB", scales.map(|[_, b]| b), inputs.scale_b.as_ref()),
-            ("bias", arrays.bias.as_ref(), inputs.bias.as_ref()),
-            ("azp", arrays.zero_points[0].as_ref(), inputs.azp.as_ref()),
-            (
-                "azp_adj",
-                arrays.zero_points[1].as_ref(),
-                inputs.azp_adj.as_ref(),
-            ),
-        ] {
-            let same = |(array, said): (&Array, &Input)| {
-                payload_sha256(&array.tensor) == said.payload_sha256
+        for role in Role::PRODUCT {
+            let (array, said) = (arrays.get(*role), self.inputs.get(role));
+            // Of these the part reads its rows alone.
+            let same = match role {
+                Role::A => found.a == share.a,
+                Role::C => array.is_none() || found.c == share.c,
+                Role::D => array.is_none() || found.d == share.d,
+                _ => {
+                    let found = array.map(|array| payload_sha256(&array.tensor));
+                    found.as_ref() == said.map(|said| &said.payload_sha256)
+                }
             };
-            if array.is_some() != said.is_some() || !array.zip(said).is_none_or(same) {
-                return changed(name, array);
+            if !same {
+                let name = role.symbol();
+                let path = array.map_or(Path::new(name), |array| array.source.label());
+                let reason = format!("{name} is not what {} was made of", self.name());
+                return Err(ShardError::document(path)(reason));
             }
         }
         Ok(())

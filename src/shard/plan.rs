@@ -12,6 +12,7 @@ use crate::envelope;
 use crate::io::escaped_path;
 use crate::num::Format;
 use crate::report::Inputs;
+use crate::role::Role;
 use crate::sign::PublicKey;
 use crate::tensor::Planes;
 
@@ -232,15 +233,15 @@ impl Share {
     /// The digests of some rows.
     pub(super) fn of(prepared: &Prepared, rows: Range<u64>) -> Share {
         let of = |tensor| leaves(tensor, std::slice::from_ref(&rows))[0];
-        let arrays = prepared.operands();
+        let arrays = prepared.arrays();
         let a = match prepared.check().operands.transpose_a {
-            false => of(&arrays.a.tensor),
+            false => of(&arrays[Role::A].tensor),
             true => turned(prepared.problem().a, &rows),
         };
         Share {
             rows: [rows.start, rows.end],
             a,
-            c: arrays.c.as_ref().map(|c| of(&c.tensor)),
+            c: arrays.get(Role::C).map(|c| of(&c.tensor)),
             d: prepared.d().map(of),
         }
     }

@@ -27,7 +27,7 @@ impl PreparedOperation {
     /// # Errors
     /// If there is no result, or a file has changed.
     pub fn commitment(&self) -> Result<OperationCommitment, CheckError> {
-        if self.y.is_none() {
+        if self.y().is_none() {
             let reason = "`y` is missing: a commitment fixes a result";
             return Err(fail("y", reason));
         }
@@ -37,13 +37,13 @@ impl PreparedOperation {
             let value = asked.get(name).filter(|value| !value.is_null())?;
             Some((name.to_owned(), value.clone()))
         });
-        let arrays = self.all().map(|(name, array)| {
+        let arrays = self.arrays().map(|(role, array)| {
             let fixed = FixedArray {
                 format: array.tensor.format(),
                 shape: array.tensor.shape().to_vec(),
                 payload_sha256: hash(payload_sha256(&array.tensor)),
             };
-            (name.to_owned(), fixed)
+            (role.field().to_owned(), fixed)
         });
         let arrays: BTreeMap<_, _> = arrays.collect();
         self.confirm_unchanged()?;
@@ -103,6 +103,7 @@ impl PreparedOperation {
 mod tests {
     use super::*;
     use crate::check::Operation;
+    use crate::role::Role;
 
     /// A field is an array, a parameter, or says nothing of how the result comes about.
     #[test]
@@ -124,7 +125,7 @@ mod tests {
             "no_causes",
             "engine",
         ];
-        let arrays = Operation::default().slots().map(|(name, _)| name);
+        let arrays: Vec<&str> = Role::OPERATION.iter().map(|role| role.field()).collect();
         let groups: [&[&str]; 5] = [RULE, ARRAY, JUDGING, PARAMETERS, &arrays];
         let mut known = groups.concat();
         let mut names = Operation::NAMES.to_vec();

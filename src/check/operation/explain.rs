@@ -62,7 +62,7 @@ impl PreparedOperation {
         let (events, not_listed, codes) = job.trace(row, ROOM);
         let code = u64::from(codes[column]);
         let width = 2 * job.format.bytes();
-        let captured = self.y.as_ref().map(|y| {
+        let captured = self.y().map(|y| {
             let planes = y.tensor.planes();
             let mut codes = vec![0; job.columns()];
             let plane = planes.plane(row / planes.rows());

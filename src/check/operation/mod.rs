@@ -14,7 +14,7 @@ mod tests;
 mod verify;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,37 +25,21 @@ pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 pub use verify::verify_operation;
 
+use super::command_line::option;
 use super::error::CheckError;
+use super::fields::{Argument, fields};
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
 use crate::ops::Layout;
+use crate::role::{ByRole, Role};
 
-macro_rules! operation {
-    ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
-        /// What is asked about an operation, as one object of flat fields. A field that is absent is as it is by
-        /// default.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-        #[serde(deny_unknown_fields, default)]
-        pub struct Operation {
-            $(
-                $(#[doc = $doc])+
-                #[serde(skip_serializing_if = "Option::is_none")]
-                pub $name: Option<$kind>,
-            )*
-        }
+fields! {
+    /// What is asked about an operation, as one object of flat fields. A field that is absent is as it is by default.
+    pub struct Operation, roles: Role::OPERATION;
 
-        impl Operation {
-            /// The names of all fields.
-            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
-        }
-    };
-}
-
-operation! {
     /// Which operation.
     operation: String,
     /// How it is computed: a name that `tcverify ops` lists; by default the operation's first.
@@ -133,59 +117,16 @@ operation! {
 }
 
 impl Operation {
-    fn slots(&mut self) -> [(&'static str, &mut Option<Source>); 13] {
-        [
-            ("x", &mut self.x),
-            ("other", &mut self.other),
-            ("residual", &mut self.residual),
-            ("weight", &mut self.weight),
-            ("bias", &mut self.bias),
-            ("up", &mut self.up),
-            ("cos", &mut self.cos),
-            ("sin", &mut self.sin),
-            ("scale", &mut self.scale),
-            ("q", &mut self.q),
-            ("k", &mut self.k),
-            ("v", &mut self.v),
-            ("y", &mut self.y),
-        ]
-    }
-
-    /// Names an array; false if no array is called so.
-    pub fn set(&mut self, name: &str, source: Source) -> bool {
-        let slot = self.slots().into_iter().find(|(known, _)| *known == name);
-        slot.map(|(_, slot)| *slot = Some(source)).is_some()
-    }
-
-    /// Every array that it names, y last, by its field.
-    pub fn sources(&self) -> Vec<(&'static str, Source)> {
-        let mut this = self.clone();
-        let named = this.slots().into_iter();
-        named
-            .filter_map(|(name, slot)| Some((name, slot.take()?)))
-            .collect()
-    }
-
-    /// Paths that are not absolute start in this folder.
-    pub fn in_folder(&mut self, folder: &Path) {
-        for (_, slot) in self.slots() {
-            if let Some(source) = slot {
-                source.in_folder(folder);
-            }
-        }
-        for path in [&mut self.variant_file, &mut self.seed_from]
-            .into_iter()
-            .flatten()
-        {
-            *path = folder.join(&*path);
-        }
+    /// Every array that it names, y last.
+    pub fn sources(&self) -> ByRole<Source> {
+        self.arrays()
     }
 
     /// Everything that it reads is written over by no output.
     pub fn protect(&self, outputs: &mut Outputs) {
-        for (field, source) in self.sources() {
+        for (role, source) in self.arrays() {
             if let Some(path) = source.path() {
-                outputs.protect(&format!("the array {field}"), path);
+                outputs.protect(role.called(), path);
             }
         }
         if let Some(path) = &self.variant_file {
@@ -200,48 +141,24 @@ impl Operation {
     pub fn command_line(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["tcverify".into(), "op".into()];
         words.extend(self.operation.as_ref().map(OsString::from));
-        let arrays = self.sources();
-        // What need not be text goes on as it is.
-        let mut said = self.clone();
-        for (_, slot) in said.slots() {
-            *slot = None;
-        }
-        let paths = [
-            ("variant_file", said.variant_file.take()),
-            ("seed_from", said.seed_from.take()),
-        ];
-        let object = serde_json::to_value(said).expect("plain data");
-        let fields = object.as_object().into_iter().flatten();
-        for (name, value) in fields {
-            if name == "operation" {
-                continue;
-            }
-            let option = super::command_line::option(name);
-            match value {
-                serde_json::Value::Bool(true) => words.push(option.into()),
-                serde_json::Value::Bool(false) => {}
-                serde_json::Value::String(text) => words.push(format!("{option}={text}").into()),
-                serde_json::Value::Number(_) if name == "eps" || name == "softmax_scale" => {
-                    let factor = if name == "eps" {
-                        self.eps
-                    } else {
-                        self.softmax_scale
-                    };
-                    words.extend(factor.map(|factor| OsString::from(format!("{option}={factor}"))));
-                }
-                other => words.push(format!("{option}={other}").into()),
-            }
-        }
-        for (name, path) in paths {
-            if let Some(path) = path {
-                let mut word = OsString::from(super::command_line::option(name));
+        let (mut options, mut paths) = (Vec::new(), Vec::new());
+        for (field, argument) in self.arguments() {
+            let mut word = OsString::from(option(field));
+            if let Argument::Value(value) = argument {
                 word.push("=");
-                word.push(path);
-                words.push(word);
+                word.push(value);
+            }
+            match field {
+                "operation" => {}
+                "variant_file" | "seed_from" => paths.push(word),
+                _ if Role::OPERATION.iter().any(|role| role.field() == field) => {}
+                _ => options.push((field, word)),
             }
         }
-        for (name, source) in arrays {
-            let mut word = OsString::from(format!("{name}="));
+        options.sort_unstable();
+        words.extend(options.into_iter().map(|(_, word)| word).chain(paths));
+        for (role, source) in self.arrays() {
+            let mut word = OsString::from(format!("{}=", role.field()));
             word.push(source.text());
             words.push(word);
         }

@@ -1,7 +1,5 @@
 //! Everything an operation needs, read and chosen.
 
-use std::collections::BTreeMap;
-
 use sha2::Digest;
 
 use super::{Operation, fail};
@@ -11,15 +9,15 @@ use crate::check::source::Source;
 use crate::check::tensors::Tensors;
 use crate::check::words::{EngineChoice, Strictness};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
-use crate::generate::Role;
 use crate::io::{Fault, Files, MAX_DOCUMENT, hex, read_text};
 use crate::num::Format;
 use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
-use crate::report::Policy;
+use crate::report::{NamedInput, Policy};
+use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
-/// Tensors of the caller's, by the names of fields.
-pub type OperationTensors = BTreeMap<&'static str, Tensor>;
+/// Tensors of the caller's.
+pub type OperationTensors = ByRole<Tensor>;
 
 /// An operation that owns what it read: arrays, variant, the tensor core's rule.
 #[derive(Debug)]
@@ -28,8 +26,8 @@ pub struct PreparedOperation {
     pub(super) variant: Variant,
     /// The variant's file and its SHA-256, if it is not one of the tool's.
     pub(super) file: Option<(String, String)>,
-    pub(super) arrays: Vec<(&'static str, Array)>,
-    pub(super) y: Option<Array>,
+    /// With the result that was read.
+    pub(super) arrays: ByRole<Array>,
     /// SHA-256 that the result shall have.
     pub(super) digest: Option<String>,
     pub(super) parameters: Parameters,
@@ -47,10 +45,10 @@ pub(super) struct Chosen {
 }
 
 /// What is wrong with arrays, said of their files.
-fn of_array(error: OpError, arrays: &[(&'static str, Array)]) -> CheckError {
-    let array = arrays.iter().find(|(name, _)| *name == error.field);
-    match array {
-        Some((field, array)) => {
+fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
+    let field = error.field;
+    match Role::of_field(field).and_then(|role| arrays.get(&role)) {
+        Some(array) => {
             let name = crate::io::escaped_path(array.source.label());
             CheckError::array(field, name, error.reason)
         }
@@ -210,9 +208,10 @@ impl Operation {
 }
 
 /// What the first array is in.
-fn format_of(arrays: &[(&'static str, Array)]) -> Format {
-    let first = arrays.first();
-    first.map_or(Format::Fp32, |(_, array)| array.tensor.format())
+fn format_of(arrays: &ByRole<Array>) -> Format {
+    arrays
+        .first_key_value()
+        .map_or(Format::Fp32, |(_, array)| array.tensor.format())
 }
 
 /// The tensor core's rule for attention on this GPU.
@@ -251,11 +250,12 @@ impl PreparedOperation {
         asked.used(&variant.rule)?;
         asked.scope()?;
         let parameters = asked.parameters()?;
-        let mut read = |field: &'static str, source: &Source, said: Option<Format>| {
+        let mut read = |role: Role, source: &Source, said: Option<Format>| {
+            let field = role.field();
             let mut from = Reader {
                 files,
                 memory: Tensors::default(),
-                opened: BTreeMap::new(),
+                opened: ByRole::new(),
             };
             if *source == Source::Memory {
                 let missing = || {
@@ -263,19 +263,13 @@ impl PreparedOperation {
                         format!("`{field}` is in memory, but no such tensor was handed over");
                     CheckError::request(field, reason)
                 };
-                let tensor = memory.remove(field).ok_or_else(missing)?;
+                let tensor = memory.remove(&role).ok_or_else(missing)?;
                 let format = said.unwrap_or(tensor.format());
                 let source = crate::io::Source::of_tensor("(in memory)".as_ref(), tensor);
                 let source = source.map_err(CheckError::file(field))?;
-                return Array::read(field, source, format, &None);
+                return Array::read(role, source, format, &None);
             }
-            let opened = open(
-                field,
-                source,
-                said.unwrap_or(Format::Fp32),
-                Role::C,
-                &mut from,
-            )?;
+            let opened = open(role, source, said.unwrap_or(Format::Fp32), &mut from)?;
             let descr = &opened.header().descr;
             let format = match (said, descr.own_format()) {
                 (Some(said), _) => said,
@@ -290,27 +284,24 @@ impl PreparedOperation {
                     return Err(CheckError::array(field, source, reason));
                 }
             };
-            Array::read(field, opened, format, &None)
+            Array::read(role, opened, format, &None)
         };
-        let mut arrays = Vec::new();
-        let mut claimed = None;
-        for (field, source) in asked.sources() {
-            if field == "y" {
-                claimed = Some(source);
-                continue;
-            }
+        let mut arrays = ByRole::new();
+        let mut sources = asked.sources();
+        let claimed = sources.remove(&Role::Y);
+        for (role, source) in sources {
             // Angles and scales may have a format of their own, which their files then say.
-            let own = matches!(field, "cos" | "sin" | "scale");
+            let own = matches!(role, Role::Cos | Role::Sin | Role::Scale);
             let said = match (own, asked.dtype) {
                 (false, said) => said,
                 (true, _) => None,
             };
-            let array = match read(field, &source, said) {
+            let array = match read(role, &source, said) {
                 // Codes without a name are what the others are.
-                Err(CheckError::Array { .. }) if own => read(field, &source, asked.dtype),
+                Err(CheckError::Array { .. }) if own => read(role, &source, asked.dtype),
                 other => other,
             };
-            arrays.push((field, array?));
+            arrays.insert(role, array?);
         }
         let format = format_of(&arrays);
         let arithmetic = chosen(&variant.rule, asked.arch.as_deref(), format)?;
@@ -327,7 +318,6 @@ impl PreparedOperation {
             variant,
             file,
             arrays,
-            y: None,
             digest,
             parameters,
             arithmetic,
@@ -342,14 +332,14 @@ impl PreparedOperation {
                 let reason = "y is what a GPU computed; it cannot be generated";
                 return Err(CheckError::array("y", &source, reason));
             }
-            let y = read("y", &source, Some(format))?;
+            let y = read(Role::Y, &source, Some(format))?;
             if y.tensor.shape() != shape {
                 let text = crate::emu::shape_text;
                 let (have, want) = (text(y.tensor.shape()), text(&shape));
                 let reason = format!("it is {have}, but the result is {want}");
                 return Err(CheckError::array("y", &source, reason));
             }
-            prepared.y = Some(y);
+            prepared.arrays.insert(Role::Y, y);
         }
         Ok(prepared)
     }
@@ -376,7 +366,8 @@ impl PreparedOperation {
         let inputs: Inputs = self
             .arrays
             .iter()
-            .map(|(name, a)| (*name, &a.tensor))
+            .filter(|(role, _)| **role != Role::Y)
+            .map(|(role, array)| (role.field(), &array.tensor))
             .collect();
         let means = Means {
             arithmetic: arithmetic.map(|chosen| &chosen.arithmetic),
@@ -404,10 +395,24 @@ impl PreparedOperation {
         &self.variant
     }
 
-    /// Arrays by field, the captured result last.
-    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Array)> {
-        let arrays = self.arrays.iter().map(|(name, array)| (*name, array));
-        arrays.chain(self.y.as_ref().map(|y| ("y", y)))
+    /// All arrays, the captured result last.
+    pub fn arrays(&self) -> impl Iterator<Item = (Role, &Array)> {
+        self.arrays.iter().map(|(role, array)| (*role, array))
+    }
+
+    /// The captured result.
+    pub fn y(&self) -> Option<&Array> {
+        self.arrays.get(&Role::Y)
+    }
+
+    /// What a report says of the arrays; hashes them.
+    pub(super) fn inputs(&self) -> Vec<NamedInput> {
+        let arrays = self.arrays();
+        let named = arrays.map(|(role, array)| NamedInput {
+            name: role.field().to_owned(),
+            input: array.describe(),
+        });
+        named.collect()
     }
 
     /// Makes sure that no file has changed since it was opened.
@@ -415,9 +420,9 @@ impl PreparedOperation {
     /// # Errors
     /// The first that has.
     pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        for (field, array) in self.all() {
+        for (role, array) in self.arrays() {
             let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file(field))?;
+            unchanged.map_err(CheckError::file(role.field()))?;
         }
         Ok(())
     }

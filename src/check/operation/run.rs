@@ -12,9 +12,10 @@ use crate::check::source::Source;
 use crate::emu::Evidence;
 use crate::io::hex;
 use crate::report::{
-    Constant, Differ, MismatchMap, ModelFile, MultipliedBy, NamedInput, Operated, OperationReport,
-    Outcome, ReproducedResult, Tool, Verdict,
+    Constant, Differ, MismatchMap, ModelFile, MultipliedBy, Operated, OperationReport, Outcome,
+    ReproducedResult, Tool, Verdict,
 };
+use crate::role::Role;
 
 /// A report, and what else was asked for.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl PreparedOperation {
     }
 
     fn judge_all(&self, map: bool, progress: &dyn Progress) -> Result<OperationJudged, CheckError> {
-        if self.y.is_none() && self.digest.is_none() {
+        if self.y().is_none() && self.digest.is_none() {
             let reason = "`y` (or `y_digest`) is missing: there is nothing to check";
             return Err(fail("y", reason));
         }
@@ -53,8 +54,7 @@ impl PreparedOperation {
         let most = self.asked.max_mismatches.unwrap_or(MAX_MISMATCHES);
         let policy = self.asked.policy();
         let mut differ = self
-            .y
-            .as_ref()
+            .y()
             .map(|y| Differ::new(&y.tensor, policy, most).mapping(map));
         let all = || job.shape.iter().map(|&n| n as u64).product();
         progress.begin(part.as_ref().map_or_else(all, |part| computed(part, &job)));
@@ -72,13 +72,7 @@ impl PreparedOperation {
                 digest = Some(hex(&hash.finalize()));
             }
         }
-        let inputs: Vec<NamedInput> = self
-            .all()
-            .map(|(name, array)| NamedInput {
-                name: name.to_owned(),
-                input: array.describe(),
-            })
-            .collect();
+        let inputs = self.inputs();
         self.confirm_unchanged()?;
         let mut map = None;
         let (outcome, same) = match (differ, &self.digest) {
@@ -86,7 +80,10 @@ impl PreparedOperation {
                 let found = differ.conclude();
                 map = found.map;
                 let comparison = found.comparison;
-                if let (Some(digest), Some(y)) = (&digest, inputs.last()) {
+                if let (Some(digest), Some(y)) = (
+                    &digest,
+                    inputs.iter().find(|named| named.name == Role::Y.field()),
+                ) {
                     self.confirm_agreement(&comparison, y.input.payload_sha256 == *digest)?;
                 }
                 let word = |any| if any { "any" } else { "exact" }.into();
@@ -156,8 +153,10 @@ impl PreparedOperation {
 
     /// The command that asks for this, where a command line can.
     pub(super) fn command(&self, asked: &Operation) -> Option<String> {
-        let sources = asked.sources();
-        let memory = sources.iter().any(|(_, source)| *source == Source::Memory);
+        let memory = asked
+            .sources()
+            .values()
+            .any(|source| *source == Source::Memory);
         (!memory).then(|| shell_line(asked.command_line()))
     }
 

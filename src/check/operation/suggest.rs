@@ -49,7 +49,7 @@ impl PreparedOperation {
     /// # Errors
     /// If there is none, or a file has changed.
     pub fn identify(&self) -> Result<Vec<(&'static Variant, Fit)>, CheckError> {
-        if self.y.is_none() {
+        if self.y().is_none() {
             return Err(fail("y", "`y` is missing: there is nothing to identify"));
         }
         let all = ops::of(self.variant.rule.operation());
@@ -146,7 +146,7 @@ impl PreparedOperation {
         first: Option<&Vec<usize>>,
         part: Option<&Part>,
     ) -> Option<usize> {
-        let y = self.y.as_ref()?;
+        let y = self.y()?;
         if job.shape != y.tensor.shape() || job.format != y.tensor.format() {
             return None;
         }
@@ -179,7 +179,7 @@ impl PreparedOperation {
     }
 
     fn same(&self, row: usize, columns: usize, codes: &[u32], format: Format) -> bool {
-        let Some(y) = &self.y else {
+        let Some(y) = self.y() else {
             return false;
         };
         let planes = y.tensor.planes();

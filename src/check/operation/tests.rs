@@ -9,6 +9,7 @@ use crate::check::verify::Verified;
 use crate::io::Files;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// One, a result that is subnormal, one that is zero, and what is no power.
@@ -194,7 +195,8 @@ fn no_command_of_tensors_in_memory() {
     let mut asked = asked(&folder, "ptx", "ptx");
     asked.x = Some(Source::Memory);
     let x: Vec<u64> = X.iter().map(|x| x.to_bits().into()).collect();
-    let tensors = OperationTensors::from([("x", Tensor::from_codes(Format::Fp32, vec![2, 3], &x))]);
+    let tensors =
+        OperationTensors::from([(Role::X, Tensor::from_codes(Format::Fp32, vec![2, 3], &x))]);
     let prepared =
         PreparedOperation::new(&asked, &Files::default(), tensors).expect("an operation");
     let report = prepared.run(&()).expect("a verdict");

@@ -9,9 +9,7 @@ use crate::check::progress::Progress;
 use crate::check::request::MAX_MISMATCHES;
 use crate::check::verify::Verified;
 use crate::io::{Files, payload_sha256, printable};
-use crate::report::{
-    Compared, Drawn, NamedInput, OperationReport, Outcome, ReproducedResult, Sampled, Tool,
-};
+use crate::report::{Compared, Drawn, OperationReport, Outcome, ReproducedResult, Sampled, Tool};
 
 /// Confirms what a report says, without believing it; `replay` computes the result, too.
 ///
@@ -51,13 +49,7 @@ impl PreparedOperation {
     /// What of a report follows from what was prepared, nothing computed.
     fn confirm_report(&self, report: &OperationReport) -> Result<Vec<Finding>, CheckError> {
         let job = self.job()?;
-        let found: Vec<NamedInput> = self
-            .all()
-            .map(|(name, array)| NamedInput {
-                name: name.to_owned(),
-                input: array.describe(),
-            })
-            .collect();
+        let found = self.inputs();
         let mut all = vec![
             same("the tool", &report.tool.name, Tool::default().name),
             same("the request", &report.request, self.asked()),
@@ -115,7 +107,7 @@ impl PreparedOperation {
     fn confirm_outcome(&self, report: &OperationReport) -> Result<Finding, CheckError> {
         let mut wrong = Vec::new();
         let without = report.causes.is_empty() && report.tried.is_empty();
-        match (&report.outcome, &self.digest, &self.y) {
+        match (&report.outcome, &self.digest, self.y()) {
             (
                 Outcome::Digest {
                     expected_payload_sha256,
@@ -177,7 +169,7 @@ impl PreparedOperation {
                 expected_payload_sha256: expected,
             } => reproduced.payload_sha256.as_ref() == Some(expected),
             Outcome::Elements { comparison, .. } => {
-                let given = self.y.as_ref().map(|y| match &part {
+                let given = self.y().map(|y| match &part {
                     Some(part) => part.digest(&y.tensor),
                     None => payload_sha256(&y.tensor),
                 });

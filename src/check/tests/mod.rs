@@ -6,6 +6,7 @@ use super::*;
 use crate::emu::schedule::Overrides;
 use crate::num::{F32, Format, Rounding, round_code};
 use crate::report::{Outcome, Report, Verdict};
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 pub(super) fn coded(format: Format, x: i64) -> u64 {
@@ -128,12 +129,13 @@ fn what_an_agreement_proves() {
     // Without a C, accumulators that would take none in FP32 are others, too.
     let rounded = |c: Option<Tensor>| {
         let mut tensors = product(Format::Fp16, [4, 4, 16]);
-        tensors.d = Some(tensor(Format::Fp16, [4, 4], |row, column| {
-            sum([row, column], 16)
-        }));
+        let d = tensor(Format::Fp16, [4, 4], |row, column| sum([row, column], 16));
+        tensors = tensors.with(Role::D, d);
         let mut check = check.clone();
-        check.operands.c = c.is_some().then_some(Source::Memory);
-        tensors.c = c;
+        if let Some(c) = c {
+            check.operands.arrays.insert(Role::C, Source::Memory);
+            tensors = tensors.with(Role::C, c);
+        }
         run(&check, tensors).discrimination.expect("D agrees")
     };
     let zeros = tensor(Format::Fp32, [4, 4], |_, _| 0);
@@ -192,13 +194,12 @@ fn factors_and_zero_points() {
             ..Overrides::default()
         },
     );
-    check.operands.c = Some(Source::Memory);
+    check.operands.arrays.insert(Role::C, Source::Memory);
     let of = |d: &dyn Fn(usize, usize) -> i64| {
-        let mut tensors = product(Format::Fp16, [m, n, k]);
-        tensors.c = Some(tensor(Format::Fp32, [m, n], |row, column| {
-            (row + 7 * column) as i64
-        }));
-        tensors.d = Some(tensor(Format::Fp32, [m, n], d));
+        let c = |row: usize, column: usize| (row + 7 * column) as i64;
+        let tensors = product(Format::Fp16, [m, n, k])
+            .with(Role::C, tensor(Format::Fp32, [m, n], c))
+            .with(Role::D, tensor(Format::Fp32, [m, n], d));
         run(&check, tensors).verdict
     };
     let right = |row, column| 2 * sum([row, column], k) + 3 * (row + 7 * column) as i64;
@@ -208,27 +209,33 @@ fn factors_and_zero_points() {
     // Integers become f32 even if nothing else is done with them.
     let mut check = Check::in_memory("a100", Format::Int8);
     check.schedule = ScheduleRequest::preset("cutlass-sm90", &Overrides::default());
-    let mut tensors = product(Format::Int8, [m, n, k]);
-    tensors.d = Some(tensor(Format::Fp32, [m, n], |row, column| {
-        sum([row, column], k)
-    }));
+    let d = tensor(Format::Fp32, [m, n], |row, column| sum([row, column], k));
+    let tensors = product(Format::Int8, [m, n, k]).with(Role::D, d);
     assert_eq!(run(&check, tensors).verdict, Verdict::Identical);
 
     let mut check = Check::in_memory("a100", Format::Int8);
     check.schedule = ScheduleRequest::preset("vllm-int8-azp-token", &Overrides::default());
-    check.operands.scales = Some([Source::Memory, Source::Memory]);
-    check.operands.azp = Some(Source::Memory);
-    check.operands.azp_adj = Some(Source::Memory);
+    for role in [Role::ScaleA, Role::ScaleB, Role::Azp, Role::AzpAdj] {
+        check.operands.arrays.insert(role, Source::Memory);
+    }
     let of = |azp: i64| {
-        let mut tensors = product(Format::Int8, [m, n, k]);
-        tensors.scale_a = Some(tensor(Format::Fp32, [m, 1], |row, _| 1 << (row % 3)));
-        tensors.scale_b = Some(tensor(Format::Fp32, [1, n], |_, _| 2));
-        tensors.azp = Some(tensor(Format::Int32, [m, 1], |row, _| azp * row as i64));
-        tensors.azp_adj = Some(tensor(Format::Int32, [1, n], |_, column| column as i64 - 2));
-        tensors.d = Some(tensor(Format::Fp16, [m, n], |row, column| {
-            let off = 3 * row as i64 * (column as i64 - 2);
+        let adj = |_: usize, column: usize| column as i64 - 2;
+        let d = |row: usize, column: usize| {
+            let off = 3 * row as i64 * adj(row, column);
             (sum([row, column], k) - off) * 2 * (1 << (row % 3))
-        }));
+        };
+        let tensors = product(Format::Int8, [m, n, k])
+            .with(
+                Role::ScaleA,
+                tensor(Format::Fp32, [m, 1], |row, _| 1 << (row % 3)),
+            )
+            .with(Role::ScaleB, tensor(Format::Fp32, [1, n], |_, _| 2))
+            .with(
+                Role::Azp,
+                tensor(Format::Int32, [m, 1], |row, _| azp * row as i64),
+            )
+            .with(Role::AzpAdj, tensor(Format::Int32, [1, n], adj))
+            .with(Role::D, tensor(Format::Fp16, [m, n], d));
         run(&check, tensors).verdict
     };
     assert_eq!([of(3), of(2)], [Verdict::Identical, Verdict::Different]);
@@ -240,11 +247,11 @@ fn units_of_a_tile() {
     for (shape, counted) in [([16, 8, 8], true), ([15, 8, 8], false), ([16, 7, 8], false)] {
         let mut check = Check::in_memory("a100", Format::Fp16);
         check.causes = false;
-        let mut tensors = product(Format::Fp16, shape);
         let [m, n, k] = shape;
         let wrong =
             |row, column| sum([row, column], k) + i64::from([row, column] == [m - 1, n - 1]);
-        tensors.d = Some(tensor(Format::Fp32, [m, n], wrong));
+        let d = tensor(Format::Fp32, [m, n], wrong);
+        let tensors = product(Format::Fp16, shape).with(Role::D, d);
         let report = run(&check, tensors);
         let Outcome::Elements { comparison, .. } = report.outcome else {
             panic!("D was given");

@@ -7,19 +7,18 @@ use crate::check::tests::{product, sum, tensor};
 use crate::check::{Draw, Scope, Seed, Source, Tensors};
 use crate::num::Format;
 use crate::report::{ReproducedTree, Verdict};
+use crate::role::Role;
 
 const SHAPE: [usize; 3] = [6, 5, 16];
 
 /// D with this many added to its last element.
 fn tensors(wrong: i64) -> Tensors {
     let [m, n, k] = SHAPE;
-    let mut tensors = product(Format::Fp16, SHAPE);
     let number = |row, column| {
         let last = [row, column] == [m - 1, n - 1];
         sum([row, column], k) + if last { wrong } else { 0 }
     };
-    tensors.d = Some(tensor(Format::Fp32, [m, n], number));
-    tensors
+    product(Format::Fp16, SHAPE).with(Role::D, tensor(Format::Fp32, [m, n], number))
 }
 
 fn prepared(wrong: i64, ask: impl Fn(&mut Check)) -> Prepared {
@@ -182,7 +181,7 @@ fn a_digest_in_place_of_d() {
         let mut check = Check::in_memory("a100", Format::Fp16);
         check.claim = Claim::PayloadSha256(asked.clone());
         let mut operands = tensors(0);
-        operands.d = None;
+        operands.tensors.remove(&Role::D);
         let prepared = Prepared::from_tensors(&check, operands).expect("a check");
         let report = prepared.run(&()).expect("a verdict");
         assert_eq!(report.verdict, verdict);
@@ -250,10 +249,11 @@ fn fields_that_follow_from_what_was_asked() {
     }
     // An input that is none.
     let mut forged = report.clone();
-    forged.inputs.c = Some(forged.inputs.a.clone());
+    let another = forged.inputs[Role::A].clone();
+    forged.inputs.insert(Role::C, another);
     assert_eq!(found(&prepared, &forged), ["C"]);
     let mut forged = report.clone();
-    forged.inputs.d = None;
+    forged.inputs.remove(&Role::D);
     assert!(found(&prepared, &forged).contains(&"D"));
     // What would be alike, of a D that differs.
     let mut forged = report;
@@ -280,5 +280,5 @@ fn schedules_that_are_not_there() {
     let mut forged = with;
     forged.schedule = None;
     assert!(found(&scheduled, &forged).contains(&"the schedule"));
-    assert_eq!(scheduled.check().operands.a, Source::Memory);
+    assert_eq!(scheduled.check().operands.arrays[&Role::A], Source::Memory);
 }

@@ -87,12 +87,12 @@ pub struct ScheduleArgs {
     /// Zero points of A's rows (int8 operands): one int32 for every row of D, multiplied with those of
     /// --azp-adj (vLLM's azp)
     #[arg(long, value_name = "AZP.npy", requires = "azp_adj")]
-    pub(super) azp: Option<PathBuf>,
+    pub azp: Option<PathBuf>,
 
     /// What zero points add to integer sums: one int32 for every column of D, taken off before the scales
     /// (vLLM's azp_adj: B's columns added up, times the zero point where A has one)
     #[arg(long, value_name = "ADJ.npy")]
-    pub(super) azp_adj: Option<PathBuf>,
+    pub azp_adj: Option<PathBuf>,
 }
 
 /// What a library says of its kernel, in place of a schedule.

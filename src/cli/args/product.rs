@@ -11,6 +11,7 @@ use crate::cli::values::{
     word,
 };
 use crate::num::Format;
+use crate::role::Role;
 
 /// Which arithmetic.
 #[derive(Args, Clone)]
@@ -121,26 +122,23 @@ impl OperandArgs {
         let needed = |field, path| Ok(source(field, Some(path))?.expect("it is given"));
         let scale_a = source("scale_a", self.scale_a.as_deref())?;
         let scale_b = source("scale_b", self.scale_b.as_deref())?;
-        let scales = match (scale_a, scale_b) {
-            (Some(a), Some(b)) => Some([a, b]),
-            (None, None) => None,
-            _ => {
-                let reason = "`scale_a` and `scale_b` belong together";
-                return Err(CheckError::request("scale_a", reason));
-            }
-        };
+        if scale_a.is_some() != scale_b.is_some() {
+            let reason = "`scale_a` and `scale_b` belong together";
+            return Err(CheckError::request("scale_a", reason));
+        }
+        let mut operands = Operands::of(needed("a", &self.a)?, needed("b", &self.b)?);
+        for (role, source) in [
+            (Role::C, source("c", self.c.as_deref())?),
+            (Role::ScaleA, scale_a),
+            (Role::ScaleB, scale_b),
+        ] {
+            operands.arrays.extend(source.map(|source| (role, source)));
+        }
         Ok(Operands {
-            a: needed("a", &self.a)?,
-            b: needed("b", &self.b)?,
-            c: source("c", self.c.as_deref())?,
-            scales,
-            bias: None,
-            bias_dtype: None,
-            azp: None,
-            azp_adj: None,
             transpose_a: self.transpose_a,
             transpose_b: self.transpose_b,
             tf32_input: self.tf32_input,
+            ..operands
         })
     }
 }

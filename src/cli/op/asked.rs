@@ -6,6 +6,7 @@ use super::Op;
 use crate::check::{EngineChoice, Operation, Source, Strictness, option};
 use crate::num::F32;
 use crate::ops::{self, Layout};
+use crate::role::Role;
 
 impl Op {
     pub(super) fn asked(&self) -> Result<Operation> {
@@ -70,27 +71,31 @@ impl Op {
         let mut plain = Vec::new();
         for word in &self.arrays {
             let named = word.to_str().and_then(|text| text.split_once('='));
-            let named = named.filter(|(name, _)| Operation::default().set(name, Source::Memory));
+            let named = named.and_then(|(name, path)| Some((Role::of_field(name)?, path)));
+            let named = named.filter(|(role, _)| Role::OPERATION.contains(role));
             match named {
-                Some((name, path)) => {
+                Some((role, path)) => {
                     let source = Source::parse(path.as_ref()).map_err(anyhow::Error::msg)?;
-                    let twice = asked.sources().iter().any(|(known, _)| *known == name);
-                    ensure!(!twice, "{name} is named twice");
-                    asked.set(name, source);
+                    let twice = asked.sources().contains_key(&role);
+                    ensure!(!twice, "{} is named twice", role.field());
+                    set(&mut asked, role, source);
                 }
                 None => plain.push(word),
             }
         }
-        let given: Vec<_> = asked.sources().into_iter().map(|(name, _)| name).collect();
+        let given = asked.sources();
+        let expected = expected.into_iter().filter_map(Role::of_field);
         let free: Vec<_> = expected
-            .into_iter()
-            .chain(["y"])
-            .filter(|n| !given.contains(n))
+            .chain([Role::Y])
+            .filter(|role| !given.contains_key(role))
             .collect();
         if plain.len() > free.len() {
             let missing: Vec<_> = free
                 .iter()
-                .map(|&name| if name == "y" { "the result" } else { name })
+                .map(|&role| match role {
+                    Role::Y => "the result",
+                    operand => operand.field(),
+                })
                 .collect();
             let missing = match missing.is_empty() {
                 true => "no file".to_owned(),
@@ -103,10 +108,17 @@ impl Op {
                 self.arrays.len()
             );
         }
-        for (name, path) in free.into_iter().zip(plain) {
+        for (role, path) in free.into_iter().zip(plain) {
             let source = Source::parse(path).map_err(anyhow::Error::msg)?;
-            asked.set(name, source);
+            set(&mut asked, role, source);
         }
         Ok(asked)
+    }
+}
+
+/// Names an array.
+fn set(asked: &mut Operation, role: Role, source: Source) {
+    if let Some(field) = asked.array(role) {
+        *field = Some(source);
     }
 }

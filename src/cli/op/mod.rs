@@ -18,12 +18,12 @@ use super::reports::{Destinations, PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Operation, OperationJudged, PreparedOperation, Source, Strictness,
-    option,
+    CheckError, EngineChoice, OperationJudged, PreparedOperation, Strictness, option,
 };
 use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Verdict;
+use crate::role::Role;
 use part::PartArgs;
 use sweep::SweepArgs;
 
@@ -178,7 +178,9 @@ pub struct Op {
 fn said<T>(result: Result<T, CheckError>) -> Result<T> {
     let name = |field: &'static str| match field {
         "operation" => "OPERATION".to_owned(),
-        array if Operation::default().set(array, Source::Memory) => format!("{array}=FILE"),
+        array if Role::of_field(array).is_some_and(|role| Role::OPERATION.contains(&role)) => {
+            format!("{array}=FILE")
+        }
         other => option(other),
     };
     result.map_err(|error| anyhow::Error::msg(error.in_words(name)))

@@ -92,19 +92,12 @@ fn placed(json: &str) -> String {
 }
 
 impl Arrays {
-    fn of<'n, 'i>(named: impl Iterator<Item = (&'n str, &'i Input)>) -> Arrays {
+    fn of<'n, 'i>(fields: impl Iterator<Item = (&'n str, &'i Input)>) -> Arrays {
         let mut arrays = Arrays::default();
-        for (name, input) in named {
-            match (name, from_hex(&input.payload_sha256)) {
-                ("D" | "y", digest) => arrays.result = digest,
-                (name, Some(digest)) => {
-                    let field = match name {
-                        "SA" => "scale_a".to_owned(),
-                        "SB" => "scale_b".to_owned(),
-                        name => name.to_lowercase(),
-                    };
-                    arrays.operands.push((field, digest));
-                }
+        for (field, input) in fields {
+            match (field, from_hex(&input.payload_sha256)) {
+                ("d" | "y", digest) => arrays.result = digest,
+                (field, Some(digest)) => arrays.operands.push((field.to_owned(), digest)),
                 (_, None) => {}
             }
         }
@@ -112,7 +105,12 @@ impl Arrays {
     }
 
     fn of_product(report: &Report) -> Arrays {
-        Arrays::of(report.inputs.named())
+        Arrays::of(
+            report
+                .inputs
+                .iter()
+                .map(|(role, input)| (role.field(), input)),
+        )
     }
 
     fn of_operation(report: &OperationReport) -> Arrays {

@@ -7,6 +7,7 @@ use super::markup::{escaped, section};
 use crate::emu::shape_text;
 use crate::report::words::{chosen, discrimination, evidence, proves};
 use crate::report::{Factor, KernelWords, Report, Scheduled};
+use crate::role::Role;
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let told = discrimination(report);
@@ -167,7 +168,7 @@ fn reproduced(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(sha256) = &reproduced.payload_sha256 {
         digest("Data", sha256, out)?;
-        let given = report.inputs.d.as_ref().map(|d| &d.payload_sha256);
+        let given = report.inputs.get(&Role::D).map(|d| &d.payload_sha256);
         if given == Some(sha256) {
             fact("", "the same digest as the data of D", out)?;
         }

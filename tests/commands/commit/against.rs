@@ -169,7 +169,7 @@ fn scales_and_rounded_results_are_committed_to() {
     folder.save("u.npy", &Npy::new("|u1", &[2, 1], vec![127, 129]));
     different(
         check("--scale-a u.npy --scale-b t.npy"),
-        &["the root of SA is"],
+        &["the root of the scales of A is"],
     );
 }
 

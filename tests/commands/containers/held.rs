@@ -5,11 +5,12 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use tcverify::generate::{Role, Spec};
+use tcverify::generate::Spec;
 use tcverify::io::npy::write_npy;
 use tcverify::io::{FaultKind, Files, MappedFile, PRIVATE_BYTES, Privacy, payload_sha256};
 use tcverify::memory::{Limits, Memory};
 use tcverify::num::Format;
+use tcverify::role::Role;
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};

@@ -308,9 +308,63 @@ fn what_has_no_place_is_refused() {
             "replay {PRODUCT} {tensor} --azp-adj adj.npy -o d.npy"
         ))
         .expect(0);
-    folder
-        .tcverify(&format!(
-            "commit {PRODUCT} {tensor} --azp-adj adj.npy d.npy -o c.json"
-        ))
-        .refuses(&["--azp-adj", "commitment"]);
+}
+
+/// A commitment fixes zero points as it does other operands: D is then drawn by it, opened and replayed, and nobody can
+/// have had others.
+#[test]
+fn they_are_committed_to() {
+    let folder = product();
+    let how = format!(
+        "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
+    );
+    let run = |words: &str, code: i32| folder.tcverify(words).expect(code);
+    run(&format!("replay {how} -o d.npy"), 0);
+    run(&format!("commit {how} d.npy -o c.json"), 0);
+    let commitment: serde_json::Value =
+        serde_json::from_slice(&folder.read("c.json")).expect("a commitment");
+    for (field, shape) in [("azp", vec![ROWS, 1]), ("azp_adj", vec![COLUMNS])] {
+        let fixed = &commitment["inputs"][field];
+        assert_eq!(fixed["format"], "int32");
+        assert_eq!(fixed["lines"], "whole");
+        assert_eq!(fixed["shape"], serde_json::json!(shape));
+    }
+    run(&format!("check {how} d.npy --against c.json"), 0);
+    run(
+        "audit challenge c.json --beacon drand-1 --elements 3 -o challenge.json",
+        0,
+    );
+    run(
+        &format!(
+            "audit open {how} d.npy --commitment c.json --challenge challenge.json -o opening"
+        ),
+        0,
+    );
+    let model = "--arch a100 --dtype int8 --schedule vllm-int8-azp-token";
+    let audit = format!("audit verify {model} challenge.json opening --commitment c.json");
+    run(&audit, 0);
+    // The own copy of an array is compared with what was committed to.
+    run(&format!("{audit} --azp azp.npy --azp-adj adj.npy"), 0);
+    // Another zero point of a row, for which no D was asked: the commitment is not to it.
+    let azp = integers(ROWS, |row| 10 * row as i32 + i32::from(row == 2));
+    folder.save("other.npy", &Npy::new("<i4", &[ROWS, 1], azp));
+    let wrong = how.replace("azp.npy --azp-adj", "other.npy --azp-adj");
+    run(&format!("replay {wrong} -o wrong.npy"), 0);
+    assert_ne!(folder.read("wrong.npy"), folder.read("d.npy"));
+    let refused = folder.tcverify(&format!("check {wrong} d.npy --against c.json"));
+    refused.expect(1).mentions(&["the root of zero points is"]);
+    run(&format!("{audit} --azp other.npy --azp-adj adj.npy"), 1);
+    // A D of other zero points under the commitment's: what was opened does not compute it.
+    run(&format!("commit {how} wrong.npy -o wrong.json"), 0);
+    run(
+        "audit challenge wrong.json --beacon drand-1 --elements 24 -o challenge.json",
+        0,
+    );
+    run(
+        &format!(
+            "audit open {how} wrong.npy --commitment wrong.json --challenge challenge.json -o opening"
+        ),
+        0,
+    );
+    run(&audit.replace("c.json", "wrong.json"), 1);
 }

@@ -4,6 +4,7 @@ use tcverify::check::{Check, CheckError, Prepared, Tensors, Trace};
 use tcverify::io::{Files, hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;
+use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
 use crate::support::{Folder, good, sha256};
@@ -140,7 +141,11 @@ fn tensors_of_a_program_are_taken_over() {
     let expected = [&a, &b, &d].map(file);
     let check = Check::in_memory("a100", Format::Fp16);
     let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap();
-    let held = prepared.operands().a.tensor.as_payload().unwrap().as_ptr();
+    let held = prepared.arrays()[Role::A]
+        .tensor
+        .as_payload()
+        .unwrap()
+        .as_ptr();
     assert_eq!(held, address, "copied");
     let report = prepared.run(&()).unwrap();
     assert_eq!(report.verdict, Verdict::Identical);
@@ -193,7 +198,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
             let found = Some(differ.conclude());
             prepared.report(prepared.inputs(), Trace::Payload(digest.to_owned()), found)
         };
-        let own = prepared.inputs().d.unwrap().payload_sha256;
+        let own = prepared.inputs()[Role::D].payload_sha256.clone();
         let other = hex(&[7; 32]);
         let (right, forged) = if wrong { (other, own) } else { (own, other) };
         assert!(judge(&right).is_ok());
@@ -221,7 +226,8 @@ fn files_are_shared_between_checks() {
     let bytes = |prepared: &Prepared| {
         let arrays = prepared.arrays();
         arrays
-            .map(|array| array.source.file().bytes().as_ptr())
+            .iter()
+            .map(|(_, array)| array.source.file().bytes().as_ptr())
             .collect::<Vec<_>>()
     };
     assert_eq!(bytes(&one), bytes(&two));

@@ -5,6 +5,7 @@ use tcverify::emu::schedule::{Kernel, ScheduleSpec, Values};
 use tcverify::emu::{Arithmetic, Engine, Problem, Replay};
 use tcverify::identify::{Formats, Identify};
 use tcverify::num::{F32, Format, Rounding, round_code};
+use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
 use super::{Output, code, format, vectors};
@@ -81,13 +82,13 @@ impl Output {
             Source::File(folder.save(name, &Npy::new("<f4", &[1, 1], bytes.into())))
         };
         let scales = [
-            scale("scale-a.npy", &entry.scale_a),
-            scale("scale-b.npy", &entry.scale_b),
+            (Role::ScaleA, scale("scale-a.npy", &entry.scale_a)),
+            (Role::ScaleB, scale("scale-b.npy", &entry.scale_b)),
         ];
         Identify {
             operands: Operands {
                 transpose_b: true,
-                scales: Some(scales),
+                arrays: request.operands.arrays.into_iter().chain(scales).collect(),
                 ..request.operands
             },
             formats: Formats {
