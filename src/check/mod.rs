@@ -13,7 +13,7 @@
 //! * `operation`: the same for what stands between products.
 //! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
-//!   `verify`: whether a report that somebody hands over says what is so; `finding`: what can be wrong with it.
+//!   `verify`: whether a report that somebody hands over is the one that comes out.
 
 mod arrays;
 mod command_line;
@@ -24,7 +24,6 @@ mod discrimination;
 mod error;
 mod explain;
 mod fields;
-mod finding;
 mod formats;
 mod kernel;
 pub mod model;
@@ -56,7 +55,7 @@ pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
     Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,
-    SWEEP, Sweep, verify_operation,
+    SWEEP, Sweep,
 };
 pub use prepare::Prepared;
 #[cfg(test)]

@@ -1,43 +1,26 @@
-//! A report that somebody hands over: whether everything in it follows from its request and the files that it
-//! names, and, if the product is replayed, whether its result does.
+//! A report that somebody hands over: its request is asked again, and the report that comes out has to be the same,
+//! field by field.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::CheckError;
-pub use super::finding::Finding;
-use super::finding::{causes, difference, forgiven, likeness, no_digest, same, verdict_of};
-use super::prepare::Prepared;
+use super::operation::Operation;
 use super::progress::Progress;
-use super::request::{Check, Claim, Naming};
-use crate::commit::Tree;
+use super::request::Check;
 use crate::envelope;
-use crate::io::{Files, printable};
-use crate::num::Rounding;
-use crate::report::{
-    Compared, Conversion, Model, OPERATION_REPORT, OperationReport, Outcome, Report, Reproduced,
-    SCHEMA, Sampled, Tool,
-};
-use crate::role::Role;
-use crate::sample::Region;
+use crate::io::{Files, printable, printable_ends};
+use crate::report::{Chosen, OPERATION_REPORT, OperationReport, Report, SCHEMA, Tool};
 
 /// What became of a report.
 #[derive(Clone, Debug)]
 pub struct Verified {
-    pub findings: Vec<Finding>,
-    /// Whether the product was replayed. Without, that D is what the model computes is the report's word.
-    pub replayed: bool,
-    /// Whether it says that the model was chosen to fit D. How many others fit is the report's word, with a replay,
-    /// too: that is for `identify` to say.
-    pub chosen: bool,
-}
-
-impl Verified {
-    /// Whether nothing is wrong.
-    pub fn agrees(&self) -> bool {
-        self.findings.iter().all(|finding| finding.wrong.is_empty())
-    }
+    /// Every place where the report is not the one that comes out, as a sentence with its JSON path.
+    pub differences: Vec<String>,
+    /// Of a model that was chosen to fit D: what was asked, and which models the report says fit. Only a search
+    /// can confirm that; the rest is compared without it.
+    pub chosen: Option<(Box<Check>, Chosen)>,
 }
 
 /// A report of either kind.
@@ -56,19 +39,15 @@ impl Written {
         }
     }
 
-    /// Confirms what it says, as [`verify`] and [`verify_operation`](super::verify_operation) do.
+    /// Asks again what the report says was asked, and compares. Nothing in it is believed but the version of the tool,
+    /// which is the caller's to compare.
     ///
     /// # Errors
-    /// As there.
-    pub fn verify(
-        &self,
-        replay: bool,
-        files: &Files,
-        progress: &dyn Progress,
-    ) -> Result<Verified, CheckError> {
+    /// If that cannot be: a report without a request, or files that are not there.
+    pub fn verify(&self, files: &Files, progress: &dyn Progress) -> Result<Verified, CheckError> {
         match self {
-            Written::Product(report) => verify(report, replay, files, progress),
-            Written::Operation(report) => super::verify_operation(report, replay, files, progress),
+            Written::Product(report) => verify_product(report, files, progress),
+            Written::Operation(report) => verify_operation(report, files, progress),
         }
     }
 }
@@ -116,259 +95,139 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
         None => return Err("it has no schema".into()),
     }
     let report: T = serde_json::from_str(text).map_err(said)?;
-    let meant = serde_json::to_string(&report).map_err(said)?;
-    let meant: Value = serde_json::from_str(&meant).map_err(said)?;
     envelope::each_once(text)?;
-    match difference(&written, &meant, String::new()) {
-        Some(place) => Err(place),
+    match differences(&written, &json(&report)).into_iter().next() {
+        Some(difference) => Err(difference),
         None => Ok(report),
     }
 }
 
-/// Confirms what a report says, without believing it: its request is prepared anew from the files that it
-/// names, which hashes them; `replay` computes D, too.
-///
-/// # Errors
-/// If that cannot be: a report without a request, or files that are not there.
-pub fn verify(
+/// The request of a report, as what it asks.
+fn request<T: DeserializeOwned>(request: Option<&Value>) -> Result<T, CheckError> {
+    let unusable = |reason: String| CheckError::request("a", reason);
+    let request =
+        request.ok_or_else(|| unusable("the report does not say what was asked".into()))?;
+    let asked = serde_json::from_value(request.clone());
+    asked.map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))
+}
+
+/// The differences that a report refutes itself with; `Err` if there is no verdict at all.
+fn not_committed(error: CheckError) -> Result<Vec<String>, CheckError> {
+    match error {
+        CheckError::NotCommitted { .. } => Ok(vec![format!("`commitment`: {error}")]),
+        error => Err(error),
+    }
+}
+
+fn verify_product(
     report: &Report,
-    replay: bool,
     files: &Files,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
-    let unusable = |reason: String| CheckError::request("a", reason);
-    let request = report.request.clone();
-    let request = request.ok_or_else(|| unusable("it does not say what was asked".into()))?;
-    let check: Result<Check, _> = serde_json::from_value(request);
-    let check = check
-        .map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))?;
+    let check: Check = request(report.request.as_ref())?;
     let prepared = check.prepare_in(files)?;
-    let mut findings = prepared.confirm_report(report)?;
-    if replay {
-        let again = prepared.run(progress)?;
-        findings.push(same(
-            "the replay",
-            report,
-            &Report {
-                tool: report.tool.clone(),
-                chosen: report.chosen.clone(),
-                ..again
-            },
-        ));
+    // A product of other shapes is not computed: it could be of any size.
+    let mut found = differences_at("product", &report.product, &prepared.product());
+    if found.is_empty() {
+        found = match prepared.run(progress) {
+            Err(error) => not_committed(error)?,
+            Ok(mut again) => {
+                again.tool.version = report.tool.version.clone();
+                again.chosen = report.chosen.clone();
+                differences(&json(report), &json(again))
+            }
+        };
     }
-    prepared.confirm_unchanged()?;
+    let chosen = report.chosen.clone();
     Ok(Verified {
-        findings,
-        replayed: replay,
-        chosen: report.chosen.is_some(),
+        differences: found,
+        chosen: chosen.map(|chosen| (Box::new(check), chosen)),
     })
 }
 
-impl Prepared {
-    /// What of a report follows from what was prepared, nothing computed.
-    fn confirm_report(&self, report: &Report) -> Result<Vec<Finding>, CheckError> {
-        let tool = &report.tool.name;
-        let mut all = vec![
-            same("the tool", tool, Tool::default().name),
-            same("the request", &report.request, self.asked()),
-            same("the command", &report.command, self.ask_again()),
-            same(
-                "the model",
-                &report.model,
-                Model::of(&self.choice(), self.model.file()),
-            ),
-            same("the schedule", &report.schedule, self.scheduled()),
-            same("the product", &report.product, self.product()),
-        ];
-        let found = self.inputs();
-        for role in Role::PRODUCT {
-            let (said, found) = (report.inputs.get(role), found.get(role));
-            if said.is_some() || found.is_some() {
-                all.push(same(role.called(), said, found));
+fn verify_operation(
+    report: &OperationReport,
+    files: &Files,
+    progress: &dyn Progress,
+) -> Result<Verified, CheckError> {
+    let asked: Operation = request(report.request.as_ref())?;
+    let prepared = asked.prepare_in(files)?;
+    let said: Vec<_> = report
+        .inputs
+        .iter()
+        .map(|named| (named.name.as_str(), named.input.shape.as_slice()))
+        .collect();
+    let shapes: Vec<_> = prepared
+        .arrays()
+        .map(|(role, array)| (role.field(), array.source.header().shape.as_slice()))
+        .collect();
+    let mut found = differences_at("inputs", &said, &shapes);
+    if found.is_empty() {
+        found = match prepared.run(progress) {
+            Err(error) => not_committed(error)?,
+            Ok(mut again) => {
+                again.tool.version = report.tool.version.clone();
+                differences(&json(report), &json(again))
+            }
+        };
+    }
+    Ok(Verified {
+        differences: found,
+        chosen: None,
+    })
+}
+
+/// As it is written and read again, so that numbers are those of the text.
+fn json<T: Serialize>(value: T) -> Value {
+    let text = serde_json::to_string(&value).expect("plain data");
+    serde_json::from_str(&text).expect("what was written is read")
+}
+
+/// Every place where what is reported is not what was found.
+fn differences(reported: &Value, found: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    collect(reported, found, "", &mut all);
+    all
+}
+
+/// The same of a part of a document, which stands there.
+pub(crate) fn differences_at<T: Serialize>(part: &str, reported: &T, found: &T) -> Vec<String> {
+    let mut all = Vec::new();
+    collect(&json(reported), &json(found), part, &mut all);
+    all
+}
+
+fn collect(reported: &Value, found: &Value, place: &str, all: &mut Vec<String>) {
+    let inner = |name: &str| match place {
+        "" => printable(name),
+        _ => format!("{place}.{}", printable(name)),
+    };
+    match (reported, found) {
+        (Value::Object(reported), Value::Object(found)) => {
+            for (name, value) in reported {
+                match found.get(name) {
+                    Some(found) => collect(value, found, &inner(name), all),
+                    None => all.push(format!("`{}` should not be there", inner(name))),
+                }
+            }
+            let missing = found.keys().filter(|name| !reported.contains_key(*name));
+            all.extend(missing.map(|name| format!("`{}` is missing", inner(name))));
+        }
+        (Value::Array(reported), Value::Array(found)) if reported.len() == found.len() => {
+            for (i, (reported, found)) in reported.iter().zip(found).enumerate() {
+                collect(reported, found, &format!("{place}[{i}]"), all);
             }
         }
-        all.push(match self.confirm_commitment() {
-            Ok(commitment) => same("the commitment", &report.commitment, commitment),
-            Err(error @ CheckError::NotCommitted { .. }) => Finding {
-                what: "the commitment",
-                wrong: vec![error.to_string()],
-            },
-            Err(error) => return Err(error),
-        });
-        all.retain(|finding| {
-            let there = match finding.what {
-                "the schedule" => report.schedule.is_some(),
-                "the commitment" => report.commitment.is_some(),
-                _ => true,
+        _ if reported == found => {}
+        _ => {
+            let shown = |value: &Value| printable_ends(&value.to_string());
+            let (reported, found) = (shown(reported), shown(found));
+            let named = match place {
+                "" => String::new(),
+                _ => format!("`{place}` "),
             };
-            there || !finding.wrong.is_empty()
-        });
-        all.push(self.confirm_reproduced(&report.reproduced)?);
-        all.push(self.confirm_outcome(report)?);
-        all.push(self.confirm_verdict(report)?);
-        let told = self.told(report.verdict, self.part()?.as_ref());
-        all.push(same("what is alike", &report.discrimination, told));
-        Ok(all)
-    }
-
-    /// What was reproduced, and by what it is named.
-    fn confirm_reproduced(&self, said: &Reproduced) -> Result<Finding, CheckError> {
-        let replay = self.replay();
-        let part = self.part()?;
-        let conversion = replay.convert_to.map(|to| Conversion {
-            from: replay.arithmetic.accumulator,
-            to,
-            rounding: Rounding::NearestEven,
-        });
-        let tree = match self.check.naming {
-            Naming::Tree { block_rows } => Some(self.blocks(block_rows)?.block_rows),
-            Naming::Payload => None,
-        };
-        // Its digests are compared with the outcome; here only whether they are some.
-        let sample = part
-            .as_ref()
-            .zip(said.sample.as_ref())
-            .map(|(part, sample)| {
-                let (region, draw) = part.of();
-                let elements = draw.map_or(region.len(), |(elements, _)| *elements);
-                let drawn = draw.map(|(_, drawn)| drawn.clone());
-                Sampled::of(region, elements, drawn, sample.sha256.clone())
-            });
-        let expected = Reproduced {
-            format: replay.format(),
-            shape: replay.shape(),
-            payload_sha256: said.payload_sha256.clone(),
-            tree: said.tree.clone(),
-            conversion,
-            sample,
-        };
-        let mut finding = same("what was reproduced", said, &expected);
-        let wrong = &mut finding.wrong;
-        let whole = part.is_none();
-        let payload = said.payload_sha256.as_deref();
-        wrong.extend(no_digest(
-            "payload_sha256",
-            payload,
-            whole && tree.is_none(),
-        ));
-        let root = said.tree.as_ref().map(|tree| tree.root.as_str());
-        wrong.extend(no_digest("tree.root", root, tree.is_some()));
-        let sampled = said.sample.as_ref().map(|sample| sample.sha256.as_str());
-        wrong.extend(no_digest("sample.sha256", sampled, !whole));
-        if let (Some(rows), Some(said)) = (tree, &said.tree)
-            && said.block_rows != rows
-        {
-            wrong.push(format!(
-                "`tree.block_rows` is said to be {}; it is {rows}",
-                said.block_rows
-            ));
+            all.push(format!("{named}is said to be {reported}; it is {found}"));
         }
-        Ok(finding)
-    }
-
-    /// The figures: whether they can be true of D and of each other.
-    fn confirm_outcome(&self, report: &Report) -> Result<Finding, CheckError> {
-        let mut wrong = Vec::new();
-        match (&report.outcome, &self.check.claim, self.d()) {
-            (
-                Outcome::Digest {
-                    expected_payload_sha256,
-                },
-                Claim::PayloadSha256(asked),
-                _,
-            ) => {
-                if expected_payload_sha256 != asked {
-                    wrong.push("the digest of D is not the one that was asked about".into());
-                }
-                if !report.causes.is_empty() || !report.tried.is_empty() {
-                    wrong.push("a D that is known by its digest alone has no causes".into());
-                }
-            }
-            (
-                Outcome::Elements {
-                    nan,
-                    zero,
-                    comparison,
-                },
-                Claim::Tensor(_),
-                Some(d),
-            ) => {
-                let policy = self.check.policy;
-                wrong.extend(forgiven(policy, [nan, zero]));
-                let problem = self.problem();
-                let part = self.part()?;
-                let (region, elements) = match &part {
-                    None => (Region::all(&problem), None),
-                    Some(part) => {
-                        let (region, draw) = part.of();
-                        (region.clone(), draw.map(|(elements, _)| *elements))
-                    }
-                };
-                wrong.extend(comparison.contradictions(&Compared {
-                    d,
-                    elements: elements.unwrap_or(region.len()),
-                    region,
-                    policy,
-                    keep: self.check.max_mismatches,
-                    layout: self.layout(),
-                }));
-                let explained = report.causes.iter().map(|cause| cause.mismatches).max();
-                let looked = !(report.causes.is_empty() && report.tried.is_empty());
-                wrong.extend(causes(explained, comparison, looked, self.check.causes));
-            }
-            _ => wrong.push("it is not judged by what was asked about".into()),
-        }
-        Ok(Finding {
-            what: "the outcome",
-            wrong,
-        })
-    }
-
-    /// The verdict, and the digests that must be those of D where nothing differs, and must not be where
-    /// something does.
-    fn confirm_verdict(&self, report: &Report) -> Result<Finding, CheckError> {
-        let mut wrong = Vec::new();
-        let reproduced = &report.reproduced;
-        let part = self.part()?;
-        let same = match &report.outcome {
-            Outcome::Digest {
-                expected_payload_sha256: expected,
-            } => reproduced.payload_sha256.as_ref() == Some(expected),
-            Outcome::Elements { comparison, .. } => {
-                let alike = self.alike(report)?;
-                wrong.extend(alike.and_then(|alike| likeness(alike, comparison, "D")));
-                comparison.mismatches == 0
-            }
-        };
-        wrong.extend(verdict_of(report.verdict, same, part.is_some()));
-        Ok(Finding {
-            what: "the verdict",
-            wrong,
-        })
-    }
-
-    /// Whether the digest of what was reproduced is that of the same elements of D.
-    fn alike(&self, report: &Report) -> Result<Option<bool>, CheckError> {
-        let Some(d) = self.d() else { return Ok(None) };
-        let reproduced = &report.reproduced;
-        let part = self.part()?;
-        Ok(match (&part, &reproduced.sample, &reproduced.tree) {
-            (Some(part), Some(sample), _) => Some(part.digest(d) == sample.sha256),
-            (None, None, Some(tree)) => {
-                let rows = self.blocks(Some(tree.block_rows))?;
-                let leaves = self.leaves_of_d(&rows);
-                Some(rows.root(Tree::new(leaves).root()).to_string() == tree.root)
-            }
-            (None, None, None) => {
-                let payload = crate::io::payload_sha256(d);
-                reproduced
-                    .payload_sha256
-                    .as_ref()
-                    .map(|said| *said == payload)
-            }
-            // Said by what was reproduced.
-            _ => None,
-        })
     }
 }
 

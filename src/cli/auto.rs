@@ -3,7 +3,9 @@
 use anyhow::{Result, ensure};
 
 use super::progress::Bar;
-use crate::check::{Check, Claim, ModelSource, Source, option};
+use crate::check::{
+    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, option, verify,
+};
 use crate::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use crate::io::STDIN;
 use crate::report::{Chosen, Fit, Identification};
@@ -83,6 +85,40 @@ pub fn choose(check: &Check) -> Result<Auto> {
         untested: found.untested + found.schedules.as_ref().map_or(0, |s| s.untested),
     };
     Ok(Auto::Found(Box::new(check), chosen))
+}
+
+/// Whether a search finds what a report says of a model that was chosen: where it does not, sentences with JSON paths.
+///
+/// # Errors
+/// If there is no D to ask.
+pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
+    let mut asked = check.clone();
+    asked.model = ModelRequest {
+        from: ModelSource::Catalogue("auto".into()),
+        dtype: check.model.dtype,
+        dtype_b: check.model.dtype_b,
+        instruction: None,
+        acc: None,
+        c_dtype: None,
+        scale_dtype: None,
+        scale_block: None,
+    };
+    asked.schedule = ScheduleRequest::default();
+    // The request names D's format whether somebody said it or the search found it.
+    let mut search = |d_dtype| -> Result<Vec<String>> {
+        asked.d_dtype = d_dtype;
+        Ok(match choose(&asked)? {
+            Auto::Found(first, _) if *first != *check => {
+                vec!["`request` does not name the first model that fits".to_owned()]
+            }
+            Auto::Found(_, found) => verify::differences_at("chosen", said, &found),
+            Auto::Nothing(_) => vec!["`chosen`: no model gives this D".to_owned()],
+        })
+    };
+    match search(None) {
+        Ok(wrong) if wrong.is_empty() => Ok(wrong),
+        _ => search(check.d_dtype),
+    }
 }
 
 /// All that fit by name.

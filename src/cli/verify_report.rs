@@ -2,23 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{MemoryArgs, said};
 use super::progress::Bar;
-use super::{Ending, show};
-use crate::check::verify::{self, Verified};
+use super::{Ending, auto, show};
+use crate::check::verify;
 use crate::io::{MappedFile, escaped, escaped_path};
 
-/// Confirm a report that somebody hands over: every digest, every figure, and with --replay the result
+/// Confirm a report that somebody hands over: ask again what it asked, and compare the reports field by field
 ///
-/// Nothing in it is believed: its request is prepared anew from the files that it names. Model, schedule,
-/// shapes, formats and all digests have to be those of the report, and its figures have to agree with each other,
-/// with D and with the verdict. That D is what the model computes only --replay can say.
+/// Nothing in it is believed: its request is prepared anew from the files that it names, the result is computed again,
+/// and every field of the report that comes out has to be in the one that was handed over.
 ///
-/// A report is not signed: one that agrees may still be about other files than those that you were told of. Compare
-/// its digests with ones that you know.
+/// A report is not signed: one that is confirmed may still be about other files than those that you were told of.
+/// Compare its digests with ones that you know.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -26,21 +25,13 @@ Examples:
     tcverify verify-report report.json
     tcverify verify-report report.json --root /data/capture
 
-  All of it, the product replayed:
-    tcverify verify-report report.json --replay
-
-scripts/verify_report.py does the same without the replay, and shares no code with this program.
-
-Exit codes: 0 all agrees, 1 something does not, 2 the report or a file cannot be read.")]
+Exit codes: 0 the whole report is confirmed, 1 something in it is not so, 2 anything else, such as files that cannot be \
+read, or a report of another version in which nothing else is wrong.")]
 pub struct VerifyReport {
-    /// Report (tcverify.report/1), as 'tcverify check --json' and 'tcverify shard merge' write it, or on an operation
-    /// (tcverify.operation-report/1, 'tcverify op --json')
+    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1), or on an operation
+    /// (tcverify.operation-report/1)
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,
-
-    /// Replay the product or the operation, and compare everything with what comes out
-    #[arg(long)]
-    replay: bool,
 
     /// The folder that paths of the report start in
     #[arg(
@@ -58,6 +49,9 @@ pub struct VerifyReport {
     #[command(flatten)]
     memory: MemoryArgs,
 }
+
+/// Differences that are shown; of the others only how many there are.
+const SHOWN: usize = 20;
 
 impl VerifyReport {
     pub fn run(self) -> Result<Ending> {
@@ -77,50 +71,52 @@ impl VerifyReport {
             let folder = std::env::set_current_dir(&self.root);
             folder.with_context(|| format!("{}: cannot be entered", escaped_path(&self.root)))?;
         }
-        let verified = report.verify(self.replay, &self.memory.files(), &Bar::new());
+        let verified = report.verify(&self.memory.files(), &Bar::new());
         let verified = said(verified).with_context(|| name.clone())?;
-        if !self.quiet {
-            show::print(|out| write(&verified, &report.tool().version, out))?;
+        let mut differences = verified.differences;
+        if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
+            differences = auto::confirm(check, chosen)?;
         }
-        Ok(match verified.agrees() {
-            true => Ending::Done,
-            false => Ending::Different,
-        })
+        let (by, this) = (&report.tool().version, env!("CARGO_PKG_VERSION"));
+        let versions = (by != this)
+            .then(|| format!("made by tcverify {}, this is tcverify {this}", escaped(by)));
+        if !self.quiet && (versions.is_none() || !differences.is_empty()) {
+            show::print(|out| write(&differences, versions.as_deref(), out))?;
+        }
+        match (differences.as_slice(), versions) {
+            ([], None) => Ok(Ending::Done),
+            ([], Some(versions)) => bail!(
+                "{name}: {versions}: the rest of the report is confirmed, and the whole only by that version"
+            ),
+            _ => Ok(Ending::Different),
+        }
     }
 }
 
-fn write(verified: &Verified, by: &str, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-    for finding in &verified.findings {
-        match finding.wrong.as_slice() {
-            [] => writeln!(out, "ok   {}", finding.what)?,
-            wrong => {
-                writeln!(out, "BAD  {}", finding.what)?;
-                for sentence in wrong {
-                    writeln!(out, "     {}", escaped(sentence))?;
-                }
-            }
+fn write(
+    differences: &[String],
+    versions: Option<&str>,
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
+    let fields = match differences {
+        [] => {
+            return writeln!(
+                out,
+                "CONFIRMED: the replay gives this report, field by field"
+            );
         }
+        [_] => "1 field of the report is".to_owned(),
+        all => format!("{} fields of the report are", all.len()),
+    };
+    writeln!(out, "REFUTED: {fields} not what the replay gives")?;
+    for difference in differences.iter().take(SHOWN) {
+        writeln!(out, "  {}", escaped(difference))?;
     }
-    if by != env!("CARGO_PKG_VERSION") {
-        writeln!(
-            out,
-            "it was written by tcverify {}, this is {}",
-            escaped(by),
-            env!("CARGO_PKG_VERSION")
-        )?;
+    if let Some(more) = differences.len().checked_sub(SHOWN + 1) {
+        writeln!(out, "  ... and {} more", more + 1)?;
     }
-    if verified.agrees() && verified.chosen {
-        writeln!(
-            out,
-            "the model was chosen to fit D; which others fit is the report's word: 'tcverify identify' tells"
-        )?;
-    }
-    match (verified.agrees(), verified.replayed) {
-        (false, _) => writeln!(out, "the report does not say what is so"),
-        (true, true) => writeln!(out, "all agrees, and the replay gives this report"),
-        (true, false) => writeln!(
-            out,
-            "all agrees; that D is what the model computes is the report's word: --replay confirms it"
-        ),
+    match versions {
+        Some(versions) => writeln!(out, "{versions}: other versions may report in other words"),
+        None => Ok(()),
     }
 }

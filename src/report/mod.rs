@@ -33,7 +33,6 @@ use std::io::{self, Write};
 pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, KeptCase, Policed, Summary, Totals};
 pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
-pub use consistency::Compared;
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,

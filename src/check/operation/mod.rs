@@ -11,7 +11,6 @@ mod suggest;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +22,6 @@ pub use prepare::{OperationTensors, PreparedOperation};
 pub use run::OperationJudged;
 pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
-pub use verify::verify_operation;
 
 use super::command_line::option;
 use super::error::CheckError;
