@@ -341,7 +341,7 @@ def test_a_policy_says_what_cases_may_ask(product: Product, tmp_path: Path) -> N
 def test_operations_between_products_are_cases(product: Product, tmp_path: Path, run: Any) -> None:
     x = normal(3, (4, 64))
     np.save(tmp_path / "x.npy", x)
-    assert run(["op", "silu", "--dtype", "bf16", "x.npy", "--replay", "y.npy"]).returncode == 0
+    assert run(["replay", "--op", "silu", "--dtype", "bf16", "x.npy", "-o", "y.npy"]).returncode == 0
     y = np.load(tmp_path / "y.npy")
     y.view(np.uint16)[1, 2] ^= 1
     np.save(tmp_path / "w.npy", y)

@@ -47,8 +47,8 @@ class Rules:
                 capture_layers.save(folder, f"{name}.npy", array)
                 words.append(f"{name}={folder}/{name}.npy")
             dtype = next(iter(case.arrays.values())).format
-            subprocess.run([TCVERIFY, "op", case.fields["operation"], *words, f"--dtype={dtype}", "-q", "--engine=exact",
-                            "--replay", f"{folder}/y.npy"], check=True, capture_output=True)
+            subprocess.run([TCVERIFY, "replay", "--op", case.fields["operation"], *words, f"--dtype={dtype}", "-q", "--engine=exact",
+                            "-o", f"{folder}/y.npy"], check=True, capture_output=True)
             codes = np.load(f"{folder}/y.npy")
         format = {1: "e4m3", 2: "bf16", 4: "fp32"}[codes.dtype.itemsize]
         return [Array(format, codes.view(capture_layers.STORED[format]))], ["a_kernel"]

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::arrays::Array;
 use super::error::CheckError;
-use super::part::Part;
 use super::prepare::Prepared;
 use crate::commit::{
     Along, COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput, CommittedSchedule,
@@ -149,22 +148,8 @@ impl Prepared {
         }
     }
 
-    /// The part of D that is compared, if not all of it is; as far as a commitment draws it, by its file.
-    pub(super) fn part(&self) -> Result<Option<Part>, CheckError> {
-        let drawn_by = self.check.seed_from().map(|path| {
-            let read = read_commitment(path).map_err(CheckError::file("seed_from"));
-            read.map(|(commitment, file_sha256)| Committed {
-                path: path.display().to_string(),
-                file_sha256,
-                root: commitment.d.root.to_string(),
-            })
-        });
-        let drawn_by = drawn_by.transpose()?;
-        self.check.scope.part(&self.problem(), drawn_by.as_ref())
-    }
-
     /// What a report says of the commitment that the request names; nothing without one.
-    pub(super) fn confirm_commitment(&self) -> Result<Option<Committed>, CheckError> {
+    pub(super) fn confirm_committed(&self) -> Result<Option<Committed>, CheckError> {
         let (field, path) = match (&self.check.against, self.check.seed_from()) {
             (Some(path), _) => ("against", path),
             (None, Some(path)) => ("seed_from", path),

@@ -11,7 +11,7 @@
 //!   `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `run`, `part`, `committed`: the verdict; `suggest`: what else would fit a D that differs;
+//! * `subject`: a product or an operation as what is judged, and the verdict; `run`, `part`, `committed`: of a product; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
@@ -37,6 +37,7 @@ mod run;
 pub mod schedule;
 mod source;
 mod span;
+mod subject;
 mod suggest;
 mod tensors;
 #[cfg(test)]
@@ -54,8 +55,7 @@ pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
-    Fit, Operation, OperationExplanation, OperationJudged, OperationTensors, PreparedOperation,
-    SWEEP, Sweep,
+    Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation, SWEEP, Sweep,
 };
 pub use prepare::Prepared;
 #[cfg(test)]
@@ -66,9 +66,9 @@ pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
-pub use run::{Judged, Trace};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
+pub use subject::{Judged, Trace};
 pub use tensors::Tensors;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -2,7 +2,7 @@
 
 use super::error::CheckError;
 use super::prepare::Prepared;
-use super::run::Judged;
+use super::subject::Judged;
 use crate::explain::{self, Wish};
 use crate::report::{Html, Outcome, Report};
 
@@ -14,7 +14,7 @@ impl Prepared {
     ///
     /// # Errors
     /// If a file has changed.
-    pub fn page(&self, judged: &Judged) -> Result<Html, CheckError> {
+    pub fn page(&self, judged: &Judged<Report>) -> Result<Html, CheckError> {
         Ok(Html {
             trace: self.trace(&judged.report)?,
             map: judged.map.clone(),

@@ -1,15 +1,11 @@
-//! The replay of a part of D, compared as it comes.
-
-use sha2::Digest;
+//! A part of a result, and the replay of a part of D.
 
 use super::error::CheckError;
 use super::progress::Progress;
 use super::request::{Scope, Seed};
 use crate::emu::{Element, Problem, Replay};
-use crate::io::hex;
-use crate::report::{Committed, Differ, Drawn, Sampled};
+use crate::report::Drawn;
 use crate::sample::{PublicDraw, Region};
-use crate::tensor::Tensor;
 
 /// A part of D to compare.
 pub(super) struct Part {
@@ -21,18 +17,22 @@ pub(super) struct Part {
 /// Elements that are computed at a time.
 const AT_ONCE: usize = 1 << 20;
 
-impl Scope {
-    /// The part, if not all of D is asked for.
-    pub(super) fn part(
-        &self,
-        problem: &Problem,
-        committed: Option<&Committed>,
-    ) -> Result<Option<Part>, CheckError> {
-        let committed = committed.map(|committed| committed.file_sha256.as_str());
-        self.part_of(&Region::all(problem), committed)
+/// Elements of a result as a region of matrices, the last two axes.
+pub(super) fn all_of(shape: &[usize]) -> Region {
+    let axis = |from_last: usize| {
+        let at = shape.len().checked_sub(from_last);
+        at.map_or(1, |at| shape[at])
+    };
+    let leading = shape.len().saturating_sub(2);
+    Region {
+        batches: shape[..leading].iter().product(),
+        rows: 0..axis(2),
+        columns: 0..axis(1),
     }
+}
 
-    /// The same of any result; a commitment is known by its file's SHA-256.
+impl Scope {
+    /// The part of a result, if not all of it is asked for; a commitment is known by its file's SHA-256.
     pub(super) fn part_of(
         &self,
         all: &Region,
@@ -80,22 +80,6 @@ impl Part {
         (&self.region, self.draw.as_ref())
     }
 
-    /// The elements of a D that is given, hashed as those that are reproduced.
-    pub fn digest(&self, d: &Tensor) -> String {
-        let mut hash = sha2::Sha256::new();
-        let width = d.format().bytes();
-        let planes = d.planes();
-        let mut see = |at: Element| {
-            let code = planes.plane(at.batch).code(at.row, at.column);
-            hash.update(&code.to_le_bytes()[..width]);
-        };
-        match self.drawn() {
-            Some(drawn) => drawn.into_iter().for_each(&mut see),
-            None => self.region.elements().for_each(&mut see),
-        }
-        hex(&hash.finalize())
-    }
-
     /// Multiply-adds of it.
     pub fn work(&self, problem: &Problem) -> u64 {
         self.elements().saturating_mul(problem.k as u64)
@@ -121,55 +105,39 @@ impl Part {
         Some(self.region.sample(*elements, by.seed))
     }
 
-    /// Replays and compares it.
-    pub fn compare(
+    /// Replays it.
+    pub(super) fn replay(
         &self,
         replay: &Replay,
-        differ: &mut Differ,
         progress: &dyn Progress,
-    ) -> Sampled {
-        let mut hash = sha2::Sha256::new();
-        let width = replay.format().bytes();
-        let mut see = |elements: &[_], codes: &[u64]| {
-            differ.compare_some(elements, codes);
-            for code in codes {
-                hash.update(&code.to_le_bytes()[..width]);
+        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+    ) {
+        if let Some(drawn) = self.drawn() {
+            for drawn in drawn.chunks(AT_ONCE / 16) {
+                sink(drawn, &replay.elements(drawn));
+                progress.step((drawn.len() * replay.problem.k) as u64);
             }
-        };
-        let count = match &self.draw {
-            Some((elements, by)) => {
-                let drawn = self.region.sample(*elements, by.seed);
-                for drawn in drawn.chunks(AT_ONCE / 16) {
-                    see(drawn, &replay.elements(drawn));
-                    progress.step((drawn.len() * replay.problem.k) as u64);
-                }
-                *elements
+            return;
+        }
+        // Rows at a time, by whichever engine is asked for.
+        for batch in 0..self.region.batches {
+            let rows = self.region.rows.clone();
+            let step = (AT_ONCE / self.region.columns.len()).max(1);
+            for start in rows.clone().step_by(step) {
+                let part = Region {
+                    batches: 1,
+                    rows: start..rows.end.min(start + step),
+                    columns: self.region.columns.clone(),
+                };
+                let mut elements: Vec<_> = part.elements().collect();
+                elements
+                    .iter_mut()
+                    .for_each(|element| element.batch = batch);
+                let codes = replay.part(batch, part.rows, part.columns, &|work| {
+                    progress.step(work);
+                });
+                sink(&elements, &codes);
             }
-            None => {
-                // Rows at a time, by whichever engine is asked for.
-                for batch in 0..self.region.batches {
-                    let rows = self.region.rows.clone();
-                    let step = (AT_ONCE / self.region.columns.len()).max(1);
-                    for start in rows.clone().step_by(step) {
-                        let part = Region {
-                            batches: 1,
-                            rows: start..rows.end.min(start + step),
-                            columns: self.region.columns.clone(),
-                        };
-                        let mut elements: Vec<_> = part.elements().collect();
-                        elements
-                            .iter_mut()
-                            .for_each(|element| element.batch = batch);
-                        let codes = replay.part(batch, part.rows, part.columns, &|work| {
-                            progress.step(work);
-                        });
-                        see(&elements, &codes);
-                    }
-                }
-                self.region.len()
-            }
-        };
-        let drawn = self.draw.as_ref().map(|(_, drawn)| drawn.clone());
-        Sampled::of(&self.region, count, drawn, hex(&hash.finalize()))
+        }
     }
 }

@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::args::{CheckArgs, MemoryArgs, said};
 use super::auto::{self, Auto};
+use super::operation::OperationHint;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs, annotate};
 use super::{Ending, show};
@@ -67,6 +68,9 @@ Examples:
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
 pub struct Check {
+    #[command(flatten)]
+    _operation: OperationHint,
+
     #[command(flatten)]
     check: CheckArgs,
 

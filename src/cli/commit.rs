@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::args::{MemoryArgs, ProductArgs, said, source};
 use super::documents::pretty;
+use super::operation::OperationHint;
 use super::proof::{Prove, Verify};
 use super::values::result_format;
 use super::{Ending, show};
@@ -47,6 +48,9 @@ Examples:
 
 Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
 pub struct Make {
+    #[command(flatten)]
+    _operation: OperationHint,
+
     #[command(flatten)]
     whole: WholeArgs,
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{MemoryArgs, ProductArgs, said, source};
+use super::operation::OperationHint;
 use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Fields};
@@ -39,6 +40,9 @@ Examples:
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has others; 2 anything else.")]
 pub struct Explain {
+    #[command(flatten)]
+    _operation: OperationHint,
+
     #[command(flatten)]
     product: ProductArgs,
 

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::args::{OperandArgs, said, source};
+use super::operation::OperationHint;
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};
@@ -35,6 +36,9 @@ Examples:
 Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
 candidate gives D, 1 none does, 2 anything else.")]
 pub struct Identify {
+    #[command(flatten)]
+    _operation: OperationHint,
+
     #[command(flatten)]
     operands: OperandArgs,
 

@@ -8,7 +8,7 @@ use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use roff::{Roff, roman};
 
-use super::{Cli, Ending};
+use super::{Cli, Ending, operation};
 use crate::io::Output;
 
 /// Write manual pages: tcverify.1 and one for every command
@@ -31,6 +31,9 @@ impl ManPages {
         program.build();
         let mut pages = Vec::new();
         render(&program, &[], &mut pages)?;
+        for command in operation::commands() {
+            render(&command, &[], &mut pages)?;
+        }
         let failed = || format!("{}: cannot be written", self.output.display());
         std::fs::create_dir_all(&self.output).with_context(failed)?;
         for (name, page) in pages {

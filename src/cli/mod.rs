@@ -21,7 +21,7 @@ mod kernels;
 mod man;
 #[doc(hidden)] // for benches/
 pub mod measured;
-mod op;
+mod operation;
 mod ops;
 mod plain;
 mod probe;
@@ -36,6 +36,7 @@ mod screen;
 mod screen_coverage;
 mod shard;
 mod show;
+mod sweep;
 mod values;
 mod verify_report;
 
@@ -43,7 +44,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 /// Did this GPU really compute this matrix product?
 ///
@@ -60,6 +61,16 @@ use clap::{Parser, Subcommand};
 Exit codes: 0 identical (or done), 1 different, 2 anything else.
 'tcverify check --help' shows examples; 'tcverify archs' lists what can be replayed.")]
 struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Args)]
+struct Globals {
     /// Worker threads; 0 means one a core
     #[arg(
         long,
@@ -83,9 +94,6 @@ struct Cli {
         value_parser = values::word::<show::Colours>()
     )]
     color: show::Colours,
-
-    #[command(subcommand)]
-    command: Command,
 }
 
 #[derive(Subcommand)]
@@ -106,8 +114,11 @@ enum Command {
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
     Kernels(kernels::Kernels),
-    Op(Box<op::Op>),
     Ops(ops::Ops),
+    Sweep(sweep::Sweep),
+    /// One of these with --op.
+    #[command(skip)]
+    Operation(operation::Verb),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -136,10 +147,10 @@ pub fn main_of(words: Vec<OsString>) -> u8 {
     crate::io::guard_process();
     // What is wrong with a command line is coloured before it is understood.
     show::colours_of(words.iter().skip(1).cloned());
-    let cli = match Cli::try_parse_from(&words) {
+    let cli = match operation::parsed(&words) {
         Ok(cli) => cli,
         Err(error) => {
-            show::usage(&error, &words, |words| Cli::try_parse_from(words).err());
+            show::usage(&error, &words, |words| operation::parsed(&words).err());
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
@@ -154,9 +165,9 @@ pub fn main_of(words: Vec<OsString>) -> u8 {
 }
 
 fn run(cli: Cli) -> Result<Ending> {
-    cli.color.use_them();
+    cli.globals.color.use_them();
     rayon::ThreadPoolBuilder::new()
-        .num_threads(cli.threads.into())
+        .num_threads(cli.globals.threads.into())
         .build_global()
         .context("worker threads cannot be started")?;
     match cli.command {
@@ -176,8 +187,9 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Archs(command) => command.run(),
         Command::Schedules(command) => command.run(),
         Command::Kernels(command) => command.run(),
-        Command::Op(command) => command.run(),
         Command::Ops(command) => command.run(),
+        Command::Sweep(command) => command.run(),
+        Command::Operation(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Probe(command) => command.run(),
         Command::Infer(command) => command.run(),

@@ -18,7 +18,7 @@ use crate::ops::{self, Variant, refused, variants};
 Examples:
   tcverify ops
   tcverify ops rms_norm
-  tcverify ops --raw rms_norm vllm > mine.json   # a start for 'op --variant-file'
+  tcverify ops --raw rms_norm vllm > mine.json   # a start for 'check --op --variant-file'
   tcverify ops --file mine.json                  # check a file of your own")]
 pub struct Ops {
     /// One operation

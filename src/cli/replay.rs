@@ -7,6 +7,7 @@ use clap::Args;
 use sha2::Digest;
 
 use super::args::{MemoryArgs, ProductArgs, is_npy, said};
+use super::operation::OperationHint;
 use super::progress::Bar;
 use super::values::result_format;
 use super::{Ending, show};
@@ -26,6 +27,9 @@ Examples:
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
 pub struct Replay {
+    #[command(flatten)]
+    _operation: OperationHint,
+
     #[command(flatten)]
     product: ProductArgs,
 

@@ -68,18 +68,6 @@ pub struct Destinations {
 }
 
 impl ReportArgs {
-    /// The first of the options that ask for a form of the report.
-    pub fn asked(&self) -> Option<&'static str> {
-        let asked = [
-            ("--brief", self.brief),
-            ("--json", self.json.is_some()),
-            ("--junit", self.junit.is_some()),
-            ("--markdown", self.markdown.is_some()),
-            ("--github", self.github),
-        ];
-        Some(asked.iter().find(|(_, asked)| *asked)?.0)
-    }
-
     /// The same with another name for the JSON report's place.
     #[must_use]
     pub fn with_json(self, path: Option<PathBuf>) -> ReportArgs {
@@ -127,7 +115,7 @@ impl Destinations {
     ///
     /// # Errors
     /// The first destination that cannot be written.
-    pub fn publish(mut self, prepared: &Prepared, judged: &Judged) -> Result<()> {
+    pub fn publish(mut self, prepared: &Prepared, judged: &Judged<Report>) -> Result<()> {
         let report = &judged.report;
         if let Some(html) = self.html.take() {
             let page = said(prepared.page(judged))?;

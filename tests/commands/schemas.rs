@@ -194,31 +194,27 @@ mod generated {
         let layer = crate::operations::copied();
         for (y, file, code) in [("f_hf", "same", 0), ("f_vllm", "other", 1)] {
             let words = format!(
-                "op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy --quiet --json {file}.json"
+                "check --op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy --quiet --json {file}.json"
             );
             layer.tcverify(&words).expect(code);
         }
-        for (words, file) in [
-            ("--rows 1..", "rows"),
-            ("--commit c.json", "c"),
-            ("--sample 9 --seed-from c.json --beacon 5af1", "drawn"),
+        for (verb, words) in [
+            ("check", "--rows 1.. --json rows.json"),
+            ("commit", "-o c.json"),
+            (
+                "check",
+                "--sample 9 --seed-from c.json --beacon 5af1 --json drawn.json",
+            ),
         ] {
-            let output = if file == "c" { "" } else { "--json" };
-            let name = if file == "c" {
-                String::new()
-            } else {
-                format!("{file}.json")
-            };
-            let words = format!(
-                "op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q {output} {name}"
-            );
+            let words =
+                format!("{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q");
             layer.tcverify(&words).expect(0);
         }
         written.insert("operation-commitment", vec![json(&layer, "c.json")]);
         let reports =
             ["same", "other", "rows", "drawn"].map(|name| json(&layer, &format!("{name}.json")));
         written.insert("operation-report", reports.into());
-        let sweep = "op sqrt --sweep sweep.json --sweep-blocks 63";
+        let sweep = "sweep sqrt --write sweep.json --blocks 63";
         layer.tcverify(sweep).expect(0);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);
         let mut seen = 0;

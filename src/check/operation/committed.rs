@@ -82,7 +82,7 @@ impl PreparedOperation {
     }
 
     /// What a report says of the commitment that the request names, which must be one to all of this.
-    pub(super) fn confirm_commitment(&self) -> Result<Option<CommittedOperation>, CheckError> {
+    pub(super) fn confirm_committed(&self) -> Result<Option<CommittedOperation>, CheckError> {
         let (Some((commitment, committed)), Some(path)) =
             (self.read_commitment()?, &self.asked.seed_from)
         else {

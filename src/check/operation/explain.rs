@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::deviation::{Deviation, deviation};
-use super::{OperationJudged, PreparedOperation, fail};
+use super::{PreparedOperation, fail};
 use crate::check::error::CheckError;
+use crate::check::subject::Judged;
 use crate::emu::shape_text;
 use crate::io::escaped;
 use crate::num::decimal;
 use crate::ops::float32::Event;
-use crate::report::{Html, Outcome};
+use crate::report::{Html, OperationReport, Outcome};
 
 /// How one element comes about: every operation of its row.
 #[derive(Clone, Debug, Serialize)]
@@ -100,7 +101,7 @@ impl PreparedOperation {
     ///
     /// # Errors
     /// If a file has changed.
-    pub fn page(&self, judged: &OperationJudged) -> Result<Html, CheckError> {
+    pub fn page(&self, judged: &Judged<OperationReport>) -> Result<Html, CheckError> {
         let first = match &judged.report.outcome {
             Outcome::Elements { comparison, .. } => comparison.first.first(),
             Outcome::Digest { .. } => None,

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 pub use explain::OperationExplanation;
 pub use prepare::{OperationTensors, PreparedOperation};
-pub use run::OperationJudged;
 pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 
@@ -137,8 +136,9 @@ impl Operation {
 
     /// The words of the command line that asks for this, the program's name first.
     pub fn command_line(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["tcverify".into(), "op".into()];
-        words.extend(self.operation.as_ref().map(OsString::from));
+        let mut words: Vec<OsString> = vec!["tcverify".into(), "check".into()];
+        let operation = self.operation.as_deref();
+        words.extend(operation.map(|name| OsString::from(format!("--op={name}"))));
         let (mut options, mut paths) = (Vec::new(), Vec::new());
         for (field, argument) in self.arguments() {
             let mut word = OsString::from(option(field));

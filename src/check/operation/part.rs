@@ -2,33 +2,14 @@
 
 use std::ops::Range;
 
-use sha2::Digest;
-
-use super::{Operation, PreparedOperation, fail};
+use super::{Operation, fail};
 use crate::check::error::CheckError;
 use crate::check::fields::Fields;
-use crate::check::part::Part;
+use crate::check::part::{Part, all_of};
 use crate::check::progress::Progress;
 use crate::check::request::Scope;
 use crate::emu::Element;
-use crate::io::hex;
 use crate::ops::Job;
-use crate::report::{Differ, Drawn, Sampled};
-use crate::sample::Region;
-
-/// Elements of a result as a region of matrices, the last two axes.
-pub(super) fn all_of(shape: &[usize]) -> Region {
-    let axis = |from_last: usize| {
-        let at = shape.len().checked_sub(from_last);
-        at.map_or(1, |at| shape[at])
-    };
-    let leading = shape.len().saturating_sub(2);
-    Region {
-        batches: shape[..leading].iter().product(),
-        rows: 0..axis(2),
-        columns: 0..axis(1),
-    }
-}
 
 impl Operation {
     /// Which part of the result is compared.
@@ -56,16 +37,6 @@ impl Operation {
     }
 }
 
-impl PreparedOperation {
-    /// The part of the result that is compared, if not all of it is.
-    pub(super) fn part(&self) -> Result<Option<Part>, CheckError> {
-        let scope = self.asked.scope()?;
-        let shape = &self.job()?.shape;
-        let drawn_by = self.drawn_by()?.map(|committed| committed.file_sha256);
-        scope.part_of(&all_of(shape), drawn_by.as_deref())
-    }
-}
-
 /// Where an element is in the result.
 fn row_of(region_rows: usize, at: &Element) -> usize {
     at.batch * region_rows + at.row
@@ -74,23 +45,15 @@ fn row_of(region_rows: usize, at: &Element) -> usize {
 /// Elements of a part that are told of at a time.
 const AT_ONCE: usize = 1 << 16;
 
-/// Computes what a part needs, and compares it.
-pub(super) fn compare(
+/// Computes what a part needs, and hands over its elements.
+pub(super) fn compute(
     part: &Part,
     job: &Job,
-    differ: &mut Differ,
     progress: &dyn Progress,
-) -> Sampled {
-    let mut hash = sha2::Sha256::new();
-    let width = job.format.bytes();
+    sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+) {
     let in_matrix = all_of(&job.shape).rows.len();
     let region = part.region();
-    let mut see = |elements: &[Element], codes: &[u64]| {
-        differ.compare_some(elements, codes);
-        for code in codes {
-            hash.update(&code.to_le_bytes()[..width]);
-        }
-    };
     let told = |elements: u64| progress.step(elements);
     match part.drawn() {
         Some(drawn) => {
@@ -107,7 +70,7 @@ pub(super) fn compare(
                     let elements = next.next().expect("a row each");
                     let codes: Vec<u64> =
                         elements.iter().map(|at| codes[at.column].into()).collect();
-                    see(elements, &codes);
+                    sink(elements, &codes);
                 });
             }
         }
@@ -122,16 +85,11 @@ pub(super) fn compare(
                     let at = |column| Element { batch, row, column };
                     let elements: Vec<_> = (0..columns).map(at).collect();
                     let codes: Vec<u64> = codes.iter().map(|&code| code.into()).collect();
-                    see(&elements, &codes);
+                    sink(&elements, &codes);
                 });
             }
         }
     }
-    let (_, draw) = part.of();
-    let drawn = draw.map(|(_, drawn)| drawn.clone());
-    let chosen = drawn.as_ref().is_some_and(Drawn::is_chosen);
-    let sampled = Sampled::of(region, part.elements(), drawn, hex(&hash.finalize()));
-    sampled.of_a_result(chosen)
 }
 
 /// Elements that are computed for a part: whole rows.

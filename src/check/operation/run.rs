@@ -1,28 +1,137 @@
-//! From what was prepared to a report.
+//! An operation as what is judged.
 
-use sha2::Digest;
+use std::borrow::Cow;
 
-use super::part::{compare, computed};
+use super::part::{compute, computed};
 use super::{Operation, PreparedOperation, fail};
 use crate::check::command_line::shell_line;
 use crate::check::error::CheckError;
-use crate::check::progress::{Progress, interruptible};
-use crate::check::request::MAX_MISMATCHES;
+use crate::check::part::Part;
+use crate::check::progress::Progress;
+use crate::check::request::{MAX_MISMATCHES, Scope};
 use crate::check::source::Source;
-use crate::emu::Evidence;
-use crate::io::hex;
+use crate::check::subject::{Found, Judged, Subject, judge};
+use crate::emu::{Band, Element, Evidence};
+use crate::num::Format;
+use crate::ops::Job;
 use crate::report::{
-    Constant, Differ, MismatchMap, ModelFile, MultipliedBy, Operated, OperationReport, Outcome,
-    ReproducedResult, Tool, Verdict,
+    Cause, CommittedOperation, Conclusion, Constant, Differ, Drawn, ModelFile, MultipliedBy,
+    NamedInput, Operated, OperationReport, Policy, ReproducedResult, Tool,
 };
 use crate::role::Role;
 
-/// A report, and what else was asked for.
-#[derive(Debug)]
-pub struct OperationJudged {
-    pub report: OperationReport,
-    /// Mismatches counted by place.
-    pub map: Option<MismatchMap>,
+impl Subject for PreparedOperation {
+    type Report = OperationReport;
+    type Inputs = Vec<NamedInput>;
+    type Committed = CommittedOperation;
+
+    fn expected_sha256(&self) -> Result<Option<&str>, CheckError> {
+        if self.y().is_none() && self.digest.is_none() {
+            let reason = "`y` (or `y_digest`) is missing: there is nothing to check";
+            return Err(fail("y", reason));
+        }
+        Ok(self.digest.as_deref())
+    }
+
+    fn policy(&self) -> Policy {
+        self.asked.policy()
+    }
+
+    fn differ(&self, map: bool) -> Option<Differ<'_>> {
+        let most = self.asked.max_mismatches.unwrap_or(MAX_MISMATCHES);
+        let y = self.y()?;
+        Some(Differ::new(&y.tensor, self.asked.policy(), most).mapping(map))
+    }
+
+    fn scope(&self) -> Result<Scope, CheckError> {
+        self.asked.scope()
+    }
+
+    fn confirm_commitment(&self) -> Result<Option<CommittedOperation>, CheckError> {
+        self.confirm_committed()
+    }
+
+    fn commitment_sha256(committed: &CommittedOperation) -> &str {
+        &committed.file_sha256
+    }
+
+    fn confirm_unchanged(&self) -> Result<(), CheckError> {
+        self.confirm_unchanged()
+    }
+
+    fn format(&self) -> Format {
+        self.known_job().format
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        self.known_job().shape
+    }
+
+    fn work(&self, part: Option<&Part>) -> u64 {
+        let job = self.known_job();
+        let all = || job.shape.iter().map(|&n| n as u64).product();
+        part.map_or_else(all, |part| computed(part, &job))
+    }
+
+    fn compute(&self, progress: &dyn Progress, sink: &mut (dyn FnMut(Band) + Send)) {
+        let job = self.known_job();
+        job.run(&|elements| progress.step(elements), |band| sink(band));
+    }
+
+    fn compute_part(
+        &self,
+        part: &Part,
+        progress: &dyn Progress,
+        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+    ) {
+        compute(part, &self.known_job(), progress, sink);
+    }
+
+    fn inputs(&self) -> Vec<NamedInput> {
+        self.inputs()
+    }
+
+    fn given_sha256(inputs: &Vec<NamedInput>) -> Option<&str> {
+        let y = inputs.iter().find(|named| named.name == Role::Y.field());
+        y.map(|y| y.input.payload_sha256.as_str())
+    }
+
+    fn causes(
+        &self,
+        found: &Conclusion,
+        part: Option<&Part>,
+    ) -> (Vec<Cause>, Vec<Cow<'static, str>>) {
+        match found.comparison.mismatches > 0 && self.asked.no_causes != Some(true) {
+            true => self.causes(&found.comparison, part),
+            false => Default::default(),
+        }
+    }
+
+    fn report_on(&self, found: Found<PreparedOperation>) -> OperationReport {
+        let job = self.known_job();
+        let drawn = found.part.and_then(|part| part.of().1);
+        let chosen = drawn.is_some_and(|(_, drawn)| Drawn::is_chosen(drawn));
+        OperationReport {
+            schema: crate::report::OPERATION_REPORT.into(),
+            tool: Tool::default(),
+            verdict: found.verdict,
+            request: serde_json::to_value(&self.asked).ok(),
+            command: self.command(&self.asked),
+            operation: self.operated(&job.about),
+            commitment: found.commitment,
+            inputs: found.inputs,
+            reproduced: ReproducedResult {
+                output: job.output.to_owned(),
+                format: job.format,
+                shape: job.shape.clone(),
+                payload_sha256: found.payload_sha256,
+                sample: found.sample.map(|sample| sample.of_a_result(chosen)),
+            },
+            outcome: found.outcome,
+            causes: found.causes,
+            tried: found.tried,
+        }
+    }
 }
 
 impl PreparedOperation {
@@ -38,117 +147,17 @@ impl PreparedOperation {
     ///
     /// # Errors
     /// As of [`PreparedOperation::run`].
-    pub fn judge(&self, map: bool, progress: &dyn Progress) -> Result<OperationJudged, CheckError> {
-        let judged = interruptible(|| self.judge_all(map, progress));
-        judged.unwrap_or(Err(CheckError::Interrupted))
-    }
-
-    fn judge_all(&self, map: bool, progress: &dyn Progress) -> Result<OperationJudged, CheckError> {
-        if self.y().is_none() && self.digest.is_none() {
-            let reason = "`y` (or `y_digest`) is missing: there is nothing to check";
-            return Err(fail("y", reason));
-        }
-        let commitment = self.confirm_commitment()?;
-        let job = self.job()?;
-        let part = self.part()?;
-        let most = self.asked.max_mismatches.unwrap_or(MAX_MISMATCHES);
-        let policy = self.asked.policy();
-        let mut differ = self
-            .y()
-            .map(|y| Differ::new(&y.tensor, policy, most).mapping(map));
-        let all = || job.shape.iter().map(|&n| n as u64).product();
-        progress.begin(part.as_ref().map_or_else(all, |part| computed(part, &job)));
-        let (mut digest, mut sample) = (None, None);
-        match (&part, &mut differ) {
-            (Some(part), Some(differ)) => sample = Some(compare(part, &job, differ, progress)),
-            (_, differ) => {
-                let mut hash = sha2::Sha256::new();
-                job.run(&|elements| progress.step(elements), |band| {
-                    if let Some(differ) = differ {
-                        differ.compare(&band);
-                    }
-                    hash.update(band.payload);
-                });
-                digest = Some(hex(&hash.finalize()));
-            }
-        }
-        let inputs = self.inputs();
-        self.confirm_unchanged()?;
-        let mut map = None;
-        let (outcome, same) = match (differ, &self.digest) {
-            (Some(differ), _) => {
-                let found = differ.conclude();
-                map = found.map;
-                let comparison = found.comparison;
-                if let (Some(digest), Some(y)) = (
-                    &digest,
-                    inputs.iter().find(|named| named.name == Role::Y.field()),
-                ) {
-                    self.confirm_agreement(&comparison, y.input.payload_sha256 == *digest)?;
-                }
-                let word = |any| if any { "any" } else { "exact" }.into();
-                let same = comparison.mismatches == 0;
-                let outcome = Outcome::Elements {
-                    nan: word(policy.any_nan),
-                    zero: word(policy.any_zero),
-                    comparison: Box::new(comparison),
-                };
-                (outcome, same)
-            }
-            (None, expected) => {
-                let expected = expected.clone().unwrap_or_default();
-                let same = Some(&expected) == digest.as_ref();
-                let outcome = Outcome::Digest {
-                    expected_payload_sha256: expected,
-                };
-                (outcome, same)
-            }
-        };
-        let (mut causes, mut tried) = (Vec::new(), Vec::new());
-        if !same && self.asked.no_causes != Some(true) {
-            (causes, tried) = self.causes(&outcome, part.as_ref());
-        }
-        let report = OperationReport {
-            schema: crate::report::OPERATION_REPORT.into(),
-            tool: Tool::default(),
-            verdict: match (same, &sample) {
-                (true, None) => Verdict::Identical,
-                (true, Some(_)) => Verdict::IdenticalInPart,
-                (false, _) => Verdict::Different,
-            },
-            request: serde_json::to_value(&self.asked).ok(),
-            command: self.command(&self.asked),
-            operation: self.operated(&job.about),
-            commitment,
-            inputs,
-            reproduced: ReproducedResult {
-                output: job.output.to_owned(),
-                format: job.format,
-                shape: job.shape.clone(),
-                payload_sha256: digest,
-                sample,
-            },
-            outcome,
-            causes,
-            tried,
-        };
-        self.confirm_unchanged()?;
-        Ok(OperationJudged { report, map })
-    }
-
-    /// A comparison says of all bits what digests say, which were made apart.
-    fn confirm_agreement(
+    pub fn judge(
         &self,
-        comparison: &crate::report::Comparison,
-        alike: bool,
-    ) -> Result<(), CheckError> {
-        let same = comparison.mismatches == 0 && comparison.accepted == 0;
-        match same == alike {
-            true => Ok(()),
-            false => Err(CheckError::Contradiction {
-                reason: "the comparison and the digests of the result contradict each other",
-            }),
-        }
+        map: bool,
+        progress: &dyn Progress,
+    ) -> Result<Judged<OperationReport>, CheckError> {
+        judge(self, map, progress)
+    }
+
+    /// The operation as it is to be computed.
+    fn known_job(&self) -> Job<'_> {
+        self.job().expect("checked when it was prepared")
     }
 
     /// The command that asks for this, where a command line can.

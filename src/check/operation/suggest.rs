@@ -1,12 +1,12 @@
 //! Which other variants would give a result that differs.
 
-use super::part::compare;
+use super::part::compute;
 use super::{Operation, PreparedOperation, fail};
 use crate::check::error::CheckError;
-use crate::check::part::Part;
+use crate::check::part::{Part, all_of};
 use crate::num::Format;
 use crate::ops::{self, Job, Variant};
-use crate::report::{Cause, Differ, Outcome, grouped};
+use crate::report::{Cause, Comparison, Differ, grouped};
 
 /// Rows that a variant is tried on before it is tried on all.
 const ROWS: usize = 64;
@@ -54,7 +54,10 @@ impl PreparedOperation {
         }
         let all = ops::of(self.variant.rule.operation());
         let all = all.map_err(|reason| fail("operation", reason))?;
-        let part = self.part()?;
+        let drawn_by = self.drawn_by()?.map(|committed| committed.file_sha256);
+        let region = all_of(&self.job()?.shape);
+        let part = self.asked.scope()?;
+        let part = part.part_of(&region, drawn_by.as_deref())?;
         let fit = |variant: &'static Variant| {
             let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
                 return Fit::Impossible;
@@ -80,12 +83,9 @@ impl PreparedOperation {
     /// Variants that give the result, and what was tried.
     pub(super) fn causes(
         &self,
-        outcome: &Outcome,
+        comparison: &Comparison,
         part: Option<&Part>,
     ) -> (Vec<Cause>, Vec<std::borrow::Cow<'static, str>>) {
-        let Outcome::Elements { comparison, .. } = outcome else {
-            return Default::default();
-        };
         let mut causes = Vec::new();
         let mut tried = Vec::new();
         for variant in self.others() {
@@ -125,10 +125,7 @@ impl PreparedOperation {
                 command: self.command(&asked),
             });
         }
-        match causes.is_empty() {
-            true => (causes, tried),
-            false => (causes, Vec::new()),
-        }
+        (causes, tried)
     }
 
     /// The operation's other variants.
@@ -152,7 +149,9 @@ impl PreparedOperation {
         }
         let mut differ = Differ::new(&y.tensor, self.asked.policy(), 0);
         if let Some(part) = part {
-            compare(part, job, &mut differ, &());
+            compute(part, job, &(), &mut |elements, codes| {
+                differ.compare_some(elements, codes);
+            });
             let compared = differ.finish();
             return (compared.mismatches == 0).then_some(compared.elements as usize);
         }

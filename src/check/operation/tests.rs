@@ -212,7 +212,7 @@ fn words_of_a_norm() {
         .into_iter()
         .map(|word| word.into_string().expect("plain words"))
         .collect();
-    assert_eq!(words[..3], ["tcverify", "op", "rms_norm"]);
+    assert_eq!(words[..3], ["tcverify", "check", "--op=rms_norm"]);
     let eps = format!("--eps={}", asked.eps.expect("it was said"));
     assert!(words.contains(&eps) && eps.len() < 16, "{words:?}");
     let refused = asked

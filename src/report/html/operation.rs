@@ -42,7 +42,7 @@ impl Html {
             let plain = |_: &_| String::new();
             let what = (report.result(), report.reproduced.format);
             mismatches::table(comparison, what, &plain, out)?;
-            self.first("operation by operation", "tcverify op --at", out)?;
+            self.first("operation by operation", "tcverify explain --op", out)?;
         }
         provenance(report, out)?;
         footer(&report.schema, script, out)

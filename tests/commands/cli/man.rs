@@ -61,7 +61,10 @@ fn every_page_has_examples_and_an_exit_status() {
         if name != "tcverify" {
             let examples = section("EXAMPLES").unwrap_or_else(|| panic!("{name}: {page}"));
             // Some names have a dash of their own.
-            let bare = |text: &str| text.replace(['-', '\\'], " ").replace("  ", " ");
+            let bare = |text: &str| {
+                let words = text.replace(['-', '\\'], " ");
+                words.split_whitespace().collect::<Vec<_>>().join(" ")
+            };
             assert!(bare(examples).contains(&bare(&name)), "{name}: {examples}");
         }
         count += 1;
@@ -69,6 +72,7 @@ fn every_page_has_examples_and_an_exit_status() {
     assert!(count > 20, "{count}");
     let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
     assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
+    assert!(page("tcverify-check-op").contains("rms_norm"));
     assert!(page("tcverify-commit-verify").contains("1 not what was committed"));
 }
 

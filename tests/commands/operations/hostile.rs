@@ -15,14 +15,14 @@ fn what_cannot_be_replayed_says_why() {
         ("sinf", "angle"),
     ] {
         folder
-            .tcverify(&format!("op {operation} x.npy y.npy"))
+            .tcverify(&format!("check --op {operation} x.npy y.npy"))
             .refuses(&["cannot be replayed", why]);
         folder.tcverify(&format!("ops {operation}")).refuses(&[why]);
     }
     folder
-        .tcverify("op rmsnorm x.npy")
+        .tcverify("check --op rmsnorm x.npy")
         .refuses(&["no operation is called \"rmsnorm\"", "rms_norm"]);
-    let lse = "op attention --arch a100 --output lse op_q.npy op_k.npy op_v.npy op_fa.npy";
+    let lse = "check --op attention --arch a100 --output lse op_q.npy op_k.npy op_v.npy op_fa.npy";
     folder.tcverify(lse).refuses(&["MUFU.LG2"]);
 }
 
@@ -105,7 +105,7 @@ fn requests_that_contradict_themselves_are_refused() {
             "it takes those of 2 bytes",
         ),
     ] {
-        let run = folder.tcverify(&format!("op {words}")).expect(2);
+        let run = folder.tcverify(&format!("check --op {words}")).expect(2);
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{words}");
     }
@@ -136,13 +136,13 @@ fn variant_files_that_are_none_are_refused() {
     ] {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
-        let words = "op attention --arch a100 --variant-file mine.json op_q.npy op_k.npy op_v.npy op_fa.npy";
+        let words = "check --op attention --arch a100 --variant-file mine.json op_q.npy op_k.npy op_v.npy op_fa.npy";
         let run = folder.tcverify(words).expect(2);
         assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
     folder.write("mine.json", text);
-    let words = "op softmax --variant-file mine.json op_x_soft33.npy op_soft33.npy";
+    let words = "check --op softmax --variant-file mine.json op_x_soft33.npy op_soft33.npy";
     folder.tcverify(words).refuses(&["it is one of attention"]);
 }
 
@@ -180,7 +180,7 @@ fn special_numbers_are_computed_by_both_engines_alike() {
                 .to_owned(),
         ] {
             let run = |engine: &str| {
-                let words = format!("op {words} --engine {engine} --replay z-{engine}.npy");
+                let words = format!("replay --op {words} --engine {engine} -o z-{engine}.npy");
                 let digest = folder.tcverify(&words).expect(0).stdout;
                 let _ = std::fs::remove_file(folder.path(&format!("z-{engine}.npy")));
                 digest.split_whitespace().next().unwrap().to_owned()
@@ -205,7 +205,7 @@ fn elements_that_are_not_rotated_are_copied() {
     for (name, code) in [("cos.npy", 0x3f80), ("sin.npy", 0)] {
         folder.save(name, &Npy::new("<V2", &[1, 1], bytes(&[code])));
     }
-    let words = "op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
+    let words = "check --op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
     folder.tcverify(words).expect(0);
 }
 

@@ -134,7 +134,7 @@ fn another_constant_is_another_result() {
 #[test]
 fn variants_are_identified() {
     let folder = copied();
-    let run = folder.tcverify("op rms_norm --identify --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
+    let run = folder.tcverify("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
     let text = run.expect(0).stdout;
     let line = |name: &str| {
         text.lines()
@@ -149,7 +149,7 @@ fn variants_are_identified() {
         "{text}"
     );
     folder
-        .tcverify("op rms_norm --identify --eps 1e-6 op_x.npy op_w.npy op_sum.npy")
+        .tcverify("identify --op rms_norm --eps 1e-6 op_x.npy op_w.npy op_sum.npy")
         .expect(1);
 }
 
@@ -157,7 +157,7 @@ fn variants_are_identified() {
 #[test]
 fn attention_is_named_by_what_the_gpu_has() {
     let folder = copied();
-    let words = "op attention --identify --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy --arch";
+    let words = "identify --op attention --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy --arch";
     let line = |arch: &str| {
         let text = folder.tcverify(&format!("{words} {arch}")).stdout;
         let found = text
@@ -182,7 +182,7 @@ fn tiles_are_those_of_the_gpu() {
     }
     let about = |words: &str| {
         let words = format!(
-            "op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
+            "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
         );
         let report = folder.tcverify(&words).expect(1).json();
         report["operation"]["about"].as_str().unwrap().to_owned()
@@ -202,14 +202,14 @@ fn tiles_are_those_of_the_gpu() {
         assert!(text.contains("scores times 0.088388346"), "{text}");
     }
     folder
-        .tcverify("op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere")
+        .tcverify("check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere")
         .refuses(&["name the GPU", "--tile"]);
 }
 
 #[test]
 fn a_report_has_every_form() {
     let folder = copied();
-    let op = "op rms_norm --variant hf-eager --eps 1e-6";
+    let op = "check --op rms_norm --variant hf-eager --eps 1e-6";
     let wrong = format!("{op} f_x.npy f_w.npy f_hf26.npy");
     let text = folder.tcverify(&wrong).expect(1).stdout;
     assert!(text.starts_with("DIFFERENT  "), "{text}");
@@ -220,7 +220,7 @@ fn a_report_has_every_form() {
     // The command that it suggests finds the result identical.
     let command = text
         .lines()
-        .find(|line| line.contains("tcverify op ") && line.contains("2.9"))
+        .find(|line| line.contains("tcverify check --op=") && line.contains("2.9"))
         .unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
     let same = folder.tcverify(words).expect(0).stdout;
@@ -263,25 +263,13 @@ fn a_report_has_every_form() {
         "{same}"
     );
     assert!(same.ends_with("(literature)\n"), "{same}");
-    // What writes no report takes no place for one.
-    for other in ["--identify", "--at 1,7", "--replay z.npy"] {
-        for form in ["--brief", "--json z.json", "--html z.html", "--github"] {
-            let op = match other {
-                "--identify" => "op rms_norm --eps 1e-6",
-                _ => op,
-            };
-            folder
-                .tcverify(&format!("{op} f_x.npy f_w.npy f_hf26.npy {other} {form}"))
-                .refuses(&["writes no report"]);
-        }
-    }
     // Nothing of a sentence is beyond the width that there is.
     let mut command = folder.command();
     command.args(wrong.split_whitespace()).env("COLUMNS", "60");
     let narrow = folder.run(&mut command).expect(1).stdout;
     let cut = |line: &&str| {
         let digest = line.split_whitespace().any(|word| word.len() == 64);
-        !digest && !line.contains("tcverify op ")
+        !digest && !line.contains("tcverify check --op=")
     };
     for line in narrow.lines().filter(cut) {
         assert!(line.chars().count() <= 60, "{line}");
@@ -300,7 +288,10 @@ fn a_report_has_every_form() {
 #[test]
 fn an_element_is_explained() {
     let folder = copied();
-    let explain = |words: &str, code| folder.tcverify(&format!("op {words}")).expect(code).stdout;
+    let explain = |words: &str, code| {
+        let run = folder.tcverify(&format!("explain --op {words}"));
+        run.expect(code).stdout
+    };
     let text = explain(
         "rms_norm --variant hf-eager --eps 1e-6 op_x.npy op_w.npy op_hf.npy --at 1,7",
         0,
@@ -375,14 +366,14 @@ fn an_element_is_explained() {
         "{text}"
     );
     folder
-        .tcverify("op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9")
+        .tcverify("explain --op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9")
         .refuses(&["3x400"]);
 }
 
 #[test]
 fn results_are_computed_and_named_by_digest() {
     let folder = copied();
-    let replay = "op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --replay z.npy";
+    let replay = "replay --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy -o z.npy";
     let run = folder.tcverify(replay).expect(0);
     let digest = run.stdout.split_whitespace().next().unwrap().to_owned();
     let payload = |name: &str| {
@@ -390,8 +381,9 @@ fn results_are_computed_and_named_by_digest() {
         bytes[bytes.len() - 2400..].to_vec()
     };
     assert_eq!(payload("z.npy"), payload("op_vllm.npy"));
-    let check =
-        format!("op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --y-digest {digest}");
+    let check = format!(
+        "check --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --y-digest {digest}"
+    );
     folder.tcverify(&check).expect(0);
     folder
         .tcverify(&check.replace("vllm", "hf-eager"))
@@ -416,4 +408,54 @@ fn a_batch_of_operations_is_resumed() {
     *bytes.last_mut().unwrap() ^= 1;
     folder.write("op_fa.npy", bytes);
     assert_eq!(report(&folder).expect(1).json()["totals"]["different"], 1);
+}
+
+/// An option that only products or only operations have is refused with what it is about.
+#[test]
+fn options_of_the_other_kind_are_refused() {
+    let folder = copied();
+    for (words, option) in [
+        (
+            "check --op gelu op_a.npy op_gelu.npy --schedule plain",
+            "--schedule",
+        ),
+        (
+            "check --op=gelu op_a.npy op_gelu.npy --transpose-b",
+            "--transpose-b",
+        ),
+        (
+            "--threads 1 replay op_a.npy --op gelu -o y.npy --d-dtype bf16",
+            "--d-dtype",
+        ),
+        ("explain --op gelu op_a.npy --at 0,0 --steps all", "--steps"),
+    ] {
+        folder
+            .tcverify(words)
+            .refuses(&[option, "about products, and --op names an operation"]);
+    }
+    for (words, option) in [
+        ("check op_a.npy op_gelu.npy --eps 1e-6", "--eps"),
+        (
+            "identify op_a.npy op_a.npy op_gelu.npy --causal",
+            "--causal",
+        ),
+        (
+            "commit op_a.npy op_a.npy op_gelu.npy --softmax-scale=2",
+            "--softmax-scale",
+        ),
+    ] {
+        folder
+            .tcverify(words)
+            .refuses(&[option, "about operations between products"]);
+    }
+    // What neither has is not said to be of the other.
+    let run = folder
+        .tcverify("check --op gelu op_a.npy --nonsense")
+        .expect(2);
+    assert!(!run.stderr.contains("about products"), "{}", run.stderr);
+    folder
+        .tcverify("identify --op gelu op_a.npy op_gelu.npy --variant x")
+        .refuses(&["--variant"]);
+    let help = folder.tcverify("explain --op gelu --help").expect(0);
+    assert!(help.stdout.contains("--at <I,J>") && help.stdout.contains("--eps"));
 }

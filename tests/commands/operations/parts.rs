@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use super::copied;
 use crate::support::{Folder, Npy};
 
-const NORM: &str = "op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
+const NORM: &str = "check --op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
+
+/// The commitment to it.
+fn commit() -> String {
+    NORM.replace("check", "commit")
+}
 
 /// The same array with a bit of one element changed.
 fn flip(folder: &Folder, from: &str, to: &str, element: usize) {
@@ -41,8 +46,7 @@ fn rows_that_agree_are_identical_in_part() {
     assert_eq!(comparison["first"][0]["index"], json!([0, 3]));
     assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
     // A variant that gives what was compared is told, and how much that was.
-    let words =
-        "op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
+    let words = "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
     let run = folder.tcverify(words).expect(1);
     let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; literature): it gives all 400 compared";
     assert!(run.stdout.contains(said), "{}", run.stdout);
@@ -155,11 +159,11 @@ fn a_chain_tells_parts_from_wholes() {
 fn a_beacon_draws_from_what_was_committed() {
     let folder = copied();
     folder
-        .tcverify(&format!("{NORM} op_hf.npy --commit c.json"))
+        .tcverify(&format!("{} op_hf.npy -o c.json", commit()))
         .expect(0);
     let drawn = |beacon: &str, result: &str, eps: &str| {
         folder.tcverify(&format!(
-            "op rms_norm --engine exact --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
+            "check --op rms_norm --engine exact --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
         ))
     };
     let seed = |beacon: &str| {
@@ -172,7 +176,7 @@ fn a_beacon_draws_from_what_was_committed() {
         drawn("1b35a8b2", "op_fused.npy", "1e-6"),
         drawn("1b35a8b2", "op_hf.npy", "1e-5"),
         folder.tcverify(
-            "op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy op_hf.npy --sample 5 --seed-from c.json --beacon 1",
+            "check --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy op_hf.npy --sample 5 --seed-from c.json --beacon 1",
         ),
     ] {
         let run = run.expect(1);
@@ -198,9 +202,6 @@ fn a_beacon_draws_from_what_was_committed() {
         ("--rows 3", "rows 0 to 2"),
         ("--rows 2..2", "rows 0 to 2"),
         ("--rows x", "--rows"),
-        ("--rows 1 --at 1,2", "--at"),
-        ("--rows 1 --replay z.npy", "--replay"),
-        ("--rows 1 --commit z.json", "--commit"),
     ] {
         let run = folder
             .tcverify(&format!("{NORM} op_hf.npy {words}"))
@@ -212,7 +213,7 @@ fn a_beacon_draws_from_what_was_committed() {
         .tcverify(&format!("{NORM} --y-digest {digest} --rows 1"))
         .refuses(&["--y-digest and --rows exclude"]);
     folder
-        .tcverify(&format!("{NORM} --commit c2.json"))
+        .tcverify(&format!("{} -o c2.json", commit()))
         .refuses(&["a commitment fixes a result"]);
 }
 
@@ -225,7 +226,7 @@ fn a_part_costs_its_rows() {
     folder.save("q.npy", &zeros(1 << 14));
     folder.save("k.npy", &zeros(256));
     folder.save("y.npy", &zeros(1 << 14));
-    let words = "op attention --arch a100 --layout bshd q.npy k.npy k.npy y.npy --engine exact --sample 2 --seed 1 -q";
+    let words = "check --op attention --arch a100 --layout bshd q.npy k.npy k.npy y.npy --engine exact --sample 2 --seed 1 -q";
     let start = std::time::Instant::now();
     folder.tcverify(words).expect(0);
     assert!(start.elapsed().as_secs() < 60);

@@ -24,7 +24,7 @@ fn a_gpus_digests_are_judged_block_by_block() {
     let folder = Folder::new();
     let [right, wrong] = digests();
     folder
-        .tcverify("op sqrt --sweep m.json --sweep-blocks 63")
+        .tcverify("sweep sqrt --write m.json --blocks 63")
         .expect(0);
     let own: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
     assert_eq!(own["schema"], "tcverify.sweep/1");
@@ -34,7 +34,7 @@ fn a_gpus_digests_are_judged_block_by_block() {
             "computed_by": {"gpu": "a test"}, "blocks": blocks});
         folder.write("gpu.json", sweep.to_string());
     };
-    let against = "op sqrt --sweep-against gpu.json";
+    let against = "sweep sqrt --against gpu.json";
     given(json!({"63": right}));
     let said = folder.tcverify(against).expect(0).stdout;
     assert!(
@@ -47,15 +47,13 @@ fn a_gpus_digests_are_judged_block_by_block() {
         "DIFFERENT  1 of 1 blocks",
         "block 63: patterns 3f000000 to 3fffffff",
         "--save 63",
-        "tcverify op sqrt x=63.x.npy y=63.y.npy",
+        "tcverify check --op=sqrt x=63.x.npy y=63.y.npy",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     // Only what is asked for.
     given(json!({"63": right, "64": wrong}));
-    folder
-        .tcverify(&format!("{against} --sweep-blocks 63"))
-        .expect(0);
+    folder.tcverify(&format!("{against} --blocks 63")).expect(0);
 }
 
 #[test]
@@ -74,26 +72,28 @@ fn what_is_no_sweep_is_refused() {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
         folder.write("gpu.json", bad.to_string());
-        let run = folder
-            .tcverify("op sqrt --sweep-against gpu.json")
-            .expect(2);
+        let run = folder.tcverify("sweep sqrt --against gpu.json").expect(2);
         assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
     folder.write("gpu.json", good.to_string());
     for (words, why) in [
         (
-            "op sqrt --sweep-against gpu.json --sweep-blocks 1",
+            "sweep sqrt --against gpu.json --blocks 1",
             "none of these blocks",
         ),
-        ("op sqrt --sweep m.json --sweep-blocks 9-8", "ranges"),
-        ("op sqrt --sweep m.json --sweep-blocks 300", "ranges"),
-        ("op sqrt --sweep-blocks 3", "give one of them"),
-        ("op softmax --sweep m.json", "no function of one number"),
-        ("op tanh_approx --sweep m.json", "MUFU.TANH"),
-        ("op sqrt --sweep m.json --json -", "writes no report"),
-        ("op sqrt --sweep m.json x=x.npy", "cannot be used with"),
-        ("op sqrt --sweep-against none.json", "none.json"),
+        ("sweep sqrt --write m.json --blocks 9-8", "ranges"),
+        ("sweep sqrt --write m.json --blocks 300", "ranges"),
+        ("sweep sqrt --blocks 3", "say which"),
+        ("sweep softmax --write m.json", "no function of one number"),
+        ("sweep tanh_approx --write m.json", "MUFU.TANH"),
+        ("sweep sqrt --write m.json --json -", "--json"),
+        ("sweep sqrt --write m.json x=x.npy", "x=x.npy"),
+        (
+            "sweep sqrt --write m.json --against gpu.json",
+            "cannot be used with",
+        ),
+        ("sweep sqrt --against none.json", "none.json"),
     ] {
         let run = folder.tcverify(words).expect(2);
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);

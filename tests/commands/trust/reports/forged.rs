@@ -265,7 +265,12 @@ fn what_is_refuted_is_named() {
         assert!(run.stdout.starts_with(refuted), "{at}: {}", run.stdout);
         assert!(run.stdout.contains(words), "{at}: {}", run.stdout);
     }
-    let run = verify("other", "/outcome/comparison/units/counts", json!([1; 999])).expect(1);
+    let run = verify(
+        "other",
+        "/outcome/comparison/units/counts",
+        json!(vec![1; 999]),
+    )
+    .expect(1);
     assert!(run.stdout.len() < 6000, "{}", run.stdout);
     // Of another version the whole is not confirmed.
     let run = verify("same", "/tool/version", json!("9.8.7"));

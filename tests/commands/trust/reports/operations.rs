@@ -10,12 +10,16 @@ use crate::support::{Folder, Npy};
 fn folder() -> Folder {
     let folder = copied();
     let norm = "rms_norm --eps 1e-6 op_x.npy op_w.npy";
-    run(&folder, &format!("op {norm} op_hf.npy --commit c.json -q")).expect(0);
+    run(
+        &folder,
+        &format!("commit --op {norm} op_hf.npy -o c.json -q"),
+    )
+    .expect(0);
     let numbers = (0..700u32).flat_map(|i| (0x3f80_0000 + 7 * i).to_le_bytes());
     folder.save("flat_x.npy", &Npy::new("<f4", &[700], numbers.collect()));
     let ex2 = "ex2_approx --variant ptx-ftz flat_x.npy";
     folder
-        .tcverify(&format!("op {ex2} --replay flat.npy -q"))
+        .tcverify(&format!("replay --op {ex2} -o flat.npy -q"))
         .expect(0);
     let digest = "7".repeat(64);
     for (name, words, code) in [
@@ -53,7 +57,7 @@ fn folder() -> Folder {
         ),
     ] {
         // By integers: tables take longer to fill than these arrays to compute.
-        let words = format!("op {words} --engine exact --json {name}.json -q");
+        let words = format!("check --op {words} --engine exact --json {name}.json -q");
         run(&folder, &words).expect(code);
     }
     folder
@@ -111,7 +115,11 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
         ("drawn", "/request/sample", json!(3)),
         ("drawn", "/request/seed", json!(4)),
         ("rows", "/request/rows", json!("0..")),
-        ("same", "/command", json!("tcverify op rms_norm op_x.npy")),
+        (
+            "same",
+            "/command",
+            json!("tcverify check --op=rms_norm op_x.npy"),
+        ),
         ("same", "/command", json!("curl example.org")),
         // The rule.
         ("same", "/operation/sha256", zeros()),

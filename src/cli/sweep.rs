@@ -1,30 +1,55 @@
-//! All patterns of 32 bits: digests by the model, and those of a GPU against them.
+//! `tcverify sweep`: a function on all patterns of 32 bits: digests by the model, and those of a GPU against them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::said;
-use crate::check::{Operation, Sweep, shell_line};
-use crate::cli::progress::Bar;
-use crate::cli::{Ending, show};
+use super::operation::{RuleArgs, said};
+use super::progress::Bar;
+use super::values::word;
+use super::{Ending, show};
+use crate::check::{EngineChoice, Operation, Sweep as Digests, shell_line};
 use crate::io::{Outputs, escaped, escaped_path};
 
+/// Judge a function on all 2^32 patterns of 32 bits, by digests
+///
+/// What scripts/capture/sweep.cu wrote on a GPU, a SHA-256 for each block of 2^24 patterns, against what the rule of
+/// 'tcverify ops' gives (docs/layers.md).
 #[derive(Args)]
-#[command(next_help_heading = "All 2^32 patterns")]
-pub struct SweepArgs {
-    /// Write the SHA-256 of the function's results, a block of 2^24 patterns each (expf, ex2_approx ...)
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["arrays", "sweep_against"])]
-    sweep: Option<PathBuf>,
+#[command(after_long_help = "\
+Examples:
+  tcverify sweep ex2_approx --variant ptx-ftz --against gpu.json
+  tcverify sweep expf --blocks 62-65 --write expf.json
+
+Exit codes: 0 identical (or done), 1 different, 2 anything else.")]
+pub struct Sweep {
+    /// A function of one number: expf, ex2_approx, sqrt ... ('tcverify ops')
+    #[arg(value_name = "FUNCTION")]
+    function: String,
+
+    #[command(flatten)]
+    rule: RuleArgs,
 
     /// Judge digests that scripts/capture/sweep.cu wrote on a GPU
-    #[arg(long, value_name = "GPU.json", conflicts_with = "arrays")]
-    sweep_against: Option<PathBuf>,
+    #[arg(long, value_name = "GPU.json")]
+    against: Option<PathBuf>,
+
+    /// Write the digests of the rule's results
+    #[arg(long, value_name = "FILE.json", conflicts_with = "against")]
+    write: Option<PathBuf>,
 
     /// Only these blocks, such as 62-65,190: the patterns with these first bytes
     #[arg(long, value_name = "LIST", value_parser = blocks)]
-    sweep_blocks: Option<Blocks>,
+    blocks: Option<Blocks>,
+
+    /// Who computes; both give the same bits
+    #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
+    engine: EngineChoice,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// Numbers of blocks, ascending.
@@ -48,24 +73,13 @@ fn blocks(text: &str) -> Result<Blocks, String> {
     Ok(Blocks(all))
 }
 
-impl SweepArgs {
-    /// The option that asks for it.
-    pub fn asked(&self) -> Option<&'static str> {
-        match (&self.sweep, &self.sweep_against, &self.sweep_blocks) {
-            (Some(_), ..) => Some("--sweep"),
-            (_, Some(_), _) => Some("--sweep-against"),
-            (_, _, Some(_)) => Some("--sweep-blocks"),
-            _ => None,
-        }
-    }
-
-    pub fn run(&self, asked: &Operation, quiet: bool) -> Result<Ending> {
-        match (&self.sweep, &self.sweep_against) {
-            (Some(path), _) => self.write(asked, path),
-            (_, Some(path)) => self.against(asked, path, quiet),
-            _ => bail!(
-                "--sweep-blocks chooses blocks of --sweep or --sweep-against; give one of them"
-            ),
+impl Sweep {
+    pub fn run(self) -> Result<Ending> {
+        let asked = self.rule.of(&self.function, self.engine);
+        match (&self.write, &self.against) {
+            (Some(path), _) => self.write(&asked, path),
+            (_, Some(path)) => self.judge(&asked, path),
+            _ => bail!("a sweep is written (--write) or judged (--against); say which"),
         }
     }
 
@@ -73,7 +87,7 @@ impl SweepArgs {
         let mut outputs = Outputs::new();
         asked.protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
-        let chosen = self.sweep_blocks.as_ref();
+        let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
         let sweep = said(asked.sweep(chosen, &Bar::new()))?;
         output.commit(|out| {
@@ -83,11 +97,11 @@ impl SweepArgs {
         Ok(Ending::Done)
     }
 
-    fn against(&self, asked: &Operation, path: &Path, quiet: bool) -> Result<Ending> {
+    fn judge(&self, asked: &Operation, path: &Path) -> Result<Ending> {
         let name = || escaped_path(path).to_string();
         let text = std::fs::read_to_string(path).with_context(name)?;
-        let mut given = Sweep::from_json(&text).map_err(anyhow::Error::msg);
-        if let (Ok(given), Some(chosen)) = (&mut given, &self.sweep_blocks) {
+        let mut given = Digests::from_json(&text).map_err(anyhow::Error::msg);
+        if let (Ok(given), Some(chosen)) = (&mut given, &self.blocks) {
             given.blocks.retain(|block, _| chosen.0.contains(block));
         }
         let given = given.with_context(|| format!("{} is no usable sweep", name()))?;
@@ -106,7 +120,7 @@ impl SweepArgs {
         let own = said(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
-        if !quiet {
+        if !self.quiet {
             let rule = format!("{} {}", own.operation, own.variant);
             let title = match (differing.is_empty(), count) {
                 (false, _) => "DIFFERENT",

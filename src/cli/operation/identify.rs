@@ -1,16 +1,45 @@
-//! Which variants give a captured result.
+//! `tcverify identify --op`: which variants give a captured result.
 
 use anyhow::Result;
+use clap::Args;
 
-use super::{Op, said};
+use super::args::CompareArgs;
+use super::{OperationArgs, RuleArgs, said};
 use crate::check::{Fit, Operation, shell_line};
+use crate::cli::args::MemoryArgs;
 use crate::cli::{Ending, show};
 use crate::io::escaped;
 use crate::ops;
 
-impl Op {
+/// Find out which variants of an operation give a result
+///
+/// Every variant that takes these arrays is computed, and compared with the captured result.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify identify --op silu_and_mul --dtype bf16 x.npy y.npy
+
+Exit codes: 0 at least one variant gives the result, 1 none does, 2 anything else.")]
+pub struct Identify {
+    #[command(flatten)]
+    operation: OperationArgs,
+
+    #[command(flatten)]
+    compare: CompareArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Identify {
     /// Every variant, and whether it gives the result.
-    pub(super) fn identify(&self, asked: &Operation) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
+        let mut asked = self.operation.asked(&RuleArgs::default())?;
+        self.compare.fill(&mut asked)?;
         let files = self.memory.files();
         let all = ops::of(asked.operation.as_deref().unwrap_or_default());
         // The first variant that takes these arrays; why the default does not, if none does.
@@ -29,7 +58,7 @@ impl Op {
         }
         let prepared = said(prepared)?;
         let found = said(prepared.identify())?;
-        if !self.report.quiet {
+        if !self.quiet {
             show::print(|out| {
                 for (variant, fit) in &found {
                     let name = escaped(&variant.name);

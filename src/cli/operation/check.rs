@@ -1,0 +1,134 @@
+//! `tcverify check --op`: compute an operation and compare.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::args::CompareArgs;
+use super::{OperationArgs, RuleArgs, said};
+use crate::check::{CheckError, Judged, PreparedOperation};
+use crate::cli::args::MemoryArgs;
+use crate::cli::progress::Bar;
+use crate::cli::reports::{Destinations, PageArgs, ReportArgs};
+use crate::cli::{Ending, show};
+use crate::io::Outputs;
+use crate::report::{OperationReport, Verdict};
+
+/// Judge an operation between products: a norm, an activation, softmax, attention ...
+///
+/// tcverify computes it as the kernels of a library do, by the rules of 'tcverify ops', and compares every
+/// bit with a captured result. docs/layers.md says which rules are proven on hardware, and which are not.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
+    tcverify check --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy
+
+  Arrays by name, and two that are optional:
+    tcverify check --op layer_norm --eps 1e-5 x=x.npy weight=w.npy bias=b.npy y=y.npy
+
+  Attention: FlashAttention-2 on an A100, causal, with its mma.sync as the A100's:
+    tcverify check --op attention --arch a100 --causal --dtype bf16 q.npy k.npy v.npy o.npy
+
+  A sample, drawn by a commitment and a public value that came after it:
+    tcverify commit --op gelu --dtype bf16 x.npy y.npy -o c.json
+    tcverify check --op gelu --dtype bf16 x.npy y.npy --sample 10000 --seed-from c.json --beacon 5af1...
+
+  A scale of FP8 quantisation instead of the codes:
+    tcverify check --op quantize_fp8 --output scale --dtype bf16 x.npy scales.npy
+
+Exit codes: 0 identical, 1 different, 2 anything else.")]
+pub struct Check {
+    #[command(flatten)]
+    operation: OperationArgs,
+
+    #[command(flatten)]
+    rule: RuleArgs,
+
+    /// SHA-256 of the result's canonical payload, instead of the result
+    #[arg(long, value_name = "HEX", help_heading = "Comparison")]
+    y_digest: Option<String>,
+
+    #[command(flatten)]
+    compare: CompareArgs,
+
+    /// How many mismatches to list
+    #[arg(long, value_name = "N", help_heading = "Report")]
+    max_mismatches: Option<usize>,
+
+    /// Do not look for variants that would give a result that differs
+    #[arg(long, help_heading = "Report")]
+    no_causes: bool,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+impl Check {
+    pub fn run(self) -> Result<Ending> {
+        let mut asked = self.operation.asked(&self.rule)?;
+        self.compare.fill(&mut asked)?;
+        asked.y_digest = self.y_digest.clone();
+        asked.max_mismatches = self.max_mismatches;
+        asked.no_causes = self.no_causes.then_some(true);
+        let prepared = said(asked.prepare_in(&self.memory.files()))?;
+        let mut outputs = Outputs::new();
+        asked.protect(&mut outputs);
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
+            Err(error @ CheckError::NotCommitted { .. }) => {
+                show::different(&error.to_string());
+                return Ok(Ending::Different);
+            }
+            judged => said(judged)?,
+        };
+        let report = &judged.report;
+        let to_stdout = reports.to_stdout;
+        publish(&prepared, &judged, reports)?;
+        if self.report.brief && !to_stdout {
+            show::print(|out| report.brief(out))?;
+        } else if !self.report.quiet && !to_stdout {
+            show::print(|out| report.write_text(show::columns(), out))?;
+        }
+        if self.report.github {
+            show::commands(|out| report.write_github(out))?;
+        }
+        Ok(match report.verdict {
+            Verdict::Different => Ending::Different,
+            _ => Ending::Done,
+        })
+    }
+}
+
+fn publish(
+    prepared: &PreparedOperation,
+    judged: &Judged<OperationReport>,
+    mut to: Destinations,
+) -> Result<()> {
+    let report = &judged.report;
+    if let Some(html) = to.html.take() {
+        let page = said(prepared.page(judged))?;
+        html.commit(|out| page.operation(report, out))?;
+    }
+    if let Some(output) = to.junit {
+        output.commit(|out| report.write_junit(out))?;
+    }
+    if let Some(output) = to.markdown {
+        output.commit(|out| report.write_markdown(out))?;
+    }
+    if let Some(output) = to.json {
+        output.commit(|out| report.write_json(out))?;
+    }
+    if let Some(output) = to.summary {
+        output.commit(|out| {
+            report.write_markdown(out)?;
+            writeln!(out)
+        })?;
+    }
+    Ok(())
+}
