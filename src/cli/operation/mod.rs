@@ -98,8 +98,8 @@ pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error
 fn names_an_operation(words: &[OsString]) -> bool {
     let options = words.iter().skip(1).take_while(|word| *word != "--");
     let mut options = options.filter_map(|word| word.to_str());
-    verb(words, &OperationCli::command()).is_some()
-        && options.any(|word| word == "--op" || word.starts_with("--op="))
+    options.any(|word| word == "--op" || word.starts_with("--op="))
+        && verb(words, &OperationCli::command()).is_some()
 }
 
 /// The command that these words name.

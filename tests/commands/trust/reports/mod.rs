@@ -127,15 +127,15 @@ fn changed(report: &Value) -> Vec<(String, Value)> {
                 shorter.into_iter().chain([longer]).collect()
             }
             Value::Object(fields) => {
-                let without = |name: &String| {
-                    let mut fields = fields.clone();
-                    fields.remove(name);
-                    Value::Object(fields)
-                };
+                for name in fields.keys() {
+                    let mut forged = report.clone();
+                    let fields = forged.pointer_mut(&place).unwrap();
+                    fields.as_object_mut().unwrap().remove(name);
+                    all.push((format!("{place}/{name}"), forged));
+                }
                 let mut more = fields.clone();
                 more.insert("more".into(), json!(1));
-                let all = fields.keys().map(without);
-                all.chain([Value::Object(more)]).collect()
+                vec![Value::Object(more)]
             }
         };
         for other in others {
@@ -164,15 +164,15 @@ fn collect(value: &Value, place: String, places: &mut Vec<String>) {
     places.push(place);
 }
 
-/// Every change is refused, but of what the program looks at apart.
-fn each_change_is_refused(folder: &Folder, name: &str, apart: &[&str]) {
+/// Every change is refused, but for the tool's version, which the caller compares.
+fn each_change_is_refused(folder: &Folder, name: &str) {
     let honest = read(folder, name);
     assert!(!is_refused(&honest), "{name}");
     let all = changed(&honest);
     assert!(all.len() > 100, "{name}");
     for (place, forged) in all {
-        let confirmed = apart.iter().any(|apart| place.starts_with(apart));
-        assert_eq!(is_refused(&forged), !confirmed, "{name} {place}");
+        let refused = is_refused(&forged);
+        assert!(refused || place == "/tool/version", "{name} {place}");
     }
 }
 
