@@ -80,6 +80,9 @@ struct Manifest {
     schema: String,
     #[schemars(default)]
     defaults: Fields,
+    /// How much of what ran the cases are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<crate::report::Coverage>,
     cases: Vec<Case>,
 }
 

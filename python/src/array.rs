@@ -46,6 +46,11 @@ impl Array<'_> {
         let descr = Descr::parse(descr).map_err(|fault| fail(fault.to_string()))?;
         let width = array.dtype().itemsize();
         let shape = array.shape().to_vec();
+        let elements = shape.iter().try_fold(1usize, |n, &m| n.checked_mul(m));
+        let bytes = elements.and_then(|n| n.checked_mul(descr.width()));
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as usize / 2) {
+            return Err(fail(format!("{shape:?} has more elements than any memory")));
+        }
         let stepped = || fail("its strides go backwards, or are no multiples of an element".into());
         let mut strides = Vec::with_capacity(shape.len());
         let mut last = 0usize;

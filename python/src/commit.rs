@@ -7,7 +7,7 @@ use tcverify::commit::{Commitment, Proof};
 use crate::error;
 use crate::product::{Operand, Payload, payload};
 use crate::request::{Arrays, Request};
-use crate::watch::attended;
+use crate::watch::{attended, in_pool};
 
 /// The commitment to a product and its D, as `tcverify commit` writes it.
 #[pyfunction]
@@ -63,7 +63,7 @@ pub fn open<'py>(
         );
         return Err(error::not_committed(py, reason));
     }
-    let tree = rows.tree(&tensor);
+    let tree = in_pool(|| rows.tree(&tensor));
     let root = rows.root(tree.root());
     if root != commitment.d.root {
         let committed = commitment.d.root;
@@ -95,7 +95,7 @@ pub fn verify(
     let rows = rows
         .map(|rows| rows.tensor(py, "rows", Some(cut.format)))
         .transpose()?;
-    if let Err(why) = proof.check(&commitment.d, rows.as_ref()) {
+    if let Err(why) = in_pool(|| proof.check(&commitment.d, rows.as_ref())) {
         return Err(error::not_committed(py, format!("proves nothing: {why:#}")));
     }
     let blocks = proof.blocks.iter().map(|proven| {

@@ -47,6 +47,21 @@ mod _tcverify {
         Some(found.name.clone())
     }
 
+    /// Architectures of the catalogue: name, title, other names, GPUs.
+    #[pyfunction]
+    fn archs() -> Vec<(String, String, Vec<String>, Vec<String>)> {
+        let all = tcverify::emu::Catalogue::builtin().architectures().iter();
+        all.map(|arch| {
+            (
+                arch.name.clone(),
+                arch.title.clone(),
+                arch.also.clone(),
+                arch.gpus.clone(),
+            )
+        })
+        .collect()
+    }
+
     /// The format of this name, or none.
     #[pyfunction]
     fn format_name(name: &str) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tcverify::batch::{BatchError, Pages, Policy, State, protect, read, run};
 use tcverify::check::CheckError;
@@ -16,7 +17,7 @@ use crate::array::Array;
 use crate::error;
 use crate::report::{BatchResult, plain};
 use crate::request::{Arrays, Request};
-use crate::watch::attended;
+use crate::watch::{attended, in_pool};
 
 /// The bytes of a tensor's payload, its format and shape.
 pub type Payload<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Vec<usize>);
@@ -40,12 +41,26 @@ pub fn replay<'py>(
     let computed = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare()?;
         let mut bytes = Vec::new();
+        let elements = prepared
+            .replay()
+            .shape()
+            .iter()
+            .try_fold(1usize, |n, &m| n.checked_mul(m));
+        let size = elements.and_then(|n| n.checked_mul(prepared.replay().format().bytes()));
+        let reserved = size.map(|size| bytes.try_reserve_exact(size).is_ok());
+        if reserved != Some(true) {
+            return Ok(None);
+        }
         prepared.stream(progress, |band| bytes.extend_from_slice(band.payload))?;
         let replay = prepared.replay();
-        Ok((bytes, replay.format(), replay.shape()))
+        Ok(Some((bytes, replay.format(), replay.shape())))
     })?;
     let computed = computed.map_err(|error: CheckError| error::check(py, &error))?;
-    let (bytes, format, shape) = computed;
+    let Some((bytes, format, shape)) = computed else {
+        return Err(PyMemoryError::new_err(
+            "D does not fit into memory: ask for a part of it with `rows`",
+        ));
+    };
     Ok((bytes.into_pyarray(py), format.name(), shape))
 }
 
@@ -110,7 +125,7 @@ pub fn digest(py: Python<'_>, array: Operand, dtype: Option<&str>) -> PyResult<S
         Format::from_name(name).ok_or_else(unknown)
     };
     let tensor = array.tensor(py, "array", dtype.map(named).transpose()?)?;
-    Ok(py.detach(|| payload_sha256(&tensor)))
+    Ok(py.detach(|| in_pool(|| payload_sha256(&tensor))))
 }
 
 /// All cases of a manifest, or of a folder of case folders.
@@ -129,7 +144,9 @@ pub fn batch(
         policy.map_err(|error: BatchError| error::request(py, "policy", error.to_string()))?;
     let judged = attended(py, progress.as_ref(), move |progress| {
         let terms = policy.as_ref().map(|(policy, _)| policy);
-        let (cases, own) = read(&manifest, terms)?;
+        let found = read(&manifest, terms)?;
+        let products = found.products();
+        let (cases, own, coverage) = (found.cases, found.own, found.coverage);
         let mut outputs = Outputs::new();
         let policy = policy
             .as_ref()
@@ -145,6 +162,9 @@ pub fn batch(
         let files = Files::new(Privacy::Auto, Limits::within(most));
         let mut batch = run(cases, &state, &files, terms, pages.as_ref(), progress)?;
         batch.policy = policy.map(|(policy, path)| policy.described(path));
+        if let Some(coverage) = coverage {
+            batch.cover(coverage, &products);
+        }
         if let Some(pages) = pages {
             pages.finish(&batch).map_err(BatchError::File)?;
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcverify::check::Progress;
 
 /// How often signals are looked for.
@@ -49,6 +50,46 @@ impl Watch {
     }
 }
 
+/// Threads do not survive `fork`, but what waits for them does: a child that used its parent's pool would wait forever.
+/// So there is a pool for each process, and nothing here uses the one of the library's own.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+fn pool() -> Arc<ThreadPool> {
+    let own = std::process::id();
+    // Locked by another thread: perhaps for ever, if it was when the parent forked.
+    let Ok(mut kept) = POOL.try_lock() else {
+        return started();
+    };
+    if let Some((process, pool)) = &*kept
+        && *process == own
+    {
+        return pool.clone();
+    }
+    let pool = started();
+    // Threads of the parent cannot be waited for, which is what dropping their pool would do.
+    std::mem::forget(kept.replace((own, pool.clone())));
+    pool
+}
+
+fn started() -> Arc<ThreadPool> {
+    let pool = ThreadPoolBuilder::new()
+        .thread_name(|i| format!("tcverify-{i}"))
+        .build();
+    let alone = || {
+        ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+    };
+    // Where not even one thread can be had, there is nothing to compute with.
+    Arc::new(pool.or_else(|_| alone()).expect("a thread for the work"))
+}
+
+/// Some work on the pool of this process.
+pub fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    pool().install(work)
+}
+
 /// Does some work without the interpreter's lock.
 ///
 /// # Errors
@@ -56,7 +97,7 @@ impl Watch {
 pub fn attended<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&dyn Progress) -> T + Send + 'static,
+    work: impl FnOnce(&(dyn Progress + Sync)) -> T + Send + 'static,
 ) -> PyResult<T> {
     let watch = Arc::new(Watch::default());
     let (send, receive) = channel();
@@ -64,7 +105,7 @@ pub fn attended<T: Send + 'static>(
     let started = std::thread::Builder::new()
         .name("tcverify".into())
         .spawn(move || {
-            let done = catch_unwind(AssertUnwindSafe(|| work(&*theirs)));
+            let done = catch_unwind(AssertUnwindSafe(|| in_pool(|| work(&*theirs))));
             // Perhaps nobody waits any more.
             let _ = send.send(done);
         });

@@ -7,7 +7,7 @@ products of a model and runs one as a GPU would.
 
 from tcverify._arrays import ArrayLike
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
-from tcverify._functions import batch, check, commit, digest, explain, identify, open, replay, verify
+from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, replay, verify
 from tcverify._report import (
     Batch,
     Case,
@@ -26,6 +26,7 @@ from tcverify._request import Check, CheckFields
 from tcverify._tcverify import __version__
 
 __all__ = [
+    "Arch",
     "ArrayLike",
     "Batch",
     "Case",
@@ -45,6 +46,7 @@ __all__ = [
     "Proven",
     "Report",
     "__version__",
+    "archs",
     "batch",
     "check",
     "commit",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class CheckError(ValueError):
@@ -37,4 +38,11 @@ class NotCommittedError(Exception):
 
 
 class DifferentError(AssertionError):
-    """A D that differs; its message is the text of the report."""
+    """A D that differs; its message is the text of the report, and ``report`` the report or the batch."""
+
+    report: Any = None
+
+    def of(self, report: Any) -> DifferentError:
+        """The same, with what it is about."""
+        self.report = report
+        return self

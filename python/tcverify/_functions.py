@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._arrays import ArrayLike
+from tcverify._errors import CheckError
 from tcverify._report import Batch, Commitment, Explanation, Identification, Opening, Proven, Report
 from tcverify._request import CheckFields, divided
 
@@ -98,8 +100,9 @@ def explain(
     **fields: Unpack[CheckFields],
 ) -> Explanation:
     """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
+    index = place("at", at)
     text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
-    shown, document, same = _tcverify.explain(text, arrays, list(at), all_steps)
+    shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
     return Explanation(shown, document, same)
 
 
@@ -131,6 +134,8 @@ def identify(
     ``scale_result`` is what FP8 results were multiplied with. ``budget`` is in millions of multiply-adds; what was not
     searched for want of it is said. In commands arrays in memory are called ``a.npy``, ``b.npy`` and so on.
     """
+    sample, seed = whole("sample", sample, least=1), whole("seed", seed)
+    budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
     text, arrays = divided(
         {
             "a": a,
@@ -152,6 +157,26 @@ def identify(
         text, arrays, schedules, sample, seed, budget * 1_000_000, quick, listener(progress)
     )
     return Identification(*found, kernel)
+
+
+class Arch(NamedTuple):
+    """An architecture that products can be judged by."""
+
+    name: str
+    title: str
+    #: Other names of it, as ``sm_90``.
+    also: tuple[str, ...]
+    #: Products that contain it.
+    gpus: tuple[str, ...]
+
+
+def archs() -> tuple[Arch, ...]:
+    """What ``arch`` can be: any of these names.
+
+    >>> "hopper" in [arch.name for arch in archs()]
+    True
+    """
+    return tuple(Arch(name, title, tuple(also), tuple(gpus)) for name, title, also, gpus in _tcverify.archs())
 
 
 def digest(array: ArrayLike, dtype: Any = None) -> str:
@@ -180,19 +205,26 @@ def commit(
     """Fixes a product by digests, D by a Merkle tree over blocks of ``block_rows`` rows. Nothing is replayed."""
     # Of a check it says how the tree of a report is cut, and needs one.
     block_rows = fields.get("block_rows")
+    if block_rows is not None:
+        block_rows = whole("block_rows", block_rows, least=1)
     values = {name: value for name, value in fields.items() if name != "block_rows"}
     text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))
 
 
-def open(commitment: Commitment | str, d: ArrayLike, blocks: Sequence[int], *, codes: bool = False) -> Opening:
+def open(commitment: Commitment | str | os.PathLike[str], d: ArrayLike, blocks: Sequence[int], *, codes: bool = False) -> Opening:
     """A proof that some blocks of rows, counted from 0, are those of the committed D, and these rows."""
     operand = d if _arrays.is_named(d) else _arrays.held("d", d)
-    proof, (payload, format, shape) = _tcverify.open(_text(commitment), operand, list(blocks))
+    numbers = place("blocks", blocks)
+    proof, (payload, format, shape) = _tcverify.open(_text("commitment", commitment), operand, numbers)
     return Opening(proof, _arrays.as_user(payload, format, shape, d, codes))
 
 
-def verify(commitment: Commitment | str, proof: Opening | str, rows: ArrayLike | None = None) -> list[Proven]:
+def verify(
+    commitment: Commitment | str | os.PathLike[str],
+    proof: Opening | str | os.PathLike[str],
+    rows: ArrayLike | None = None,
+) -> list[Proven]:
     """The blocks that a proof shows to be those of the committed D, with their rows if they are given.
 
     :raises NotCommittedError: if it proves nothing.
@@ -201,7 +233,7 @@ def verify(commitment: Commitment | str, proof: Opening | str, rows: ArrayLike |
         rows = proof.rows if rows is None else rows
         proof = proof.proof
     operand = rows if rows is None or _arrays.is_named(rows) else _arrays.held("rows", rows)
-    proven = _tcverify.verify(_text(commitment), proof, operand)
+    proven = _tcverify.verify(_text("commitment", commitment), _text("proof", proof), operand)
     return [Proven(block, range(first, end)) for block, first, end in proven]
 
 
@@ -230,8 +262,34 @@ def batch(
     return Batch(_tcverify.batch(manifest, policy, resume, html, listener(progress)))
 
 
-def _text(document: Commitment | str) -> str:
+def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
+    """A number of this argument: what is none, or too small or large, is an error that names it."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise CheckError(argument, f"`{argument}`: a whole number is expected, not {value!r}") from None
+    if not least <= number <= most:
+        raise CheckError(argument, f"`{argument}`: {number} is not from {least} to {most}")
+    return number
+
+
+def place(argument: str, values: Any) -> list[int]:
+    """Numbers of this argument, counted from 0."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise CheckError(argument, f"`{argument}`: a list of numbers is expected, not {values!r}")
+    return [whole(argument, value, most=(1 << 63) - 1) for value in values]
+
+
+def _text(argument: str, document: Commitment | str | os.PathLike[str]) -> str:
     """A document's text; of a path, the file's."""
     if isinstance(document, Commitment):
         return document.to_json()
-    return document if document.lstrip().startswith("{") else Path(document).read_text("utf-8")
+    if isinstance(document, str) and document.lstrip().startswith("{"):
+        return document
+    if not _arrays.is_named(document):
+        kind = type(document).__name__
+        raise CheckError(argument, f"`{argument}` is of type {kind}; a document, its text, or its file is expected")
+    try:
+        return Path(document).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckError(argument, f"`{argument}`: {os.fspath(document)} cannot be read: {error}") from None

@@ -44,9 +44,18 @@ def table(batch: Batch) -> str:
     )
     rows = "".join(_row(case) for case in batch.cases)
     word = batch.verdict.replace("_", " ").capitalize()
+    coverage = batch.coverage
+    covered = ""
+    if coverage is not None:
+        said = [f"{coverage['judged']} of {coverage['seen']} products judged"]
+        for one in coverage["left_out"]:
+            why = "left out on request" if one["on_request"] else "not recorded"
+            where = f" in {one['module']}" if one["module"] else ""
+            said.append(f"{why}: {one['op']} x {one['calls']}{where}: {one['why']}")
+        covered = "".join(f"<div>{html.escape(line)}</div>\n" for line in said)
     return (
         f'<div class="tcverify-batch"><style>{_STYLE}</style>\n'
-        f'<div class="t {batch.verdict}">{word}</div><div>{totals["cases"]} cases: {counts}</div>\n'
+        f'<div class="t {batch.verdict}">{word}</div><div>{totals["cases"]} cases: {counts}</div>\n{covered}'
         f"<table><tr><th>verdict</th><th>case</th><th>what came out</th></tr>\n{rows}</table></div>\n"
     )
 

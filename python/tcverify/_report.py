@@ -212,13 +212,49 @@ class Report:
         """Writes the report for machines; the file appears whole or not at all."""
         save(path, self.to_json())
 
+    def __bool__(self) -> bool:
+        """No report is true or false: `assert check(...)` would pass on a D that differs.
+
+        :raises TypeError: always.
+        """
+        raise TypeError("a Report is neither true nor false: ask for `.identical`, or call `.raise_for_difference()`")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        # As JSON: without the map of mismatches, which pages show.
+        return Report.from_json, (self.to_json(),)
+
+    def __copy__(self) -> Report:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Report:
+        # Nothing in it changes.
+        return self
+
+    def to_dataframe(self) -> Any:
+        """The listed mismatches as a data frame of pandas, a row each.
+
+        :raises ImportError: if pandas is not installed.
+        """
+        import pandas
+
+        found = self.mismatches
+        rank = len(self.document["reproduced"]["shape"])
+        index = {f"index_{axis}": found["index"][:, axis] for axis in range(rank)}
+        return pandas.DataFrame({**index, **{name: found[name] for name in ("reproduced", "given", "ulp", "kind")}})
+
     def raise_for_difference(self) -> None:
         """Does nothing if all that was compared agrees.
 
         :raises DifferentError: with the text of the report, if something differs.
         """
         if not self.identical:
-            raise DifferentError(self.text())
+            raise DifferentError(self.text()).of(self)
 
     def _repr_html_(self) -> str:
         return self._judged.fragment()
@@ -428,8 +464,55 @@ class Batch:
 
     @property
     def identical(self) -> bool:
-        """Whether every case was judged, and all that was compared agrees."""
-        return self.verdict in ("identical", "identical_in_part")
+        """Whether every case was judged, all that was compared agrees, and no product that ran was missed."""
+        return self.verdict in ("identical", "identical_in_part") and not self.missed
+
+    @property
+    def coverage(self) -> Mapping[str, Any] | None:
+        """How much of what ran was judged, of a recording: ``judged``, ``seen``, ``recorded``, ``left_out``; else none."""
+        coverage: Mapping[str, Any] | None = self.document.get("coverage")
+        return coverage
+
+    @property
+    def missed(self) -> int:
+        """Products that ran, were not recorded, and nobody asked to leave out."""
+        left = (self.coverage or {}).get("left_out", ())
+        return sum(one["calls"] for one in left if not one["on_request"])
+
+    def __bool__(self) -> bool:
+        """No report is true or false: `assert batch(...)` would pass on a D that differs.
+
+        :raises TypeError: always.
+        """
+        raise TypeError("a Batch is neither true nor false: ask for `.identical`, or call `.raise_for_difference()`")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Batch) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def to_dataframe(self) -> Any:
+        """All cases as a data frame of pandas: name, verdict, what came out, model, elements and how many differ.
+
+        :raises ImportError: if pandas is not installed.
+        """
+        import pandas
+
+        rows = []
+        for case in self.cases:
+            summary, report = case.summary or {}, case.report
+            rows.append(
+                {
+                    "case": case.name,
+                    "verdict": case.verdict,
+                    "sentence": case.error or summary.get("sentence"),
+                    "model": summary.get("model"),
+                    "elements": None if report is None else report.elements,
+                    "mismatches": None if report is None else report.mismatch_count,
+                }
+            )
+        return pandas.DataFrame(rows)
 
     @property
     def totals(self) -> dict[str, int]:
@@ -467,12 +550,12 @@ class Batch:
         save(path, self.to_json())
 
     def raise_for_difference(self) -> None:
-        """Does nothing if every case was judged, and all that was compared agrees.
+        """Does nothing if every case was judged, all that was compared agrees, and no product that ran was missed.
 
         :raises DifferentError: with the text of the report.
         """
         if not self.identical:
-            raise DifferentError(self.text())
+            raise DifferentError(self.text()).of(self)
 
     def _repr_html_(self) -> str:
         from tcverify._pages import table
@@ -483,4 +566,6 @@ class Batch:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<tcverify.Batch: {self.verdict}, {self.totals['cases']} cases>"
+        coverage, cases = self.coverage, self.totals["cases"]
+        covered = "" if coverage is None else f", {coverage['judged']} of {coverage['seen']} products judged"
+        return f"<tcverify.Batch: {self.verdict}, {cases} case{'' if cases == 1 else 's'}{covered}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
@@ -74,6 +75,7 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
+    causes: bool | None
     no_discrimination: bool | None
     engine: Literal["fast", "exact"] | None
     c: _arrays.ArrayLike | None
@@ -86,6 +88,7 @@ class CheckFields(TypedDict, total=False):
 
 #: Fields that are arrays.
 ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj", "d")
+_FACTORS = ("alpha", "beta", "scale_result")
 _FORMATS = ("dtype", "dtype_b", "acc", "c_dtype", "scale_dtype", "bias_dtype", "d_dtype")
 
 
@@ -123,6 +126,8 @@ def plain(name: str, value: Any) -> Any:
         return ",".join(_span(name, span) for span in value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, str) and name in _FACTORS and value.strip().lower().lstrip("+-") == "nan":
+        raise CheckError(name, f"`{name}` is NaN: every element of D would be one, whatever was computed")
     if isinstance(value, (bool, str)):
         return value
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
@@ -130,14 +135,37 @@ def plain(name: str, value: Any) -> Any:
     if not isinstance(value, (int, float)):
         raise CheckError(name, f"`{name}`: a value of type {type(value).__name__} is none that it takes")
     if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            raise CheckError(name, f"`{name}` is NaN: every element of D would be one, whatever was computed")
         return str(value)
     return value
+
+
+def known(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, without ``causes``, which says the opposite of ``no_causes``.
+
+    :raises CheckError: of a name that no field has.
+    """
+    found = dict(values)
+    causes = found.pop("causes", None)
+    if causes is not None:
+        if found.get("no_causes") is not None:
+            raise CheckError("causes", "`causes` and `no_causes` say the same: one of them")
+        found["no_causes"] = not causes
+    names = _tcverify.field_names()
+    for name in found:
+        if name not in names:
+            close = difflib.get_close_matches(name, [*names, "causes"], 1)
+            hint = f": did you mean `{close[0]}`?" if close else "; docs/request.md lists them"
+            raise CheckError(name, f"`{name}` is no argument that is known here{hint}")
+    return found
 
 
 def divided(values: Mapping[str, Any]) -> tuple[str, dict[str, _arrays.Held]]:
     """Fields as JSON, and the arrays that are in memory."""
     fields: dict[str, Any] = {}
     arrays: dict[str, _arrays.Held] = {}
+    values = known(values)
     for name, value in values.items():
         if value is None or value is False:
             continue
@@ -164,7 +192,7 @@ class Check:
     __slots__ = ("_json",)
 
     def __init__(self, **fields: Any) -> None:
-        values = {name: plain(name, value) for name, value in fields.items() if value not in (None, False)}
+        values = {name: plain(name, value) for name, value in known(fields).items() if value not in (None, False)}
         self._json = _tcverify.normalised(json.dumps(values))
 
     @classmethod

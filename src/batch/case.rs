@@ -32,6 +32,11 @@ pub enum Work {
 }
 
 impl Case {
+    /// Whether it is a product, and no operation between products.
+    pub fn is_product(&self) -> bool {
+        matches!(self.work, Work::Product(_))
+    }
+
     /// Arrays that it names.
     pub fn sources(&self) -> Vec<Source> {
         match &self.work {

@@ -10,9 +10,13 @@ use super::case::{Case, Object, case, concerns, is_operation, validate, validate
 use super::pattern::expanded;
 use super::{BatchError, Lookup, Policy};
 use crate::io::{MAX_LOG, escaped_path, printable, read_text};
+use crate::report::Coverage;
 
 /// Value of the `schema` field.
 pub const MANIFEST: &str = "tcverify.manifest/1";
+
+/// The cases of a manifest, and what it says of its recording.
+type Listed = (Vec<Case>, Option<Coverage>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,6 +24,9 @@ struct Manifest<'t> {
     schema: String,
     #[serde(default)]
     defaults: Object,
+    /// How much of what ran the cases are.
+    #[serde(default)]
+    coverage: Option<Coverage>,
     /// Their text alone: the fields of a hundred thousand cases would be larger than the cases.
     #[serde(borrow)]
     cases: Vec<&'t RawValue>,
@@ -38,7 +45,7 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String
     serde_json::from_str(text).map_err(|error| printable(&error.to_string()))
 }
 
-pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchError> {
+pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     if let Some(policy) = lookup.policy() {
         let own = policy.admit_file(super::root(path), path);
         own.map_err(BatchError::document(path))?;
@@ -54,10 +61,10 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchError
 /// # Errors
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
-    cases(text, path, &Lookup::closed(policy, super::root(path)))
+    cases(text, path, &Lookup::closed(policy, super::root(path))).map(|(cases, _)| cases)
 }
 
-fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchError> {
+fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
@@ -67,6 +74,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchErr
     let Manifest {
         schema,
         defaults,
+        coverage,
         cases,
     } = serde_json::from_str(text).map_err(|error| {
         let reason = printable(&error.to_string());
@@ -125,5 +133,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Vec<Case>, BatchErr
             })?);
         }
     }
-    Ok(read)
+    if let Some(coverage) = &coverage {
+        let products = read.iter().filter(|case| case.is_product()).count() as u64;
+        let confirmed = coverage.confirm(products);
+        confirmed.map_err(|reason| fail(format!("coverage: {reason}")))?;
+    }
+    Ok((read, coverage))
 }

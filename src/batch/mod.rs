@@ -28,6 +28,7 @@ use lookup::Lookup;
 
 use crate::check::CheckError;
 use crate::io::{FileError, Outputs, escaped_path};
+use crate::report::Coverage;
 
 /// Why a batch cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -62,23 +63,53 @@ impl BatchError {
     }
 }
 
+/// What a batch is asked to judge.
+pub struct Read {
+    pub cases: Vec<Case>,
+    /// The files that name them.
+    pub own: Vec<PathBuf>,
+    /// How much of what ran the cases are, where the manifest says so.
+    pub coverage: Option<Coverage>,
+}
+
+impl Read {
+    /// Which of the cases are products.
+    pub fn products(&self) -> Vec<bool> {
+        self.cases.iter().map(Case::is_product).collect()
+    }
+}
+
 /// The cases of a manifest, or of a folder of case folders, and the files that name them. Under a policy no
 /// file is read that it does not allow, and no case is returned.
 ///
 /// # Errors
 /// What is wrong, in which file, case and field. Nothing has been judged then.
-pub fn read(path: &Path, policy: Option<&Policy>) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
-    let (cases, own) = match path.is_dir() {
-        true => folder::read(path, &Lookup::new(policy, root(path)))?,
-        false => {
-            let lookup = Lookup::new(policy, root(path));
-            (manifest::read(path, &lookup)?, vec![path.to_owned()])
+pub fn read(path: &Path, policy: Option<&Policy>) -> Result<Read, BatchError> {
+    let lookup = Lookup::new(policy, root(path));
+    let read = if path.is_dir() {
+        let (cases, own) = folder::read(path, &lookup)?;
+        Read {
+            cases,
+            own,
+            coverage: None,
+        }
+    } else {
+        let (cases, coverage) = manifest::read(path, &lookup)?;
+        Read {
+            cases,
+            own: vec![path.to_owned()],
+            coverage,
         }
     };
-    if cases.is_empty() {
-        return Err(BatchError::document(path)("holds no case".into()));
+    if read.cases.is_empty() {
+        let missed = read.coverage.as_ref().map_or(0, |coverage| coverage.seen);
+        let reason = match missed {
+            0 => "holds no case".into(),
+            n => format!("holds no case: of {n} products that ran, none was recorded"),
+        };
+        return Err(BatchError::document(path)(reason));
     }
-    Ok((cases, own))
+    Ok(read)
 }
 
 /// Keeps outputs off everything that a batch reads, `own` being the files that name its cases; under a policy that

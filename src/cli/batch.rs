@@ -40,7 +40,7 @@ Examples:
   theirs for model or schedule, nothing outside of their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
-Exit codes: 0 all identical; 2 if any case could not be judged, or nothing was; else 1.")]
+Exit codes: 0 all identical; 2 if any case could not be judged, nothing was, or all agree but products that ran\nwere not recorded; else 1.")]
 pub struct BatchArgs {
     /// Manifest (tcverify.manifest/1), or folder whose folders hold a case.json and arrays
     #[arg(value_name = "MANIFEST.json|FOLDER")]
@@ -74,7 +74,13 @@ impl BatchArgs {
         let policy = policy.map(|path| Policy::of_cases(path, &self.cases));
         let policy = policy.transpose()?;
         let terms = policy.as_ref();
-        let (cases, own) = batch::read(&self.cases, terms)?;
+        let read = batch::read(&self.cases, terms)?;
+        let products = read.products();
+        let batch::Read {
+            cases,
+            own,
+            coverage,
+        } = read;
         let mut outputs = Outputs::new();
         let named = terms.zip(self.policy.as_deref());
         batch::protect(&mut outputs, &self.cases, (&cases, &own), named);
@@ -92,6 +98,9 @@ impl BatchArgs {
         let files = self.memory.files_within(most);
         let mut batch = batch::run(cases, &state, &files, terms, pages.as_ref(), &Bar::new())?;
         batch.policy = named.map(|(policy, path)| policy.described(path));
+        if let Some(coverage) = coverage {
+            batch.cover(coverage, &products);
+        }
         let to_stdout = reports.to_stdout;
         publish(&batch, reports)?;
         if let Some(pages) = pages {
@@ -106,6 +115,12 @@ impl BatchArgs {
             show::commands(|out| batch.github(out))?;
         }
         match batch.verdict {
+            CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
+                let missed = batch.missed();
+                bail!(
+                    "{missed} products that ran were not recorded, so that nothing is known of them"
+                )
+            }
             CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),
             CaseVerdict::Different => Ok(Ending::Different),
             CaseVerdict::Unjudged => {

@@ -30,7 +30,10 @@ mod words;
 
 use std::io::{self, Write};
 
-pub use batch::{BATCH, Batch, BatchCase, CaseVerdict, KeptCase, Policed, Summary, Totals};
+pub use batch::{
+    BATCH, Batch, BatchCase, CaseVerdict, Coverage, Covered, KeptCase, LeftOut, Policed, Summary,
+    Totals,
+};
 pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};

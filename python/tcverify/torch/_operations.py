@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from tcverify.torch._products import Refused, opname
+from tcverify.torch._known import opname
+from tcverify.torch._products import Refused
 
 #: Modules that compute RMSNorm as Llama's does: in f32, rounded, times the weight.
 RMS_NORMS = (

@@ -7,24 +7,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from tcverify.torch._known import full_name
 
 #: A chain over K with an epilogue in f32, for products whose C, alpha or beta is the epilogue's.
 EPILOGUE = "batch-invariant"
 #: FP8 with a scale for each operand, and with a scale for each row and column; promoted every 128 k.
 SCALED, SCALED_ROWS = "cublas-ada-fp8", "torch-scaled-mm-rowwise"
 
-_FLOAT8 = {
+FLOAT8 = {
     getattr(torch, name)
     for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
     if hasattr(torch, name)
 }
 
-#: Operations with products inside that nobody sees: attention, convolutions, recurrent cells.
-_HIDING = (
-    "attention", "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose", "mkldnn_", "lstm", "gru", "rnn_",
-    "grouped_mm", "addmm_activation", "fbgemm", "quantized", "_weight_int", "bilinear", "cdist", "addbmm", "addmv",
-    "addr", "sparse", "_cslt", "segment_mm",
+#: Operations whose kernels call other operations of torch for their products, which a mode sees if it stays while they
+#: run. Read in torch's sources; of some devices and shapes they multiply by themselves: then nothing is seen inside, and they
+#: are named.
+OPENED = frozenset(
+    {
+        "_cdist_forward", "_convolution", "_euclidean_dist", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+        "_trilinear", "addbmm", "affine_grid_generator", "convolution", "linalg_matrix_exp",
+    }
 )
 
 
@@ -43,6 +49,23 @@ class Wanted:
     arrays: dict[str, torch.Tensor] = field(default_factory=dict)
     #: Fields beside those of the formats.
     fields: dict[str, Any] = field(default_factory=dict)
+    #: What is known of it that no field says.
+    note: str = ""
+    #: D, as a matrix, of what the operation returned, and the other way; by shape alone if there is none.
+    matrix: Callable[[torch.Tensor], torch.Tensor] | None = None
+    tensor: Callable[[torch.Tensor], torch.Tensor] | None = None
+    #: Where the operation puts its result, if it returns none.
+    out: torch.Tensor | None = None
+
+    def d(self, result: torch.Tensor) -> torch.Tensor:
+        """D as the product of ``a`` and ``b`` has it."""
+        if self.matrix is not None:
+            return self.matrix(result)
+        return result.reshape(*self.a.shape[:-1], self.b.shape[-1])
+
+    def returned(self, d: torch.Tensor) -> torch.Tensor:
+        """What the operation returns."""
+        return self.tensor(d) if self.tensor is not None else d.reshape(self.shape)
 
 
 class Refused(Exception):
@@ -64,17 +87,6 @@ def common(fields: Mapping[str, Any]) -> dict[str, Any]:
             f"{own[0]}: follows from the tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)"
         )
     return dict(fields)
-
-
-def opname(func: Any) -> str:
-    """``mm`` of ``aten::mm``."""
-    return str(func._schema.name).rpartition("::")[2]
-
-
-def hides(func: Any) -> bool:
-    """Whether there may be products inside that are not seen from outside."""
-    name = opname(func)
-    return any(part in name for part in _HIDING) and not name.endswith("_backward_data")
 
 
 def _number(value: Any) -> Any:
@@ -134,8 +146,127 @@ def _mv(a: torch.Tensor, x: torch.Tensor) -> Wanted:
     return Wanted("mv", a, x.unsqueeze(1), a.dtype, (a.shape[0],))
 
 
+def _addmv(c: torch.Tensor, a: torch.Tensor, x: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> Wanted:
+    wanted = _mv(a, x)
+    wanted.op = "addmv"
+    alpha, beta = _number(alpha), _number(beta)
+    if beta != 0:
+        wanted.arrays["c"] = c.expand(wanted.shape).unsqueeze(1)
+        wanted.fields.update(schedule=EPILOGUE, beta=float(beta))
+    if alpha != 1:
+        wanted.fields.update(schedule=EPILOGUE, alpha=float(alpha))
+    return wanted
+
+
 def _dot(x: torch.Tensor, y: torch.Tensor) -> Wanted:
     return Wanted("dot", x.unsqueeze(0), y.unsqueeze(1), x.dtype, ())
+
+
+def _convolution(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    *flags: Any,
+) -> Wanted | None:
+    if not simulated:
+        # A library's kernel does it, or several: those are looked at.
+        return None
+    if transposed:
+        raise Refused("a transposed convolution: which product it is made of depends on the library")
+    if bias is not None:
+        return None
+    return _implicit_gemm("convolution", x, weight, None, stride, padding, dilation, groups)
+
+
+def _cudnn_convolution(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    padding: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    *flags: Any,
+) -> Wanted:
+    return _implicit_gemm("cudnn_convolution", x, weight, None, stride, padding, dilation, groups)
+
+
+def _mkldnn_convolution(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    padding: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Wanted:
+    return _implicit_gemm("mkldnn_convolution", x, weight, bias, stride, padding, dilation, groups)
+
+
+#: Of channels that are the last axis in memory, and of others.
+_CHANNELS_LAST = "K runs over the filter's places, then channels, as CUTLASS's implicit GEMM; cuDNN's order is not published"
+_CHANNELS_FIRST = "K runs over channels, then the filter's places, as a GEMM of unfolded images; cuDNN's order is not published"
+
+
+def _implicit_gemm(
+    op: str,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Wanted:
+    """A convolution as a product: a row for each place of each image, a column for each channel that comes out."""
+    rank = weight.dim() - 2
+    stride, padding, dilation = (list(v) * (rank if len(v) == 1 else 1) for v in (stride, padding, dilation))
+    if x.dim() != rank + 2:
+        x = x.unsqueeze(0)
+    if groups > 1 and bias is not None:
+        raise Refused("a convolution of several groups with a bias in its epilogue")
+    last = rank > 0 and x.stride(1) == 1 and x.shape[1] > 1
+    padded = torch.nn.functional.pad(x, [side for n in reversed(padding) for side in (n, n)])
+    images, channels, kernel = x.shape[0], x.shape[1] // groups, weight.shape[2:]
+    # The kernel's axes, dilated, and the places that it is put to.
+    places = [(n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(padded.shape[2:], dilation, kernel, stride)]
+    if min(places) < 1:
+        raise Refused(EMPTY)
+    steps, own = padded.stride()[2:], padded.stride()
+    view = padded.as_strided(
+        (images, groups, channels, *places, *kernel),
+        (own[0], own[1] * channels, own[1], *(n * s for n, s in zip(steps, stride)), *(n * d for n, d in zip(steps, dilation))),
+    )
+    at, of = list(range(3, 3 + rank)), list(range(3 + rank, 3 + 2 * rank))
+    k = [*of, 2] if last else [2, *of]
+    a = view.permute(1, 0, *at, *k).reshape(groups, -1, channels * kernel.numel())
+    columns = weight.shape[0] // groups
+    w = weight.reshape(groups, columns, channels, *kernel)
+    w = w.permute(0, 1, *range(3, 3 + rank), 2) if last else w
+    b = w.reshape(groups, columns, -1).mT
+    shape = (images, weight.shape[0], *places)
+    if groups == 1:
+        a, b = a[0], b[0]
+
+    def matrix(result: torch.Tensor) -> torch.Tensor:
+        split = result.reshape(images, groups, columns, *places).permute(1, 0, *range(3, 3 + rank), 2)
+        split = split.reshape(groups, -1, columns)
+        return split[0] if groups == 1 else split
+
+    def tensor(d: torch.Tensor) -> torch.Tensor:
+        split = d.reshape(groups, images, *places, columns).permute(1, 0, 2 + rank, *range(2, 2 + rank))
+        return split.reshape(shape).contiguous()
+
+    wanted = Wanted(op, a, b, x.dtype, shape, matrix=matrix, tensor=tensor)
+    wanted.note = _CHANNELS_LAST if last else _CHANNELS_FIRST
+    if bias is not None:
+        wanted.arrays["bias"] = bias
+    return wanted
 
 
 def _scaled_mm(
@@ -165,12 +296,15 @@ def _scaled_mm(
         wanted.fields["promote"] = "never"
     if bias is not None:
         wanted.arrays["bias"] = bias
-    if scale_result is not None and wanted.result in _FLOAT8:
+    if scale_result is not None and wanted.result in FLOAT8:
         wanted.fields["scale_result"] = float(scale_result.item())
     return wanted
 
 
-_MEANINGS: dict[str, Callable[..., Wanted]] = {
+#: How many simulations are active.
+simulated = 0
+
+_MEANINGS: dict[str, Callable[..., Wanted | None]] = {
     "mm": _mm,
     "bmm": _bmm,
     "addmm": _addmm,
@@ -178,32 +312,103 @@ _MEANINGS: dict[str, Callable[..., Wanted]] = {
     "linear": _linear,
     "mv": _mv,
     "dot": _dot,
+    "vdot": _dot,
+    "addmv": _addmv,
+    "convolution": _convolution,
+    "cudnn_convolution": _cudnn_convolution,
+    "mkldnn_convolution": _mkldnn_convolution,
     "_int_mm": _int_mm,
     "_scaled_mm": _scaled_mm,
 }
 
 
+#: Operations of other namespaces, by their full name; `register` adds to them.
+REGISTERED: dict[str, Callable[..., Wanted | None]] = {}
+
+
 def wanted(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | None:
     """The product that an operation is; none if it is none.
 
-    :raises Refused: if it is one that no request can ask for.
+    :raises Refused: if it is one that no request can ask for, or that cannot be examined.
     """
-    name = opname(func)
-    # In place, as `addmm_`, it means the same.
-    meaning = _MEANINGS.get(name) or _MEANINGS.get(name.removesuffix("_"))
+    name = full_name(func)
+    space, _, base = name.partition("::")
+    meaning: Callable[..., Wanted | None] | None = REGISTERED.get(name)
+    if meaning is None and space == "aten":
+        # In place, as `addmm_`, it means the same.
+        meaning = _MEANINGS.get(base) or _MEANINGS.get(base.removesuffix("_"))
     if meaning is None:
         return None
     with _disable_current_modes():
+        why = odd((args, kwargs))
+        if why:
+            raise Refused(why)
+        return _examined(meaning, args, kwargs)
+
+
+def _examined(meaning: Callable[..., Wanted | None], args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | None:
+    try:
         return _wanted(meaning, args, kwargs)
+    except (Refused, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        # A program that runs must not stop because we do not understand it.
+        raise Refused(f"cannot be examined: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}") from None
 
 
-def _wanted(meaning: Callable[..., Wanted], args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted:
+def tensors_of(values: Any) -> list[torch.Tensor]:
+    """All tensors among arguments, in lists, too."""
+    found: list[torch.Tensor] = []
+    queue = [values]
+    while queue:
+        value = queue.pop()
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            queue.extend(value)
+        elif isinstance(value, dict):
+            queue.extend(value.values())
+    return found
+
+
+def odd(values: Any) -> str | None:
+    """Why tensors among these are none whose elements can be read."""
+    for tensor in tensors_of(values):
+        if tensor.is_nested:
+            return "a nested tensor"
+        if tensor.layout != torch.strided:
+            return f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
+        if tensor.is_quantized:
+            return f"a tensor of {str(tensor.dtype).removeprefix('torch.')}"
+        if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+            return "a CUDA graph is being recorded: nothing has been computed yet"
+    return None
+
+
+def of_subclasses(types: Any) -> bool:
+    """Whether a subclass of tensors says itself what an operation on it is made of."""
+    plain = torch._C._disabled_torch_dispatch_impl
+    return any(getattr(kind, "__torch_dispatch__", plain) is not plain and issubclass(kind, torch.Tensor) for kind in types)
+
+
+def unreal(values: Any) -> bool:
+    """Whether no number is computed: tensors on the device `meta`, and those that stand for others while compiling."""
+    return any(tensor.is_meta or isinstance(tensor, FakeTensor) for tensor in tensors_of(values))
+
+
+def _wanted(meaning: Callable[..., Wanted | None], args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | None:
     found = meaning(*args, **{name: value for name, value in kwargs.items() if name != "out"})
+    if found is None:
+        return None
     if found.a.is_complex():
         raise Refused(f"{found.a.dtype}: complex numbers are not multiplied by any model here")
     if 0 in (*found.a.shape, *found.b.shape):
-        raise Refused("a product without elements")
+        raise Refused(EMPTY)
     return found
+
+
+#: What has no element is missed by nobody.
+EMPTY = "a product without elements"
 
 
 class again:
@@ -224,10 +429,26 @@ def decomposed(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> An
 
     Torch does so itself, but not in inference mode.
     """
-    if not torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+    if not isinstance(func, torch._ops.OpOverload):
         return NotImplemented
+    if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        with again(mode):
+            return func.decompose(*args, **kwargs)
+    return NotImplemented
+
+
+def opened(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:
+    """An operation whose kernel calls others, with the mode seeing those; else ``NotImplemented``. The same kernel runs."""
+    name = full_name(func)
+    if name.removeprefix("aten::").removesuffix("_") not in OPENED or not isinstance(func, torch._ops.OpOverload):
+        return NotImplemented
+    found = tensors_of((args, kwargs))
+    if not found or odd((args, kwargs)) or unreal((args, kwargs)):
+        return NotImplemented
+    key = torch._C.DispatchKey.CUDA if any(one.is_cuda for one in found) else torch._C.DispatchKey.CPU
+    keys = torch._C.DispatchKeySet(key)
     with again(mode):
-        return func.decompose(*args, **kwargs)
+        return func.redispatch(keys, *args, **kwargs)
 
 
 def formats(found: Wanted) -> dict[str, Any]:

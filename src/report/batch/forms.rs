@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Batch, CaseVerdict, Totals};
+use super::{Batch, CaseVerdict, Covered, Totals};
 use crate::io::{EscapedJson, escaped as line, escaped_lines as lines};
 use crate::report::junit::escaped;
 use crate::report::lines::wrapped;
@@ -16,7 +16,7 @@ impl Batch {
     /// # Errors
     /// Those of the writer.
     pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (style, word) = mark(self.verdict);
+        let (style, word) = self.mark();
         writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
         for case in &self.cases {
             let (style, _) = mark(case.verdict);
@@ -37,7 +37,7 @@ impl Batch {
     /// # Errors
     /// Those of the writer.
     pub fn text(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
-        let (style, word) = mark(self.verdict);
+        let (style, word) = self.mark();
         writeln!(out, "{style}{word}{style:#}  {}", self.sentence())?;
         if let Some(policy) = &self.policy {
             writeln!(
@@ -46,6 +46,9 @@ impl Batch {
                 line(&policy.name),
                 line(&policy.sha256)
             )?;
+        }
+        if let Some(covered) = &self.coverage {
+            covered.text(out)?;
         }
         if let Some(chain) = &self.chain {
             writeln!(out)?;
@@ -102,8 +105,17 @@ impl Batch {
             unjudged,
             ..
         } = self.totals;
+        // A recording that missed products is a test that could not run to its end; one that was asked to pass over
+        // some has skipped them.
+        let left_out: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
+        let (missed, passed) = match (self.missed(), left_out.is_empty()) {
+            (_, true) => (0, 0),
+            (0, false) => (0, 1),
+            (_, false) => (1, 0),
+        };
+        let (tests, errors) = (cases + missed + passed, unjudged + missed);
         let counts = format!(
-            "tests=\"{cases}\" failures=\"{different}\" errors=\"{unjudged}\" skipped=\"0\""
+            "tests=\"{tests}\" failures=\"{different}\" errors=\"{errors}\" skipped=\"{passed}\""
         );
         writeln!(
             out,
@@ -111,8 +123,24 @@ impl Batch {
              <testsuite name=\"tcverify {}\" {counts}>",
             self.tool.version
         )?;
+        let attribute = |text: &str| escaped(&line(text));
+        if let Some(covered) = self.coverage.as_ref().filter(|_| missed + passed > 0) {
+            let said = attribute(&covered.sentence());
+            writeln!(
+                out,
+                "    <testcase classname=\"tcverify\" name=\"products that ran\">"
+            )?;
+            match missed {
+                0 => writeln!(out, "      <skipped message=\"{said}\"/>")?,
+                _ => writeln!(
+                    out,
+                    "      <error type=\"not_recorded\" message=\"{said}\">{}</error>",
+                    escaped(&lines(&left_out.join("\n")))
+                )?,
+            }
+            writeln!(out, "    </testcase>")?;
+        }
         for case in &self.cases {
-            let attribute = |text: &str| escaped(&line(text));
             let class = match case.model() {
                 "" => "tcverify".to_owned(),
                 model => format!("tcverify.{}", attribute(model)),
@@ -161,10 +189,13 @@ impl Batch {
             CaseVerdict::Unjudged => "\u{26a0}\u{fe0f} Not all could be judged",
         };
         writeln!(out, "## {word}\n\n{}.\n", self.sentence())?;
-        for sentence in self.chain.iter().flat_map(Chain::sentences) {
-            writeln!(out, "- {}", markdown::escaped(&sentence))?;
+        let left_out = self.coverage.iter().flat_map(Covered::lines);
+        let chained = self.chain.iter().flat_map(Chain::sentences);
+        let sentences: Vec<String> = left_out.chain(chained).collect();
+        for sentence in &sentences {
+            writeln!(out, "- {}", markdown::escaped(sentence))?;
         }
-        if self.chain.is_some() {
+        if !sentences.is_empty() {
             writeln!(out)?;
         }
         writeln!(out, "| case | verdict | | model |\n|---|---|---|---|")?;
@@ -189,11 +220,15 @@ impl Batch {
     pub fn github(&self, out: &mut dyn Write) -> io::Result<()> {
         let level = match self.verdict {
             CaseVerdict::Identical => "notice",
-            CaseVerdict::IdenticalInPart => "warning",
+            CaseVerdict::IdenticalInPart if self.missed() == 0 => "warning",
             _ => "error",
         };
         let title = format!("tcverify: {}", self.verdict.title().to_lowercase());
         github::annotation(level, &title, &self.sentence(), out)?;
+        for said in self.coverage.iter().flat_map(Covered::lines) {
+            let title = "tcverify: not all products that ran were judged";
+            github::annotation("warning", title, &line(&said), out)?;
+        }
         for case in self.cases.iter().filter(|case| case.is_qualified()) {
             let title = format!(
                 "tcverify: {}: {}",
@@ -214,7 +249,7 @@ impl Batch {
     }
 }
 
-fn mark(verdict: CaseVerdict) -> (Style, &'static str) {
+pub(super) fn mark(verdict: CaseVerdict) -> (Style, &'static str) {
     let bold = |colour: AnsiColor| colour.on_default().bold();
     match verdict {
         CaseVerdict::Identical => (bold(AnsiColor::Green), "IDENTICAL"),

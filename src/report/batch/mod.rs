@@ -1,14 +1,17 @@
 //! What many checks found, as one report. `docs/batch.md` is its contract.
 
 mod case;
+mod coverage;
 mod forms;
 
+use anstyle::Style;
 use serde::{Deserialize, Serialize};
 
 use super::words::grouped;
 use super::{Chain, Tool, Verdict};
 
 pub use case::{BatchCase, KeptCase, Summary};
+pub use coverage::{Coverage, Covered, LeftOut};
 
 /// Value of the `schema` field.
 pub const BATCH: &str = "tcverify.batch/1";
@@ -25,6 +28,9 @@ pub struct Batch {
     /// What the cases were allowed to say; absent if that was everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policed>,
+    /// How much of what ran the cases are, where who recorded them says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Covered>,
     /// Where arrays of cases are results of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Chain>,
@@ -104,6 +110,7 @@ impl Batch {
                 unjudged: count(CaseVerdict::Unjudged),
             },
             policy: None,
+            coverage: None,
             chain: Chain::of(&cases),
             cases,
         }
@@ -122,14 +129,29 @@ impl Batch {
             0 => String::new(),
             n => format!("{} identical in part, ", grouped(n)),
         };
+        let covered = self
+            .coverage
+            .as_ref()
+            .map(|covered| covered.sentence() + "; ");
         format!(
-            "{} {}: {} identical, {part}{} different, {} could not be judged",
+            "{}{} {}: {} identical, {part}{} different, {} could not be judged",
+            covered.unwrap_or_default(),
             grouped(cases),
             if cases == 1 { "case" } else { "cases" },
             grouped(identical),
             grouped(different),
             grouped(unjudged)
         )
+    }
+
+    /// The verdict in a word for the first line.
+    fn mark(&self) -> (Style, &'static str) {
+        match (forms::mark(self.verdict), &self.coverage) {
+            ((style, _), Some(_)) if self.verdict == CaseVerdict::IdenticalInPart => {
+                (style, "IDENTICAL IN PART")
+            }
+            (mark, _) => mark,
+        }
     }
 
     fn bad(&self) -> impl Iterator<Item = &BatchCase> {

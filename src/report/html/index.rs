@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::markup::{escaped, escaped_lines};
 use super::{Page, footer, head};
 use crate::report::words::grouped;
-use crate::report::{Batch, BatchCase, CaseVerdict};
+use crate::report::{Batch, BatchCase, CaseVerdict, Covered};
 
 const STYLE: &str = include_str!("index.css");
 const SCRIPT: &str = include_str!("index.js");
@@ -41,10 +41,13 @@ impl Batch {
         write!(
             out,
             "<header>\n<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"11\"/>{mark}</svg>\n\
-             <div><h1>{word}</h1>\n<p class=\"lead\">{}.</p></div>\n</header>\n\
-             <section aria-labelledby=\"cases\">\n<h2 id=\"cases\">Cases</h2>\n<div class=\"filter\" role=\"group\" \
-             aria-label=\"Cases by verdict\" hidden>\n",
+             <div><h1>{word}</h1>\n<p class=\"lead\">{}.</p></div>\n</header>\n",
             escaped(&said)
+        )?;
+        self.left_out(out)?;
+        out.write_all(
+            b"<section aria-labelledby=\"cases\">\n<h2 id=\"cases\">Cases</h2>\n<div class=\"filter\" role=\"group\" \
+             aria-label=\"Cases by verdict\" hidden>\n",
         )?;
         let totals = &self.totals;
         for (verdict, name, count) in [
@@ -76,6 +79,19 @@ impl Batch {
         }
         out.write_all(b"</tbody></table>\n</section>\n")?;
         footer(self.schema, &format!("<script>\n{SCRIPT}</script>\n"), out)
+    }
+
+    /// Products that ran and were not judged.
+    fn left_out(&self, out: &mut dyn Write) -> io::Result<()> {
+        let lines: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        out.write_all(b"<section aria-labelledby=\"left-out\">\n<h2 id=\"left-out\">Products that were not judged</h2>\n<ul>\n")?;
+        for said in lines {
+            writeln!(out, "<li>{}</li>", escaped_lines(&said))?;
+        }
+        out.write_all(b"</ul>\n</section>\n")
     }
 }
 

@@ -1,0 +1,64 @@
+"""What ran, and how much of it was recorded: part of every verdict on a recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class NotRecordedError(RuntimeError):
+    """Products ran that were not recorded: of a capture that is strict."""
+
+
+@dataclass
+class Coverage:
+    """Counts of calls; one that may hold several products counts as one."""
+
+    recorded: int = 0
+    #: (operation, module, why): what nobody asked to leave out.
+    missed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    #: The same of ``select``, ``every`` and ``max_bytes``.
+    passed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    @property
+    def seen(self) -> int:
+        return self.recorded + self.missed.total() + self.passed.total()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every product that ran was recorded."""
+        return not self.missed and not self.passed
+
+    def document(self, recorded: int | None = None) -> dict[str, Any]:
+        """As a manifest has it; of so many that are on disk."""
+        recorded = self.recorded if recorded is None else recorded
+        left = [(key, calls, False) for key, calls in self.missed.items()]
+        left += [(key, calls, True) for key, calls in self.passed.items()]
+        if recorded < self.recorded:
+            left.append((("products", "", "not written yet, or lost with what stopped the recording"), self.recorded - recorded, False))
+        return {
+            "seen": self.seen,
+            "recorded": recorded,
+            "left_out": [
+                {"op": op, "module": module, "why": why, "calls": calls, "on_request": asked}
+                for (op, module, why), calls, asked in left
+            ],
+        }
+
+    def sentence(self) -> str:
+        """``24 of 25 products recorded; not recorded: ...``, the first few."""
+        said = f"{self.recorded:,} of {self.seen:,} products recorded"
+        parts = [
+            f"{op}{f' x {calls:,}' if calls > 1 else ''}{f' in {module}' if module else ''} ({why})"
+            for (op, module, why), calls in self.missed.most_common(5)
+        ]
+        more = len(self.missed) - len(parts)
+        if parts:
+            said += "; not recorded: " + "; ".join(parts) + (f"; and {more} more" if more else "")
+        if self.passed:
+            said += f"; left out on request: {self.passed.total():,}"
+        return said
+
+    def __str__(self) -> str:
+        return self.sentence()

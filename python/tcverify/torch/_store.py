@@ -1,0 +1,89 @@
+"""Tensors by digest, in files of safetensors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+from tcverify import _arrays
+
+NAMES = {
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.float32: "F32",
+    torch.float64: "F64",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.int32: "I32",
+    torch.float8_e4m3fn: "F8_E4M3",
+    torch.float8_e5m2: "F8_E5M2",
+    torch.float8_e4m3fnuz: "F8_E4M3FNUZ",
+    torch.float8_e5m2fnuz: "F8_E5M2FNUZ",
+}
+
+
+def bytes_of(tensor: torch.Tensor) -> bytes:
+    """The codes of a tensor, in C order."""
+    return _arrays.held("tensor", tensor.contiguous())[0].tobytes()
+
+
+class Store:
+    """Tensors by digest, in files of about a size that appear whole."""
+
+    def __init__(self, directory: Path, shard_bytes: int) -> None:
+        self._directory = directory
+        self._limit = shard_bytes
+        self._places: dict[str, str] = {}
+        self._waiting: dict[str, tuple[str, list[int], bytes]] = {}
+        self._bytes = 0
+        self._shards = 0
+
+    @property
+    def full(self) -> bool:
+        return self._bytes >= self._limit
+
+    def key(self, tensor: torch.Tensor, data: bytes) -> str:
+        about = f"{NAMES[tensor.dtype]} {list(tensor.shape)} ".encode()
+        return hashlib.sha256(about + hashlib.sha256(data).digest()).hexdigest()[:32]
+
+    def has(self, key: str) -> bool:
+        return key in self._places
+
+    def put(self, key: str, tensor: torch.Tensor, data: bytes) -> None:
+        if key not in self._places:
+            self._places[key] = f"shard-{self._shards:05d}.safetensors#{key}"
+            self._waiting[key] = (NAMES[tensor.dtype], list(tensor.shape), data)
+            self._bytes += len(data)
+
+    def place(self, key: str) -> str:
+        return self._places[key]
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        header, end = {}, 0
+        for key, (dtype, shape, data) in self._waiting.items():
+            header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + len(data)]}
+            end += len(data)
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=".tcverify-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(len(text).to_bytes(8, "little") + text)
+                for _, _, data in self._waiting.values():
+                    file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self._directory / f"shard-{self._shards:05d}.safetensors")
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        self._waiting.clear()
+        self._bytes = 0
+        self._shards += 1

@@ -1,0 +1,192 @@
+//! How much of what ran the cases are: a recording says what it saw, and the verdict says what of it was judged.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Batch, CaseVerdict};
+use crate::io::escaped as line;
+use crate::report::words::grouped;
+
+/// What a recording saw of a program. A call that may hold products counts as one product.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    /// Products that ran.
+    pub seen: u64,
+    /// Those that were recorded.
+    pub recorded: u64,
+    /// The others.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Calls that are no case, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    /// What was called: `aten::convolution`.
+    pub op: String,
+    /// The part of the program that called it.
+    #[serde(default)]
+    pub module: String,
+    pub why: String,
+    pub calls: u64,
+    /// Whether the recording was asked to pass over it.
+    #[serde(default)]
+    pub on_request: bool,
+}
+
+/// The same in a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Covered {
+    /// Products that have a verdict.
+    pub judged: u64,
+    /// Products that ran.
+    pub seen: u64,
+    /// Those that were recorded.
+    pub recorded: u64,
+    /// The others.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Coverage {
+    /// Whether the numbers agree with each other, and with the number of products among the cases.
+    ///
+    /// # Errors
+    /// Which do not.
+    pub fn confirm(&self, products: u64) -> Result<(), String> {
+        let calls = self.left_out.iter().map(|one| one.calls);
+        let out = calls.fold(0, u64::saturating_add);
+        if self.recorded.checked_add(out) != Some(self.seen) {
+            let (seen, recorded) = (self.seen, self.recorded);
+            return Err(format!(
+                "seen is {seen}, but recorded ({recorded}) and the calls of left_out ({out}) add up to another number"
+            ));
+        }
+        if products > self.recorded {
+            let recorded = self.recorded;
+            return Err(format!(
+                "recorded is {recorded}, but {products} cases are products"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Covered {
+    /// Calls that nobody asked to pass over.
+    pub fn missed(&self) -> u64 {
+        let calls = self.missing().map(|one| one.calls);
+        calls.fold(0, u64::saturating_add)
+    }
+
+    fn missing(&self) -> impl Iterator<Item = &LeftOut> {
+        let all = self.left_out.iter();
+        all.filter(|one| !one.on_request)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.judged >= self.seen
+    }
+
+    /// `24 of 25 products judged`.
+    pub(in crate::report) fn sentence(&self) -> String {
+        let (judged, seen) = (grouped(self.judged), grouped(self.seen));
+        let noun = if self.seen == 1 {
+            "product"
+        } else {
+            "products"
+        };
+        format!("{judged} of {seen} {noun} judged")
+    }
+
+    /// What was left out, a line each.
+    pub(in crate::report) fn lines(&self) -> impl Iterator<Item = String> {
+        self.left_out.iter().map(|one| {
+            let LeftOut {
+                op, module, why, ..
+            } = one;
+            let word = if one.on_request {
+                "left out on request"
+            } else {
+                "not recorded"
+            };
+            let calls = match one.calls {
+                1 => String::new(),
+                n => format!(" ({} calls)", grouped(n)),
+            };
+            let place = match module.as_str() {
+                "" => String::new(),
+                module => format!(" in {module}"),
+            };
+            format!("{word}: {op}{calls}{place}: {why}")
+        })
+    }
+
+    /// A block of the text for people.
+    pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for said in self.lines() {
+            writeln!(out, "  {}", line(&said))?;
+        }
+        Ok(())
+    }
+}
+
+impl Batch {
+    /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
+    pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
+        let judged = self.cases.iter().zip(products);
+        let judged =
+            judged.filter(|(case, product)| **product && case.verdict != CaseVerdict::Unjudged);
+        let Coverage {
+            seen,
+            recorded,
+            left_out,
+        } = coverage;
+        let covered = Covered {
+            judged: judged.count() as u64,
+            seen,
+            recorded,
+            left_out,
+        };
+        if !covered.is_whole() {
+            self.verdict = self.verdict.max(CaseVerdict::IdenticalInPart);
+        }
+        self.coverage = Some(covered);
+    }
+
+    /// Products that ran, are no case, and nobody asked to pass over.
+    pub fn missed(&self) -> u64 {
+        self.coverage.as_ref().map_or(0, Covered::missed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_do_not_add_up_are_refused() {
+        let coverage = |seen, recorded, calls| Coverage {
+            seen,
+            recorded,
+            left_out: vec![LeftOut {
+                op: "aten::convolution".into(),
+                module: String::new(),
+                why: "its products are not seen".into(),
+                calls,
+                on_request: false,
+            }],
+        };
+        assert!(coverage(3, 2, 1).confirm(2).is_ok());
+        // Fewer cases than were recorded: somebody took one out, and the verdict will say so.
+        assert!(coverage(3, 2, 1).confirm(1).is_ok());
+        assert!(coverage(2, 2, 1).confirm(2).is_err());
+        assert!(coverage(3, 2, 1).confirm(3).is_err());
+        assert!(coverage(u64::MAX, u64::MAX, u64::MAX).confirm(0).is_err());
+    }
+}
