@@ -1,11 +1,10 @@
 //! What many checks found, as one report. `docs/batch.md` is its contract.
 
 mod case;
-mod forms;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::grouped;
+use super::view::grouped;
 use super::{Chain, Tool, Verdict};
 
 pub use case::{BatchCase, KeptCase, Summary};
@@ -130,10 +129,5 @@ impl Batch {
             grouped(different),
             grouped(unjudged)
         )
-    }
-
-    fn bad(&self) -> impl Iterator<Item = &BatchCase> {
-        let cases = self.cases.iter();
-        cases.filter(|case| case.verdict > CaseVerdict::IdenticalInPart)
     }
 }
