@@ -30,8 +30,8 @@ mod tests;
 
 pub use error::KernelError;
 pub(crate) use family::unnamed;
-pub use family::{Coverage, FAMILIES, Family, Standing};
-pub use known::{Fact, Known, SOURCES, citation};
+pub use family::{Coverage, FAMILIES, Family};
+pub use known::{Fact, SOURCES, citation};
 pub use options::Options;
 pub use plan::{
     Arithmetic, Cut, Join, Kept, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing,

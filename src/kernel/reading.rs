@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::family::Family;
-use super::{Fact, Known, Said, Settings, Shape};
+use super::{Fact, Said, Settings, Shape};
+use crate::emu::Evidence;
 
 /// Which kind of text it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,7 +67,7 @@ pub struct Token {
     pub status: Status,
     pub meaning: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<Known>,
+    pub known: Option<Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
 }

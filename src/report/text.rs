@@ -190,7 +190,7 @@ fn model(report: &Report, out: &mut Page) -> io::Result<()> {
         styled(out, "chosen", CAUTION, &chosen)?;
     }
     let style = match model.evidence {
-        Evidence::Hardware => Style::new(),
+        Evidence::Captured => Style::new(),
         _ => CAUTION,
     };
     styled(out, "evidence", style, &evidence(model))?;

@@ -225,10 +225,11 @@ pub fn discrimination(report: &Report) -> Option<String> {
 /// How the model is known, in words.
 pub fn evidence(model: &Model) -> String {
     match (model.evidence, &model.file) {
-        (Evidence::Hardware, _) => "hardware: reproduces results captured on real GPUs".to_owned(),
-        (Evidence::Literature, _) => {
-            "literature: published, but no captured result proves it".to_owned()
+        (Evidence::Captured, _) => "captured: reproduces results captured on real GPUs".to_owned(),
+        (Evidence::Compared, _) => {
+            "compared: gives the bits of a published emulator or simulator, but no captured result proves it".to_owned()
         }
+        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
         (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
         (Evidence::Claimed, Some(file)) => format!(
             "claimed: from {}, not the catalogue; the file itself says {}",

@@ -148,10 +148,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     }
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
-    let starts = match &reading {
-        Some(reading) => initial_hypotheses::all(suite, reading),
-        None => initial_hypotheses::integers(suite),
-    };
+    let starts = initial_hypotheses::all(suite, reading.as_ref());
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {

@@ -24,7 +24,7 @@ impl OperationReport {
         row(out, "rule", &self.rule_line())?;
         row(out, "", &operation.title)?;
         let style = match operation.evidence {
-            Evidence::Hardware => Style::new(),
+            Evidence::Captured => Style::new(),
             _ => CAUTION,
         };
         styled(out, "evidence", style, &self.evidence_line())?;

@@ -9,8 +9,8 @@ impl OperationReport {
     /// The verdict; of a rule that no captured result proves, it says so.
     pub fn title(&self) -> String {
         let under = match (self.verdict, self.operation.evidence) {
-            (Verdict::Different, _) | (_, Evidence::Hardware) => "",
-            (_, Evidence::Literature) => " under a published rule",
+            (Verdict::Different, _) | (_, Evidence::Captured) => "",
+            (_, Evidence::Published | Evidence::Compared) => " under a published rule",
             (_, Evidence::Inferred) => " under an inferred rule",
             (_, Evidence::Claimed) => " under a claimed rule",
         };
@@ -69,12 +69,14 @@ impl OperationReport {
     /// How the rule is known.
     pub fn evidence_line(&self) -> String {
         match (self.operation.evidence, &self.operation.file) {
-            (Evidence::Hardware, _) => {
-                "hardware: numbers published of real GPUs would refute it".into()
+            (Evidence::Captured, _) => {
+                "captured: numbers published of real GPUs would refute it".into()
             }
-            (Evidence::Literature, _) => {
-                "literature: published, but no captured result proves it".into()
+            (Evidence::Compared, _) => {
+                "compared: gives the bits of another's program, but no captured result proves it"
+                    .into()
             }
+            (Evidence::Published, _) => "published: no captured result proves it".into(),
             (Evidence::Inferred, _) => {
                 "inferred: a part of it is neither published nor captured".into()
             }
@@ -93,11 +95,11 @@ impl OperationReport {
         let sample = self.reproduced.sample.as_ref();
         let drawn = sample.is_some_and(|part| part.seed.is_some());
         match (self.verdict, self.operation.evidence) {
-            (Verdict::IdenticalInPart, Evidence::Hardware) if drawn => {
+            (Verdict::IdenticalInPart, Evidence::Captured) if drawn => {
                 "The elements that were compared follow from these arrays by the rule named above. Of the others \
                  only the odds of the draw say something, if nobody could know it when the result was made."
             }
-            (Verdict::IdenticalInPart, Evidence::Hardware) => {
+            (Verdict::IdenticalInPart, Evidence::Captured) => {
                 "The elements that were compared follow from these arrays by the rule named above. Of the others \
                  nothing is said."
             }
@@ -114,7 +116,7 @@ impl OperationReport {
                 "The result was not computed from these arrays by the rule named above. Another version of the \
                  library, another launch or a damaged result differ in the same way."
             }
-            (_, Evidence::Hardware) => {
+            (_, Evidence::Captured) => {
                 "These bits follow from these arrays by the rule named above. That does not prove that a GPU \
                  computed them, nor that no other rule gives the same bits."
             }
