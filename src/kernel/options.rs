@@ -182,3 +182,12 @@ fn answer<T: PartialEq + Copy>(
         }
     }
 }
+
+/// What the text does not fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    pub what: &'static str,
+    pub why: String,
+    /// The option that answers, and the field of [`super::Options`].
+    pub ask: &'static str,
+}

@@ -72,15 +72,6 @@ pub struct Token {
     pub source: Option<&'static str>,
 }
 
-/// What the text does not fix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Open {
-    pub what: &'static str,
-    pub why: String,
-    /// The option that answers, and the field of [`super::Options`].
-    pub ask: &'static str,
-}
-
 /// A text, read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelReading {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::elements::lane;
 use super::fault::{Fault, Injector, Place, Stuck};
-use super::faulty::Chain;
+use super::faulty::{Chain, turns};
 use crate::check::Prepared;
 use crate::emu::Arithmetic;
 use crate::emu::step::StepKind;
@@ -48,12 +48,6 @@ pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
         }
     }
     all
-}
-
-/// Units of a row that take the products of a chain in turn, where a step takes one: as many as an instruction has
-/// products, up to four. A CUDA core is alone.
-pub fn turns(arithmetic: &Arithmetic) -> usize {
-    arithmetic.instruction_k.unwrap_or(1).clamp(1, 4)
 }
 
 /// How many parts of this kind a unit has beside each other.

@@ -93,7 +93,9 @@ impl StepKind for BlockDot {
             a, b, accumulator, ..
         } = formats;
         // Bits of a sum of a part's products above the exponent of its scales, by which it is aligned.
-        let fraction = formats.scale.map_or(0, |scale| scale.format.fraction_bits());
+        let fraction = formats
+            .scale
+            .map_or(0, |scale| scale.format.fraction_bits());
         let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
         let above = products + self.part.next_power_of_two().ilog2() + 2 * u32::from(fraction > 0);
         super::Unit {

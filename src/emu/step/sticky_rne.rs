@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_nan};
 use super::kind::{Products, ScaleUse, Scales, StepKind};
-use super::pair::{self, PairRule};
+use super::pair::{self, Lane, PairRule};
 use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
@@ -66,25 +66,6 @@ pub enum Addend {
     /// has a wrong value, and zero is a 1 at `zero_exponent`, which is always shifted out and so
     /// always sets the sticky bit.
     HiddenBit,
-}
-
-/// A term of the sum, `(-1)^negative * magnitude * 2^(exponent - fraction bits)`.
-#[derive(Clone, Copy)]
-pub(super) struct Lane {
-    pub negative: bool,
-    pub magnitude: u128,
-    pub exponent: i32,
-}
-
-impl Lane {
-    /// A lane without a product.
-    pub(super) fn dead(zero_exponent: i32) -> Lane {
-        Lane {
-            negative: false,
-            magnitude: 0,
-            exponent: zero_exponent,
-        }
-    }
 }
 
 /// The most lanes of a unit, C's not counted, and the most products.

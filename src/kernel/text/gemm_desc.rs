@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::json::FORM;
 use crate::io::printable;
 use crate::kernel::family::gemm_desc;
 use crate::kernel::{Cuts, How, Kept, KernelError, KernelReading, Said, TextKind};
 use crate::num::Format;
+
+pub const FORM: &str = "JSON object";
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
     object.contains_key("k_cuts") || object.contains_key("k_loop_step")

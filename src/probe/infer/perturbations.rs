@@ -22,7 +22,11 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
     let full = i64::from(formats.accumulator.fraction_bits()) + 1;
     let longest = (K / 2) as i64;
     let bare = name.rsplit('.').next().unwrap_or(name);
-    let k = if formats.accumulator.is_integer() { INTEGER_K } else { K };
+    let k = if formats.accumulator.is_integer() {
+        INTEGER_K
+    } else {
+        K
+    };
     if let Some(values) = step.values(bare, k) {
         return values;
     }
