@@ -39,6 +39,7 @@ pub use document::{
     Unexplained, Witness,
 };
 use evidence::Evidence;
+pub use evidence::Mismatch;
 use reading::Reading;
 
 /// What the answers say.
@@ -79,13 +80,6 @@ pub struct Contradicted {
     /// Few cases that refute all of those between them, the simplest there are: each case, and how many it
     /// refutes that the ones before do not.
     pub witnesses: Vec<(usize, usize)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    pub case: usize,
-    pub expected: u64,
-    pub answered: u64,
 }
 
 impl Finding {
@@ -321,18 +315,4 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
         }
     }
     all
-}
-
-/// The cases of a suite, ready to be replayed.
-fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
-    let formats = Formats {
-        a: suite.a,
-        b: suite.b,
-        accumulator: suite.accumulator,
-        addend: suite.accumulator,
-        scale: suite.scale,
-    };
-    let cases = suite.cases.iter();
-    let prepared = cases.map(|case| Prepared::new(formats, case));
-    (formats, prepared.collect())
 }
