@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use super::Ask;
 use super::group::Size;
 use super::trial::{Stored, Trial, Work};
-use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
 use crate::random::mix;
@@ -40,7 +40,7 @@ pub struct Finding {
     pub kind: String,
     /// For people, with a full stop.
     pub sentence: String,
-    /// As [`Found::at`].
+    /// As [`super::Found::at`].
     pub at: Vec<usize>,
     /// How to ask to see all of D fit.
     pub ask: Ask,

@@ -1,5 +1,7 @@
 //! What a text leaves open, said by whoever asks.
 
+use serde::Serialize;
+
 use super::{Capability, How, KernelError, Partition, Said, Scheme, Settings};
 use crate::emu::{Catalogue, UnknownArchitecture};
 use crate::num::Format;

@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 use super::error::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
 use super::library::{self, Library, Wanted, fields, spec, wanted};
-use super::suite::{Placement, Product, Route, Suite};
+use super::suite::{Product, Route, Suite};
 use super::tiles::Tiles;
-use crate::check::{Check, EngineChoice, Fields, Prepared, Progress, Source};
+use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
 use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
-use crate::generate::{Class, Spec};
+use crate::generate::Class;
 use crate::num::Format;
 
 /// Multiply-adds up to which the exact engine computes a product a second time.

@@ -9,7 +9,7 @@ use super::suite::Suite;
 use super::tiles::Tiles;
 use crate::commit::Hash;
 use crate::envelope;
-use crate::io::{Fault, printable};
+use crate::io::Fault;
 
 /// Value of the `schema` field.
 pub const RESULTS: &str = "tcverify.screen-results/1";

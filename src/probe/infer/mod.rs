@@ -28,8 +28,8 @@ mod search;
 
 use serde_json::Value;
 
-use super::{Prepared, Suite};
-use crate::emu::step::{Formats, Step};
+use super::Suite;
+use crate::emu::step::Step;
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
