@@ -233,7 +233,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// The cases of a suite, ready to be replayed.
-fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
+pub(super) fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
     let formats = Formats {
         a: suite.a,
         b: suite.b,
