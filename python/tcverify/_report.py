@@ -57,7 +57,7 @@ class Model:
 
     architecture: str
     instruction: str
-    #: ``hardware``, ``literature``, ``inferred`` or ``claimed``.
+    #: ``captured``, ``compared``, ``published``, ``inferred`` or ``claimed``.
     evidence: str
     summary: str
     sha256: str

@@ -97,7 +97,7 @@ impl AuditReport {
                 digests,
                 ..Section::default()
             }],
-            proves: proves(self.verdict, true, self.evidence == Evidence::Hardware),
+            proves: proves(self.verdict, true, self.evidence == Evidence::Captured),
             test: [
                 "tcverify audit".to_owned(),
                 format!("tcverify.{}.{}", self.architecture, self.instruction),

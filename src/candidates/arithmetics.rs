@@ -92,3 +92,14 @@ fn results(arithmetic: &Arithmetic, conditions: &Conditions) -> Vec<Option<Forma
     let rounded = rounded.iter().filter(|&&format| (conditions.d)(format));
     own.into_iter().chain(rounded.map(|&f| Some(f))).collect()
 }
+
+impl Candidate {
+    /// The same arithmetic under a schedule.
+    pub fn under(&self, guess: Guess, result: Format) -> Candidate {
+        Candidate {
+            convert_to: (result != self.arithmetic.accumulator).then_some(result),
+            schedule: Some(guess),
+            ..self.clone()
+        }
+    }
+}

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::Candidate;
 use crate::emu::schedule::{
     Addend, KTraversal, Kernel, Merge, Node, OrderChoice, Overrides, Partials, PartialsChoice, Per,
     PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice, Start, TileOfD,
@@ -526,15 +525,4 @@ pub fn granularity([a, b]: [[usize; 2]; 2], problem: &Problem) -> Option<Per> {
         let want = crate::emu::schedule::scale_shapes(*per, problem.m, problem.n, problem.k);
         want == [a, b]
     })
-}
-
-impl Candidate {
-    /// The same arithmetic under a schedule.
-    pub fn under(&self, guess: Guess, result: Format) -> Candidate {
-        Candidate {
-            convert_to: (result != self.arithmetic.accumulator).then_some(result),
-            schedule: Some(guess),
-            ..self.clone()
-        }
-    }
 }

@@ -96,7 +96,8 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     let legend = "'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its rules: \
-                  hardware = reproduces captured results, literature = published, inferred = neither.";
+                  captured = reproduces captured results, compared = an emulator's, published = neither, \
+                  inferred = not even published.";
     let others = NotModelled::all().iter().map(|known| known.title.as_str());
     let others: Vec<_> = others.collect();
     let others = format!("Known, but not modelled: {}.", others.join(", "));

@@ -1,8 +1,11 @@
 //! Findings on groups of mismatches, where no one computation gives all of D.
 
-use super::group::{Group, Shape, groups};
+use super::case::capital;
+use super::group::{Group, Shape};
+use super::grouping::groups;
 use super::trial::{Stored, Work};
-use super::{Area, Ask, Case, Finding, Found, Hypothesis, capital, local, place, stored, whole};
+use super::whole::whole;
+use super::{Area, Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;

@@ -309,8 +309,8 @@ fn models(case: &Case, trial: &Trial) -> Vec<Found> {
         let evidence = c
             .names
             .iter()
-            .map(|name| name.evidence == Evidence::Hardware);
-        evidence.enumerate().find(|(_, hardware)| *hardware)
+            .map(|name| name.evidence == Evidence::Captured);
+        evidence.enumerate().find(|(_, captured)| *captured)
     };
     fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
     let Some(first) = fitting.first() else {

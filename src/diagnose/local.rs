@@ -1,10 +1,12 @@
 //! Faults of a group of mismatches.
 
+use super::case::SAMPLE;
 use super::estimate::{noise, unpacked, value};
 use super::group::{Group, Shape};
 use super::inputs::Line;
 use super::trial::{Stored, Work};
-use super::{Case, Chain, Element as Operands, Found, Hypothesis, SAMPLE, Single};
+use super::whole::whole;
+use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
 use super::{computed, moved, partial, place, schedule, stored};
 use crate::emu::Element;
 use crate::num::Number;
@@ -83,7 +85,7 @@ pub fn faults(
     };
     let trials = [computing, scheduling].map(|work| case.trial(&different, &beside, work));
     if group.shape == Shape::Scattered {
-        let found = super::whole(case, &trials).into_iter().map(unplaced);
+        let found = whole(case, &trials).into_iter().map(unplaced);
         return found.collect();
     }
     let [computing, scheduling] = &trials;

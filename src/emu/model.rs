@@ -23,7 +23,7 @@ use crate::num::{Format, Kind};
 /// Value of the `schema` field of an architecture file.
 pub const SCHEMA: &str = "tcverify.architecture/1";
 
-/// How a constant is known.
+/// How something is known: a constant, a rule, a schedule, a fact about a library. The one ladder, lowest rung first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -33,19 +33,29 @@ pub enum Evidence {
     /// Concluded from other facts; nobody has published or measured it.
     Inferred,
     /// Published; no captured result that we replay would fail if it were otherwise.
-    Literature,
+    Published,
+    /// Compared bit by bit: here with results of a published emulator or simulator, or by its source with outputs of
+    /// a GPU.
+    Compared,
     /// Replays captured results of real GPUs, and a different value does not.
-    Hardware,
+    Captured,
+}
+
+impl Evidence {
+    pub fn word(self) -> &'static str {
+        match self {
+            Evidence::Claimed => "claimed",
+            Evidence::Inferred => "inferred",
+            Evidence::Published => "published",
+            Evidence::Compared => "compared",
+            Evidence::Captured => "captured",
+        }
+    }
 }
 
 impl std::fmt::Display for Evidence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Evidence::Claimed => "claimed",
-            Evidence::Inferred => "inferred",
-            Evidence::Literature => "literature",
-            Evidence::Hardware => "hardware",
-        })
+        f.pad(self.word())
     }
 }
 

@@ -83,7 +83,13 @@ impl Kernels {
     }
 
     /// Kernels of CUDA cores with the options that they really have, beyond the presets.
-    pub fn on_cuda_cores(formats: Formats, captured: &Captured, shape: &Shape) -> Kernels {
+    pub fn on_cuda_cores(formats: Formats, supposed: &Supposed) -> Kernels {
+        let (captured, problem) = (supposed.captured, &supposed.problem);
+        let shape = &Shape {
+            m: problem.m,
+            n: problem.n,
+            k: problem.k,
+        };
         let mut kernels = Kernels::default();
         let sixteen = [Format::Fp16, Format::Bf16];
         let readable = sixteen

@@ -13,6 +13,7 @@
 mod common;
 mod error;
 mod kernels;
+mod prepare;
 mod readings;
 mod request;
 mod result;

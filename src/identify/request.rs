@@ -1,12 +1,7 @@
 //! What is asked.
 
-use super::error::IdentifyError;
-use super::kernels::Kernels;
-use super::readings::Captured;
-use super::run::Prepared;
-use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Operands, Source};
-use crate::emu::{Catalogue, Engine, Platform};
-use crate::io::{self, Outputs};
+use crate::check::{Check, EngineChoice, Operands, Source};
+use crate::io::Outputs;
 use crate::num::{F32, Format};
 use crate::words::words;
 
@@ -103,59 +98,5 @@ impl Identify {
         let mut check = Check::new("", Format::Fp16, [(); 3].map(|()| self.d.clone()));
         check.operands = self.operands.clone();
         check.protect(outputs);
-    }
-
-    /// Reads the files.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
-        self.prepare_with(&mut |_| None)
-    }
-
-    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields.
-    ///
-    /// # Errors
-    /// As of [`Identify::prepare`]; or an array is missing.
-    pub fn prepare_with(
-        &self,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
-    ) -> Result<Prepared, IdentifyError> {
-        let kernels = [
-            ("kernel", self.kernel.is_some()),
-            ("scale_result", self.scale_result.is_some()),
-        ];
-        let kernels = kernels.iter().find(|(_, given)| *given);
-        if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
-            let reason =
-                format!("`{field}` is a kernel's, but schedules of kernels are not searched");
-            return Err(CheckError::request(field, reason).into());
-        }
-        let architectures = self.architectures.iter().map(|name| {
-            let found = Catalogue::builtin().find(name);
-            let found =
-                found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
-            Ok(found.name.clone())
-        });
-        let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
-        architectures.sort();
-        architectures.dedup();
-        let captured = Captured::read(self, memory)?;
-        let kernel = self.kernel.clone().map(KernelSaid::Text);
-        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured, &architectures));
-        let engine = match self.engine {
-            EngineChoice::Exact => Engine::Exact,
-            EngineChoice::Fast => {
-                let platform = Platform::detect();
-                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
-            }
-        };
-        Ok(Prepared {
-            request: self.clone(),
-            kernels: kernel.transpose()?,
-            architectures,
-            captured,
-            engine,
-        })
     }
 }

@@ -111,7 +111,7 @@ impl Prepared {
                 Some(_) => kernels.candidates(&of_schedules, &base, &[]),
                 None => {
                     let mut more = of_schedules.candidates(&base, &plain, &found);
-                    kernels = of_schedules.on_cuda_cores(self.request.formats);
+                    kernels = Kernels::on_cuda_cores(self.request.formats, &of_schedules);
                     more.extend(kernels.candidates(&of_schedules, &base, &more));
                     more
                 }

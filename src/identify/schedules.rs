@@ -1,13 +1,10 @@
 //! Candidates under schedules of kernels.
 
-use super::kernels::Kernels;
 use super::readings::Captured;
-use super::request::Formats;
 use super::search::{Found, Given};
 use crate::candidates::{Asked, Candidate, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
 use crate::emu::schedule::{Addend, Per, ScheduleSpec, Values};
-use crate::kernel::Shape;
 use crate::num::{F32, Format};
 
 /// Formats that an epilogue rounds to.
@@ -41,12 +38,6 @@ impl<'a> Supposed<'a> {
             problem,
             scale_result,
         }
-    }
-
-    /// Kernels of CUDA cores, if operands can be theirs.
-    pub fn on_cuda_cores(&self, formats: Formats) -> Kernels {
-        let Problem { m, n, k, .. } = self.problem;
-        Kernels::on_cuda_cores(formats, self.captured, &Shape { m, n, k })
     }
 
     /// Whether a schedule has a place for the scales that are given.

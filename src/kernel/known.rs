@@ -1,52 +1,19 @@
-//! How a fact about a library is known, and by whom.
+//! Facts about libraries, each with its evidence and its source.
 
 use serde::Serialize;
 
-/// The four ways in which a fact about a library's kernels is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Known {
-    /// Concluded from other facts and checked by computation, not on a GPU.
-    Derived,
-    /// Read in source code, headers, documentation or published logs.
-    Read,
-    /// Read off directed operands on a GPU.
-    Probed,
-    /// Outputs of a GPU compared byte by byte.
-    Compared,
-}
-
-impl Known {
-    /// The letter that documentation uses.
-    pub fn letter(self) -> char {
-        match self {
-            Known::Derived => 'D',
-            Known::Read => 'R',
-            Known::Probed => 'P',
-            Known::Compared => 'B',
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Known::Derived => "derived",
-            Known::Read => "read",
-            Known::Probed => "probed",
-            Known::Compared => "compared",
-        }
-    }
-}
+use crate::emu::Evidence;
 
 /// A statement with its source, a key of [`SOURCES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
     pub says: &'static str,
-    pub known: Known,
+    pub known: Evidence,
     pub source: &'static str,
 }
 
 impl Fact {
-    pub const fn new(says: &'static str, known: Known, source: &'static str) -> Fact {
+    pub const fn new(says: &'static str, known: Evidence, source: &'static str) -> Fact {
         Fact {
             says,
             known,

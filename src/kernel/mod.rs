@@ -30,18 +30,18 @@ mod tests;
 
 pub use error::KernelError;
 pub(crate) use family::unnamed;
-pub use family::{Coverage, FAMILIES, Family, Standing};
-pub use known::{Fact, Known, SOURCES, citation};
-pub use options::Options;
+pub use family::{Coverage, FAMILIES, Family};
+pub use known::{Fact, SOURCES, citation};
+pub use options::{Open, Options};
 pub use plan::{
-    Arithmetic, Cut, Join, Kept, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing,
-    Slice, Span, Start, Sum, Tile, Traversal,
+    Arithmetic, Cut, Join, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing, Slice,
+    Span, Start, Sum, Tile, Traversal,
 };
-pub use reading::{KernelReading, Open, Status, TextKind, Token};
+pub use reading::{KernelReading, Status, TextKind, Token};
 pub use said::{How, Said};
 pub use schedule::Model;
 pub use settings::{
-    Accumulation, Capability, Compute, Cuts, Partition, Settings, Shape, Tensile, Transposed,
+    Accumulation, Capability, Compute, Cuts, Kept, Partition, Settings, Shape, Tensile, Transposed,
 };
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use tables::{Scheme, Stages, tile_of_id};

@@ -1,5 +1,7 @@
 //! What a text leaves open, said by whoever asks.
 
+use serde::Serialize;
+
 use super::{Capability, How, KernelError, Partition, Said, Scheme, Settings};
 use crate::emu::{Catalogue, UnknownArchitecture};
 use crate::num::Format;
@@ -181,4 +183,13 @@ fn answer<T: PartialEq + Copy>(
             Ok(())
         }
     }
+}
+
+/// What the text does not fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    pub what: &'static str,
+    pub why: String,
+    /// The option that answers, and the field of [`super::Options`].
+    pub ask: &'static str,
 }

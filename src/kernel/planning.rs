@@ -1,6 +1,6 @@
 //! From a reading and a shape to a plan.
 
-use super::family::{Request, nvjet};
+use super::family::{Library, Request, nvjet};
 use super::{Compute, KernelError, KernelReading, LostTail, Open, Options, Plan, Shape};
 
 /// K of which plans are made: larger ones are no product of a GPU.
@@ -33,7 +33,7 @@ impl KernelReading {
         self.is_about(shape)?;
         let settings = options.applied(&self.settings)?;
         let family = self.family.value;
-        let is_amd = family.id == "tensile";
+        let is_amd = family.own.library == Library::HipblasLt;
         if let Some(gpu) = options.other_gpu.clone().filter(|_| !is_amd) {
             return Err(KernelError::WrongGpu {
                 text: format!("NVIDIA's kernels ({})", family.title),

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::family::Family;
-use super::{Fact, Known, Said, Settings, Shape};
+use super::{Fact, Said, Settings, Shape};
+use crate::emu::Evidence;
 
 /// Which kind of text it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,18 +67,9 @@ pub struct Token {
     pub status: Status,
     pub meaning: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<Known>,
+    pub known: Option<Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
-}
-
-/// What the text does not fix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Open {
-    pub what: &'static str,
-    pub why: String,
-    /// The option that answers, and the field of [`super::Options`].
-    pub ask: &'static str,
 }
 
 /// A text, read.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::family::{Issues, Library};
 use super::{
-    Capability, Cut, Family, Join, Kept, KernelError, Known, MergeOrder, Plan, Residue, Restart,
-    Standing, Start, citation,
+    Capability, Cut, Family, Join, Kept, KernelError, MergeOrder, Plan, Residue, Restart, Start,
+    citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -28,7 +29,7 @@ impl Plan {
     /// # Errors
     /// If the vocabulary of schedules has no words for it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
-        let family = Family::find(self.family).expect("planned by one");
+        let family = self.family();
         if let Some(said) = &self.settings.scale_mode {
             return Err(KernelError::NoSchedule {
                 why: format!(
@@ -84,7 +85,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::spec`].
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
-        let family = Family::find(self.family).expect("planned by one");
+        let family = self.family();
         let spec = self.spec()?;
         let mut keys: BTreeSet<&str> = self.facts.iter().map(|fact| fact.source).collect();
         let own = keys.clone();
@@ -100,7 +101,7 @@ impl Plan {
         };
         let mut known_by = BTreeMap::new();
         let nan = KnownBy {
-            evidence: Evidence::Literature,
+            evidence: Evidence::Published,
             source: vec!["ptx".into()],
             note: None,
         };
@@ -116,10 +117,9 @@ impl Plan {
                 }
                 _ => "",
             };
-            let evidence = match (note.is_empty(), self.family) {
-                (true, _) => evidence,
-                (false, "ada-fp8") => evidence,
-                (false, _) => Evidence::Inferred,
+            let evidence = match note.is_empty() || family.own.epilogue_compared {
+                true => evidence,
+                false => Evidence::Inferred,
             };
             known_by.insert(group, known(evidence, note));
         }
@@ -146,14 +146,16 @@ impl Plan {
             let found = Catalogue::builtin().find(&capability.to_string());
             found.ok()
         };
-        let capability = capability.or(family_gpu(self.family));
+        let own = &self.family().own;
+        let capability = capability.or(own.gpu);
         let architecture = capability.and_then(by_capability);
-        let instruction = match self.family {
-            // The architecture's own for the operands.
-            "tensile" => None,
+        let instruction = match own.issues {
+            Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
-            "cutlass" | "ada-fp8" => Some("mma"),
-            _ => architecture.map(|architecture| architecture.instructions[0].name.as_str()),
+            Issues::Named(name) => Some(name),
+            Issues::First => {
+                architecture.map(|architecture| architecture.instructions[0].name.as_str())
+            }
         };
         Model {
             architecture: architecture.map(|architecture| architecture.name.as_str()),
@@ -161,15 +163,17 @@ impl Plan {
         }
     }
 
+    fn family(&self) -> &'static Family {
+        Family::find(self.family).expect("planned by one")
+    }
+
     fn evidence(&self, family: &Family) -> Evidence {
-        let best = family.coverage.iter().map(|row| row.standing).max();
+        let best = family.coverage.iter().filter_map(|row| row.evidence).max();
         let known = self.facts.iter().map(|fact| fact.known).max();
         match (best, known) {
             _ if !self.assumed.is_empty() => Evidence::Inferred,
-            (Some(Standing::Proven), _) => Evidence::Hardware,
-            (Some(Standing::Compared), Some(Known::Compared | Known::Probed)) => {
-                Evidence::Literature
-            }
+            (Some(Evidence::Captured), _) => Evidence::Captured,
+            (Some(Evidence::Compared), Some(Evidence::Compared)) => Evidence::Compared,
             _ => Evidence::Inferred,
         }
     }
@@ -286,14 +290,9 @@ impl Plan {
     }
 }
 
-/// The one GPU that a family of kernels is of.
-fn family_gpu(family: &str) -> Option<Capability> {
-    (family == "ada-fp8").then_some(Capability::new(8, 9))
-}
-
 /// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.
 fn is_cublas(family: &Family) -> bool {
-    !["tensile", "gemm-desc"].contains(&family.id)
+    family.own.library == Library::Cublas
 }
 
 impl From<Start> for schedule::Start {

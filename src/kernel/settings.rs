@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Kept, Said, Scheme};
+use super::{Said, Scheme};
 use crate::num::Format;
 use crate::words::words;
 
@@ -243,6 +243,17 @@ pub struct Settings {
     pub tensile: Option<Said<Tensile>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuts: Option<Said<Cuts>>,
+}
+
+/// What the sums of slices are kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    F32,
+    /// Each is rounded to D's format, then they are added in f32.
+    Result,
+    /// The running sum is rounded to D's format after every slice.
+    Running,
 }
 
 #[cfg(test)]

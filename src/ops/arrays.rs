@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::float32::Arith;
-use super::job::{Inputs, OpError};
+use super::row_kernel::{Inputs, OpError};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor, shape_text};
 

@@ -8,7 +8,7 @@ use super::float32::{
     Arith, Exponential, Flushing, ONE, divide, ex2_approx, exp2f, expf, expf_parts, exponential,
     negated, rcp_approx, rsqrt_approx, tanhf,
 };
-use super::job::{Inputs, OpError, Planned, RowKernel};
+use super::row_kernel::{Inputs, OpError, Planned, RowKernel};
 use super::rule::{Rule, Sigmoid, Silu};
 use crate::num::Format;
 

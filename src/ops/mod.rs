@@ -14,12 +14,14 @@ mod job;
 mod norm;
 mod quantize;
 mod rope;
+mod row_kernel;
 mod rule;
 mod softmax;
 mod sums;
 mod validate;
 mod variant;
 
-pub use job::{Inputs, Job, Means, OpError, Parameters};
+pub use job::Job;
+pub use row_kernel::{Inputs, Means, OpError, Parameters};
 pub use rule::*;
 pub use variant::{Refused, SCHEMA, Variant, find, of, operations, refused, variants};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arrays::{Rows, needed, only, optional, per_column, same_format, same_shape};
 use super::float32::{Arith, Divide, Flushing, ONE, code, divide, negated, rsqrt_approx};
-use super::job::{Inputs, OpError, Parameters, Planned, RowKernel};
+use super::row_kernel::{Inputs, OpError, Parameters, Planned, RowKernel};
 use super::rule::{Fused, LayerNorm, Mean, NormOutput, RmsNorm};
 use super::sums::{Block, joined};
 use crate::num::Format;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
 use super::float32::{Arith, Exactly, ONE, code, is_nan, max, min, negated};
-use super::job::{Inputs, OpError, Parameters, Planned, RowKernel};
+use super::row_kernel::{Inputs, OpError, Parameters, Planned, RowKernel};
 use super::rule::{Apply, Granularity, Quantize, QuantizeScale};
 use crate::num::Format;
 

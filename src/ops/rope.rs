@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
 use super::float32::{Arith, negated};
-use super::job::{Inputs, OpError, Parameters, Planned, RowKernel};
+use super::row_kernel::{Inputs, OpError, Parameters, Planned, RowKernel};
 use super::rule::{Fused, Layout, Rope, RopeArithmetic};
 use crate::num::Format;
 use crate::tensor::shape_text;

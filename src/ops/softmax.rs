@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
 use super::float32::{Arith, Exponential, MINUS_INFINITY, divide, expf_parts, exponential, max};
-use super::job::{Inputs, OpError, Planned, RowKernel};
+use super::row_kernel::{Inputs, OpError, Planned, RowKernel};
 use super::rule::{Lanes, Softmax};
 use super::sums::lanes;
 

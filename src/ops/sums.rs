@@ -1,7 +1,7 @@
 //! How a block of threads adds a row: which thread has which elements, lanes of a warp, warps.
 
 use super::float32::Arith;
-use super::job::OpError;
+use super::row_kernel::OpError;
 use super::rule::{Few, Lanes, Square, Sum, Threads, Warps};
 
 /// Threads of a block, for rows of one length.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::case::{Case, K, Tag};
 use super::number::{code, factors, scale_powers};
-use super::suite::{Case, K, Tag};
 use crate::emu::Scale;
 use crate::num::Format;
 

@@ -15,6 +15,7 @@
 //! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
 
 mod bench;
+mod case;
 mod families;
 pub mod features;
 pub mod folder;

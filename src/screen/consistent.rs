@@ -10,9 +10,27 @@ use crate::io::printable;
 /// The most D of a product: three a microsecond, for a year.
 const MOST_COMPARED: u64 = 1 << 46;
 
+impl Results {
+    /// What contradicts itself is no evidence, neither for a GPU nor against it.
+    ///
+    /// # Errors
+    /// The contradiction, in words that follow the file's name.
+    pub fn validate(&self, suite: &Suite) -> Result<(), String> {
+        let architecture = &self.device.architecture;
+        if !suite.suits(architecture) {
+            return Err(format!(
+                "is of a device of {}; the suite is for {}",
+                printable(architecture),
+                suite.arch
+            ));
+        }
+        of(self, suite)
+    }
+}
+
 /// # Errors
 /// What cannot be.
-pub fn of(results: &Results, suite: &Suite) -> Result<(), String> {
+fn of(results: &Results, suite: &Suite) -> Result<(), String> {
     let products: HashMap<&str, &Product> = suite.products.iter().map(|p| (&*p.name, p)).collect();
     let product = |name: &str| {
         let found = products.get(name).copied();

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use super::fault::{Fault, Injector, Place};
-use super::stuck::turns;
 use crate::check::Prepared;
-use crate::emu::Replay;
 use crate::emu::step::{Carried, Products, StepKind, scaled};
+use crate::emu::{Arithmetic, Replay};
 use crate::num::Unpacked;
 
 /// A product of one chain over K, element by element.
@@ -15,6 +14,12 @@ pub struct Chain<'a> {
     /// Operands of a row and of some columns, taken apart, to be used again.
     a: Line,
     b: Vec<Line>,
+}
+
+/// Units of a row that take the products of a chain in turn, where a step takes one: as many as an instruction has
+/// products, up to four. A CUDA core is alone.
+pub fn turns(arithmetic: &Arithmetic) -> usize {
+    arithmetic.instruction_k.unwrap_or(1).clamp(1, 4)
 }
 
 /// Which operand.

@@ -2,13 +2,25 @@
 
 use super::error::ScreenError;
 use super::families::LIBRARY;
-use super::make::{Library, Wanted, fields, wanted};
-use super::suite::{Product, Route};
-use crate::check::{Check, Fields, Prepared};
-use crate::generate::Class;
+use super::suite::{Placement, Product, Route};
+use crate::check::{Check, Fields, Prepared, Source};
+use crate::commit::Hash;
+use crate::generate::{Class, Spec};
 use crate::io::printable;
 use crate::kernel;
 use crate::num::Format;
+
+/// How the libraries of the fleet compute.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    /// A schedule, and what kernels leave open, as `check` takes them.
+    pub fields: Fields,
+    /// What the library says of its kernels, in place of a schedule: each of the products that it fits.
+    pub kernels: Vec<String>,
+}
+
+/// A product to be computed, its digests still empty.
+pub(super) type Wanted = (Product, Check);
 
 /// Formats that PyTorch multiplies through a library, what it returns, and who computes.
 const FORMATS: [(Format, Format); 5] = [
@@ -134,4 +146,65 @@ pub fn order(product: &Product) -> String {
         (None, Some(name), _) => printable(name),
         (None, None, _) => "one chain over K".into(),
     }
+}
+
+pub(super) fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
+    Source::Generated(Spec {
+        seed,
+        class,
+        shape: vec![rows, columns],
+    })
+}
+
+pub(super) fn fields(
+    arch: &str,
+    [a, b]: [Format; 2],
+    [of_a, of_b]: [Class; 2],
+    [m, n, k]: [usize; 3],
+    seed: u64,
+) -> Fields {
+    Fields {
+        arch: Some(arch.into()),
+        dtype: Some(a),
+        dtype_b: Some(b),
+        a: Some(spec(seed, of_a, [m, k])),
+        b: Some(spec(seed, of_b, [k, n])),
+        ..Fields::default()
+    }
+}
+
+/// A product of these fields.
+pub(super) fn wanted(
+    name: String,
+    family: &str,
+    route: Route,
+    check: Fields,
+    [m, n, k]: [usize; 3],
+) -> Wanted {
+    let request = Check::try_from(check.clone()).expect("fields that agree");
+    let placement = match family {
+        "load" | "library" => Placement::Spread,
+        _ => Placement::EverySm,
+    };
+    // Few leaves of large products.
+    let tile = match placement {
+        Placement::EverySm => [16, 8],
+        Placement::Spread => [m.div_ceil(8).max(16), n.div_ceil(8).max(8)],
+    };
+    let product = Product {
+        name,
+        family: family.into(),
+        route,
+        placement,
+        check,
+        model_sha256: String::new(),
+        d: Format::Fp32,
+        m,
+        n,
+        k,
+        sha256: Hash([0; 32]),
+        tile,
+        leaves: Vec::new(),
+    };
+    (product, request)
 }

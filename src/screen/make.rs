@@ -6,23 +6,14 @@ use sha2::{Digest, Sha256};
 
 use super::error::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
-use super::library;
-use super::suite::{Placement, Product, Route, Suite};
+use super::library::{self, Library, Wanted, fields, spec, wanted};
+use super::suite::{Product, Route, Suite};
 use super::tiles::Tiles;
-use crate::check::{Check, EngineChoice, Fields, Prepared, Progress, Source};
+use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
 use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
-use crate::generate::{Class, Spec};
+use crate::generate::Class;
 use crate::num::Format;
-
-/// How the libraries of the fleet compute.
-#[derive(Clone, Debug, Default)]
-pub struct Library {
-    /// A schedule, and what kernels leave open, as `check` takes them.
-    pub fields: Fields,
-    /// What the library says of its kernels, in place of a schedule: each of the products that it fits.
-    pub kernels: Vec<String>,
-}
 
 /// Multiply-adds up to which the exact engine computes a product a second time.
 const TWICE: u64 = 1 << 22;
@@ -115,9 +106,6 @@ pub fn make(
     })
 }
 
-/// A product to be computed, its digests still empty.
-pub(super) type Wanted = (Product, Check);
-
 /// The products of one instruction and its formats.
 fn units(
     arch: &str,
@@ -199,67 +187,6 @@ fn of_rule(
         scale_b: Some(spec(seed, Class::Normal, [blocks, n])),
         ..fields
     }
-}
-
-fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
-    Source::Generated(Spec {
-        seed,
-        class,
-        shape: vec![rows, columns],
-    })
-}
-
-pub(super) fn fields(
-    arch: &str,
-    [a, b]: [Format; 2],
-    [of_a, of_b]: [Class; 2],
-    [m, n, k]: [usize; 3],
-    seed: u64,
-) -> Fields {
-    Fields {
-        arch: Some(arch.into()),
-        dtype: Some(a),
-        dtype_b: Some(b),
-        a: Some(spec(seed, of_a, [m, k])),
-        b: Some(spec(seed, of_b, [k, n])),
-        ..Fields::default()
-    }
-}
-
-/// A product of these fields.
-pub(super) fn wanted(
-    name: String,
-    family: &str,
-    route: Route,
-    check: Fields,
-    [m, n, k]: [usize; 3],
-) -> Wanted {
-    let request = Check::try_from(check.clone()).expect("fields that agree");
-    let placement = match family {
-        "load" | "library" => Placement::Spread,
-        _ => Placement::EverySm,
-    };
-    // Few leaves of large products.
-    let tile = match placement {
-        Placement::EverySm => [16, 8],
-        Placement::Spread => [m.div_ceil(8).max(16), n.div_ceil(8).max(8)],
-    };
-    let product = Product {
-        name,
-        family: family.into(),
-        route,
-        placement,
-        check,
-        model_sha256: String::new(),
-        d: Format::Fp32,
-        m,
-        n,
-        k,
-        sha256: Hash([0; 32]),
-        tile,
-        leaves: Vec::new(),
-    };
-    (product, request)
 }
 
 /// Computes D, small ones by both engines: a machine that contradicts itself must not say what is right.

@@ -4,13 +4,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::consistent;
 use super::error::ScreenError;
 use super::suite::Suite;
 use super::tiles::Tiles;
 use crate::commit::Hash;
 use crate::envelope;
-use crate::io::{Fault, printable};
+use crate::io::Fault;
 
 /// Value of the `schema` field.
 pub const RESULTS: &str = "tcverify.screen-results/1";
@@ -179,22 +178,6 @@ impl Results {
         }
         results.validate(suite).map_err(fault)?;
         Ok(results)
-    }
-
-    /// What contradicts itself is no evidence, neither for a GPU nor against it.
-    ///
-    /// # Errors
-    /// The contradiction, in words that follow the file's name.
-    pub fn validate(&self, suite: &Suite) -> Result<(), String> {
-        let architecture = &self.device.architecture;
-        if !suite.suits(architecture) {
-            return Err(format!(
-                "is of a device of {}; the suite is for {}",
-                printable(architecture),
-                suite.arch
-            ));
-        }
-        consistent::of(self, suite)
     }
 
     /// How a product was run.

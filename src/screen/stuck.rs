@@ -1,13 +1,15 @@
 //! Which broken bit gives the very elements that came out wrong.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::elements::lane;
 use super::fault::{Fault, Injector, Place, Stuck};
-use super::faulty::Chain;
+use super::faulty::{Chain, turns};
 use crate::check::Prepared;
 use crate::emu::Arithmetic;
-use crate::emu::step::{Step, fma_bits};
+use crate::emu::step::StepKind;
 use crate::num::Format;
 use crate::words::Word;
 
@@ -48,78 +50,41 @@ pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
     all
 }
 
-/// Units of a row that take the products of a chain in turn, where a step takes one: as many as an instruction has
-/// products, up to four. A CUDA core is alone.
-pub fn turns(arithmetic: &Arithmetic) -> usize {
-    arithmetic.instruction_k.unwrap_or(1).clamp(1, 4)
-}
-
 /// How many parts of this kind a unit has beside each other.
 fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
     let span = arithmetic.step.span();
-    match (&arithmetic.step, place) {
-        (_, Place::Adder | Place::Rounding) => 1,
-        (_, Place::Scale) => arithmetic
+    let unit = arithmetic.step.unit(arithmetic.formats());
+    let rows = if span == 1 { turns(arithmetic) } else { 1 };
+    match place {
+        Place::Adder | Place::Rounding => 1,
+        Place::Scale => arithmetic
             .scale
             .map_or(0, |scale| (span / scale.block).max(1)),
-        (Step::BlockDot(step), Place::Aligner) => span / step.part,
-        (Step::FusedHalves(step), _) => step.half.group,
-        (Step::FmaChain(_), _) => turns(arithmetic),
-        _ => span,
+        Place::Aligner => rows * unit.aligners,
+        Place::Operand | Place::Product => rows * unit.multipliers,
     }
 }
 
 /// The bits of numbers at a place; none where the step has no such place.
-pub fn bits(arithmetic: &Arithmetic, place: Place) -> Vec<u32> {
+pub fn bits(arithmetic: &Arithmetic, place: Place) -> Range<u32> {
     let Arithmetic {
         a, b, accumulator, ..
     } = *arithmetic;
-    let step = &arithmetic.step;
-    let fma = fma_bits(accumulator);
+    let unit = arithmetic.step.unit(arithmetic.formats());
     match place {
-        Place::Operand => (a.ignored_bits()..a.width() + a.ignored_bits()).collect(),
-        Place::Scale => match arithmetic.scale {
-            // UE4M3 ignores its top bit.
-            Some(scale) => {
-                (0..scale.format.exponent_bits() + scale.format.fraction_bits()).collect()
-            }
-            None => Vec::new(),
-        },
-        Place::Product => match step {
-            // The kinds that tell of no multiplier are of no GPU that is screened.
-            Step::StickyRne(_) | Step::ExactDot(_) | Step::HalfChain(_) => Vec::new(),
-            _ => {
-                let largest = u128::from(largest(a)) * u128::from(largest(b));
-                (0..128 - largest.leading_zeros()).collect()
-            }
-        },
-        Place::Aligner => match step {
-            // Products reach twice the grid's largest number.
-            Step::Fused(step) => (0..step.fraction_bits + 2).collect(),
-            Step::FusedHalves(step) => (0..step.half.fraction_bits + 2).collect(),
-            Step::FusedFloor(step) => (0..step.fraction_bits + 2).collect(),
-            Step::BlockDot(step) => {
-                (0..step.fraction_bits + above(arithmetic, step.part)).collect()
-            }
-            Step::FmaChain(_) | Step::ExactSum(_) => (0..=fma).collect(),
-            _ => Vec::new(),
-        },
-        Place::Adder => match step {
-            Step::IntegerSum(_) => (0..32).collect(),
-            Step::FusedFloor(step) => (0..step.sum_fraction_bits + 2).collect(),
-            Step::FmaChain(_) | Step::PairwiseFlush(_) => (0..fma + 2).collect(),
-            // A sum of so many terms is that much larger.
-            Step::ExactSum(step) => (0..=fma + step.group.ilog2() + 1).collect(),
-            _ => bits(arithmetic, Place::Aligner),
-        },
-        Place::Rounding => {
-            let low = match step {
-                Step::Fused(step) => accumulator.fraction_bits() + 1 - step.precision,
-                Step::BlockDot(step) => accumulator.fraction_bits() + 1 - step.precision,
-                _ => 0,
-            };
-            (low..8 * accumulator.bytes() as u32).collect()
+        Place::Operand => a.ignored_bits()..a.width() + a.ignored_bits(),
+        // UE4M3 ignores its top bit.
+        Place::Scale => arithmetic.scale.map_or(0..0, |scale| {
+            0..scale.format.exponent_bits() + scale.format.fraction_bits()
+        }),
+        Place::Product if unit.tells_products => {
+            let largest = u128::from(largest(a)) * u128::from(largest(b));
+            0..128 - largest.leading_zeros()
         }
+        Place::Product => 0..0,
+        Place::Aligner => 0..unit.aligned_bits,
+        Place::Adder => 0..unit.sum_bits,
+        Place::Rounding => unit.lowest_result_bit..8 * accumulator.bytes() as u32,
     }
 }
 
@@ -130,16 +95,6 @@ fn largest(format: Format) -> u64 {
         (true, 0) => format.max_code(),
         (true, smallest) => smallest,
     }
-}
-
-/// Bits of a sum of `part` products above the exponent of its scales, by which it is aligned.
-fn above(arithmetic: &Arithmetic, part: usize) -> u32 {
-    let Arithmetic { a, b, .. } = *arithmetic;
-    let scales = arithmetic
-        .scale
-        .map_or(0, |scale| 2 * u32::from(scale.format.fraction_bits() > 0));
-    let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
-    products + part.next_power_of_two().ilog2() + scales
 }
 
 /// What fits wrong elements.

@@ -233,11 +233,11 @@ fn evidence(arch: &Architecture, formats: &[&[Format]]) -> String {
     let better = rules().find(|(_, other)| {
         other.accumulator == rule.accumulator
             && other.scale.is_some() == rule.scale.is_some()
-            && other.evidence == Evidence::Hardware
+            && other.evidence == Evidence::Captured
     });
     match better {
-        Some((instruction, _)) if rule.evidence != Evidence::Hardware => {
-            format!("{} (`{}` H)", letter(rule.evidence), instruction.name)
+        Some((instruction, _)) if rule.evidence != Evidence::Captured => {
+            format!("{} (`{}` C)", letter(rule.evidence), instruction.name)
         }
         _ => letter(rule.evidence).into(),
     }

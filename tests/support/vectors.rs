@@ -13,6 +13,9 @@ pub const HARDWARE: &str = "hw-vectors";
 /// Results of another emulator.
 pub const PEERS: &str = "peer-vectors";
 
+/// Results of open designs and simulators.
+pub const OPEN: &str = "open-vectors";
+
 /// Every case of a collection whose description is `wanted`, or `None` where there are no vectors at all.
 ///
 /// # Panics

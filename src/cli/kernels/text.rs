@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
+use crate::emu::Evidence;
 use crate::io::printable;
 use crate::kernel::{self, Family, KernelReading, Options, Plan, Settings, citation};
 
@@ -15,10 +16,10 @@ pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  ALGO_ID   {}", algos.join(", "))?;
     }
     for row in family.coverage {
-        let standing = row.standing.name();
+        let known = row.evidence.map_or("unknown", Evidence::word);
         writeln!(
             out,
-            "  {standing:<9} {}: {} [{}]",
+            "  {known:<9} {}: {} [{}]",
             row.gpus, row.what, row.source
         )?;
     }
@@ -36,7 +37,7 @@ pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()>
     writeln!(out)?;
     for token in &reading.tokens {
         let known = match (token.known, token.source) {
-            (Some(known), Some(source)) => format!(" [{} {source}]", known.letter()),
+            (Some(known), Some(source)) => format!(" [{known}: {source}]"),
             _ => String::new(),
         };
         let (word, status) = (of(token), token.status.name());
@@ -108,18 +109,9 @@ fn facts(facts: &[kernel::Fact], out: &mut dyn Write) -> io::Result<()> {
     if facts.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\nHow the order is known (B compared, P probed, R read, D derived)"
-    )?;
+    writeln!(out, "\nHow the order is known")?;
     for fact in facts {
-        writeln!(
-            out,
-            "  {} {} [{}]",
-            fact.known.letter(),
-            fact.says,
-            fact.source
-        )?;
+        writeln!(out, "  {:<9} {} [{}]", fact.known, fact.says, fact.source)?;
     }
     let mut keys: Vec<&str> = facts.iter().map(|fact| fact.source).collect();
     keys.sort_unstable();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::traversal::{KTraversal, TileOfD};
-use super::{Parts, ScheduleSpec, SharedChains, Values};
+use super::{Parts, Place, ScheduleSpec, SharedChains, Values};
 use crate::emu::Problem;
 
 /// A schedule and the numbers of one product that it works with.
@@ -14,19 +14,6 @@ pub struct Kernel<'a> {
     pub place: Place<'a>,
     /// Where sums of chains are kept for other schedules of the same product; for single elements.
     pub(super) shared: Option<&'a SharedChains>,
-}
-
-/// Where in D a part of it lies.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    pub batch: usize,
-    /// Of the first element.
-    pub row: usize,
-    pub column: usize,
-    /// The rows, where they are not consecutive.
-    pub rows: Option<&'a [usize]>,
-    /// Rows and columns of D.
-    pub size: [usize; 2],
 }
 
 impl<'a> Kernel<'a> {
@@ -127,14 +114,5 @@ impl<'a> Kernel<'a> {
     /// Multiply-adds for one element of D, by the first tile's measure.
     pub fn products(&self, k: usize, span: usize) -> usize {
         self.traversal(k, span, 0, 0).products()
-    }
-}
-
-impl Place<'_> {
-    pub fn row_of(&self, i: usize) -> usize {
-        match self.rows {
-            Some(rows) => rows[i],
-            None => self.row + i,
-        }
     }
 }

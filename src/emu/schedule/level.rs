@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ScheduleSpec;
-use super::spec::is_default;
-
 /// Products divided among parts, and their sums brought together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -249,39 +246,6 @@ impl Level {
     }
 }
 
-impl ScheduleSpec {
-    /// The level whose accumulators are promoted: the outermost one of blocks.
-    pub fn promotion(&self) -> Option<&Level> {
-        self.inner.iter().find(|level| level.is_promotion())
-    }
-
-    /// Promotes every so many k, or never.
-    pub fn set_promotion(&mut self, every: Option<usize>) {
-        let promoted = self.inner.iter_mut().find(|level| level.is_promotion());
-        match (every, promoted) {
-            (None, _) => self.inner.retain(|level| !level.is_promotion()),
-            (Some(every), None) => self.inner.push(Level::promotion(every)),
-            // How it is added stays.
-            (Some(every), Some(level)) => level.parts = Level::promotion(every).parts,
-        }
-    }
-
-    /// How many parts K is split into, if that can be said or is open.
-    pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
-        match &mut self.split.as_mut()?.parts {
-            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
-            _ => None,
-        }
-    }
-
-    /// The workers of stream-K.
-    pub fn workers(&mut self) -> Option<&mut Option<usize>> {
-        let Parts::Tiles { groups, .. } = &mut self.split.as_mut()?.parts else {
-            return None;
-        };
-        groups.iter_mut().find_map(|group| match &mut group.parts {
-            Parts::Shared { workers } => Some(workers),
-            _ => None,
-        })
-    }
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -24,6 +24,7 @@ mod loops;
 mod operands;
 mod order;
 mod overrides;
+mod place;
 mod run;
 mod shared;
 mod spec;
@@ -40,7 +41,7 @@ mod values;
 pub(crate) use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops, to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
-pub use kernel::{Kernel, Place};
+pub use kernel::Kernel;
 pub use level::{
     Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
     SliceLength, Start,
@@ -51,6 +52,7 @@ pub use overrides::{
     OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
     SplitChoice,
 };
+pub use place::Place;
 pub(in crate::emu) use run::Run;
 pub(crate) use run::element_with;
 pub use shared::SharedChains;

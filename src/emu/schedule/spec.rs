@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Level;
+use super::level::is_default;
+use super::{Level, Parts};
 use crate::emu::step::{Code, Constant, constants_of};
 use crate::num::Rounding;
 
@@ -213,10 +214,6 @@ pub struct Epilogue {
     pub result_scale: Option<ResultScale>,
 }
 
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// How alpha, the sum, beta and C come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -330,5 +327,42 @@ impl ScheduleSpec {
     /// Every constant by name, in order of the JSON.
     pub fn constants(&self) -> Vec<Constant> {
         constants_of(&serde_json::to_value(self).expect("a schedule is plain data"))
+    }
+}
+
+impl ScheduleSpec {
+    /// The level whose accumulators are promoted: the outermost one of blocks.
+    pub fn promotion(&self) -> Option<&Level> {
+        self.inner.iter().find(|level| level.is_promotion())
+    }
+
+    /// Promotes every so many k, or never.
+    pub fn set_promotion(&mut self, every: Option<usize>) {
+        let promoted = self.inner.iter_mut().find(|level| level.is_promotion());
+        match (every, promoted) {
+            (None, _) => self.inner.retain(|level| !level.is_promotion()),
+            (Some(every), None) => self.inner.push(Level::promotion(every)),
+            // How it is added stays.
+            (Some(every), Some(level)) => level.parts = Level::promotion(every).parts,
+        }
+    }
+
+    /// How many parts K is split into, if that can be said or is open.
+    pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
+        match &mut self.split.as_mut()?.parts {
+            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
+            _ => None,
+        }
+    }
+
+    /// The workers of stream-K.
+    pub fn workers(&mut self) -> Option<&mut Option<usize>> {
+        let Parts::Tiles { groups, .. } = &mut self.split.as_mut()?.parts else {
+            return None;
+        };
+        groups.iter_mut().find_map(|group| match &mut group.parts {
+            Parts::Shared { workers } => Some(workers),
+            _ => None,
+        })
     }
 }

@@ -26,6 +26,22 @@ impl StepKind for FmaChain {
         1
     }
 
+    fn hypotheses(clues: &super::Clues) -> Vec<FmaChain> {
+        let nan = clues.nan;
+        [Rounding::NearestEven, Rounding::TowardZero]
+            .map(|rounding| FmaChain { rounding, nan })
+            .into()
+    }
+
+    fn unit(&self, formats: Formats) -> super::Unit {
+        let bits = super::fma_bits(formats.accumulator);
+        super::Unit {
+            aligned_bits: bits + 1,
+            sum_bits: bits + 2,
+            ..super::Unit::of(1)
+        }
+    }
+
     fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);

@@ -1,5 +1,8 @@
 //! What a kind of step has to say for itself.
 
+use serde_json::Value;
+
+use super::clues::{Clues, Unit};
 use super::trace::Datapath;
 use crate::emu::fast::Plan;
 use crate::emu::formats::Formats;
@@ -22,6 +25,27 @@ pub trait StepKind {
     /// # Errors
     /// A sentence naming the constant.
     fn check(&self, formats: Formats) -> Result<(), String>;
+
+    /// What a unit of this kind has that a fault can break.
+    fn unit(&self, _formats: Formats) -> Unit {
+        Unit::of(self.span())
+    }
+
+    /// Steps that may explain a machine's answers, likely ones first; none of a kind that nobody looks for.
+    fn hypotheses(_clues: &Clues) -> Vec<Self>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
+    /// The plausible values of a constant, where its name alone does not say them; `k` products are the longest case.
+    fn values(&self, _constant: &str, _k: usize) -> Option<Vec<Value>> {
+        None
+    }
+
+    /// Changes constants that are no freedom of their own once another is changed.
+    fn follow(&mut self, _changed: &str) {}
 
     /// The vector kernel that computes it, with its constants, if there is one.
     fn plan(&self, _formats: Formats) -> Option<Plan> {

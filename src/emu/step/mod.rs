@@ -6,6 +6,7 @@
 
 mod block_dot;
 mod checks;
+mod clues;
 mod exact_dot;
 mod exact_sum;
 mod exact_sum_wires;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
 pub use checks::Code;
+pub use clues::{Clues, Unit};
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
 pub use fma_chain::FmaChain;
@@ -73,6 +75,15 @@ macro_rules! kinds {
             }
         })*
 
+        impl Step {
+            /// Steps of every kind that may explain a machine's answers, in the order of the kinds.
+            pub(crate) fn hypotheses(clues: &Clues) -> Vec<Vec<Step>> {
+                vec![$(
+                    <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
+                ),*]
+            }
+        }
+
         /// Hands every question on to the kind that the step is of.
         impl StepKind for Step {
             fn span(&self) -> usize {
@@ -93,6 +104,18 @@ macro_rules! kinds {
 
             fn plan(&self, formats: Formats) -> Option<Plan> {
                 match self { $(Step::$kind(step) => step.plan(formats)),* }
+            }
+
+            fn unit(&self, formats: Formats) -> Unit {
+                match self { $(Step::$kind(step) => step.unit(formats)),* }
+            }
+
+            fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
+                match self { $(Step::$kind(step) => step.values(constant, k)),* }
+            }
+
+            fn follow(&mut self, changed: &str) {
+                match self { $(Step::$kind(step) => step.follow(changed)),* }
             }
 
             fn takes_integers(&self) -> bool {
@@ -130,16 +153,17 @@ macro_rules! kinds {
     };
 }
 
+// In the order in which `infer` tries them: simpler kinds first.
 kinds! {
-    Fused,
-    FusedHalves,
     FmaChain,
+    ExactDot,
+    Fused,
     ExactSum,
     PairwiseFlush,
+    FusedHalves,
     FusedFloor,
-    StickyRne,
-    ExactDot,
     BlockDot,
+    StickyRne,
     HalfChain,
     IntegerSum,
 }

@@ -2,8 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sticky_rne::Lane;
 use crate::num::{Format, Unpacked};
+
+/// A term of the sum, `(-1)^negative * magnitude * 2^(exponent - fraction bits)`.
+#[derive(Clone, Copy)]
+pub(super) struct Lane {
+    pub negative: bool,
+    pub magnitude: u128,
+    pub exponent: i32,
+}
+
+impl Lane {
+    /// A lane without a product.
+    pub(super) fn dead(zero_exponent: i32) -> Lane {
+        Lane {
+            negative: false,
+            magnitude: 0,
+            exponent: zero_exponent,
+        }
+    }
+}
 
 /// How two FP8 products become one lane, by the design that does it.
 ///

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sticky_rne::Lane;
+use super::pair::Lane;
 use crate::emu::formats::Scale;
 use crate::num::{Format, Unpacked};
 

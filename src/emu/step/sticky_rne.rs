@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_nan};
 use super::kind::{Products, ScaleUse, Scales, StepKind};
-use super::pair::{self, PairRule};
+use super::pair::{self, Lane, PairRule};
 use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
@@ -68,25 +68,6 @@ pub enum Addend {
     HiddenBit,
 }
 
-/// A term of the sum, `(-1)^negative * magnitude * 2^(exponent - fraction bits)`.
-#[derive(Clone, Copy)]
-pub(super) struct Lane {
-    pub negative: bool,
-    pub magnitude: u128,
-    pub exponent: i32,
-}
-
-impl Lane {
-    /// A lane without a product.
-    pub(super) fn dead(zero_exponent: i32) -> Lane {
-        Lane {
-            negative: false,
-            magnitude: 0,
-            exponent: zero_exponent,
-        }
-    }
-}
-
 /// The most lanes of a unit, C's not counted, and the most products.
 const LANES: usize = 8;
 const PRODUCTS: usize = 4 * LANES;
@@ -94,6 +75,72 @@ const PRODUCTS: usize = 4 * LANES;
 impl StepKind for StickyRne {
     fn span(&self) -> usize {
         self.group
+    }
+
+    fn hypotheses(clues: &super::Clues) -> Vec<StickyRne> {
+        /// Below every term, for units whose zeros never count.
+        const ZERO_LANE: i32 = -260;
+        let a = clues.formats.a;
+        let scaling = clues.formats.scale.map(|scale| match (scale.format, a) {
+            (Format::Ue4m3, _) => Scaling::Nvfp4,
+            (_, Format::E2m1) => Scaling::Mxfp4,
+            _ => Scaling::LaneExponent,
+        });
+        let group = |lanes: usize| match a {
+            Format::E2m1 => 4 * lanes,
+            Format::Tf32 => lanes / 2,
+            _ if a.bytes() == 1 => 2 * lanes,
+            _ => lanes,
+        };
+        let pairs: &[Option<PairRule>] = match a.bytes() {
+            1 if a == Format::E2m1 => &[None],
+            1 => &[
+                Some(PairRule::Tfr),
+                Some(PairRule::TfrAligned),
+                Some(PairRule::Drl),
+            ],
+            _ => &[None],
+        };
+        let mut all = Vec::new();
+        for lanes in [4, 8] {
+            for &fraction_bits in clues.depths.iter().filter(|&&depth| depth >= 23) {
+                for &pair in pairs {
+                    for addend in [Addend::Value, Addend::HiddenBit] {
+                        for flags in 0..8 {
+                            all.push(StickyRne {
+                                lanes,
+                                group: group(lanes),
+                                width: fraction_bits + 1 + flags / 4,
+                                fraction_bits,
+                                zero_exponent: ZERO_LANE,
+                                addend,
+                                pair,
+                                scaling,
+                                sparse_mask: flags & 1 != 0,
+                                ieee_top: flags & 2 != 0,
+                                nan: clues.nan,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn follow(&mut self, changed: &str) {
+        // Of 4 and 8 lanes: as many products as fit, the ratio stays.
+        let was = 12usize.checked_sub(self.lanes).filter(|&was| was > 0);
+        if let ("lanes", Some(was)) = (changed, was) {
+            self.group = self.group * self.lanes / was;
+        }
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit {
+            tells_products: false,
+            ..super::Unit::of(self.span())
+        }
     }
 
     fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {

@@ -1,9 +1,11 @@
 //! FP8 kernels of Ada: tiles dealt out in turn.
 
-use super::{Coverage, Family, Request, Standing, Tried, sliced};
-use crate::kernel::Known::Compared;
+use super::{Coverage, Family, Issues, Own, Request, Tried, sliced};
+use crate::emu::Evidence::{Captured, Compared};
 use crate::kernel::plan::{Residue, Span};
-use crate::kernel::{Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings};
+use crate::kernel::{
+    Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings,
+};
 use crate::kernel::{How, Scheme, Slice, Start, Tile, Traversal};
 use crate::num::Format;
 
@@ -34,18 +36,24 @@ pub static FAMILY: Family = Family {
     coverage: &[
         Coverage {
             gpus: "RTX 4060 (sm_89)",
-            standing: Standing::Proven,
+            evidence: Some(Captured),
             what: "E4M3 and E5M2, slow and fast, all splits, cuBLASLt 12.8.3.14: the 1,429 captured products that the tests replay agree in every bit",
             source: "mmaemu",
         },
         Coverage {
             gpus: "RTX 5060 and others of sm_120, which take ALGO 35 too",
-            standing: Standing::Unknown,
+            evidence: None,
             what: "seen in logs; nothing was compared",
             source: "logs",
         },
     ],
     tried: Tried::NAMED,
+    own: Own {
+        gpu: Some(Capability::new(8, 9)),
+        issues: Issues::Named("mma"),
+        epilogue_compared: true,
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

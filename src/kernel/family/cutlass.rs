@@ -1,9 +1,9 @@
 //! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
 
 use super::{
-    Coverage, Family, Request, Standing, Tried, chunks, common_needs, scheme_needs, sliced,
+    Coverage, Family, Issues, Own, Request, Tried, chunks, common_needs, scheme_needs, sliced,
 };
-use crate::kernel::Known::{Compared, Read};
+use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::plan::{Residue, Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
@@ -27,7 +27,7 @@ pub static FAMILY: Family = Family {
         ),
         Fact::new(
             "the grain where neither operand is contiguous along K, and of operands of 8 and 32 bits, is read in CUTLASS's source and was not compared",
-            Read,
+            Published,
             "cutlass",
         ),
         Fact::new(
@@ -37,31 +37,36 @@ pub static FAMILY: Family = Family {
         ),
         Fact::new(
             "warps of a sliced kernel take stripes of every tile in turn; their sums are added in f32 in the order of warps",
-            Read,
+            Published,
             "cutlass",
         ),
     ],
     coverage: &[
         Coverage {
             gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
-            standing: Standing::Compared,
+            evidence: Some(Compared),
             what: "FP16 and BF16, cuBLASLt 13.1.1 (GB200 also 12.8.5); row-major A and B",
             source: "bitequiv",
         },
         Coverage {
             gpus: "A100 (sm_80), L40S (sm_89)",
-            standing: Standing::Compared,
+            evidence: Some(Compared),
             what: "BF16 products of one 4B model, M 100 to 4000, with the right tile, slices and scheme",
             source: "rounding-predictor",
         },
         Coverage {
             gpus: "other GPUs, TF32, FP64, integers (whose order never matters)",
-            standing: Standing::Published,
+            evidence: Some(Published),
             what: "read in CUTLASS's source",
             source: "cutlass",
         },
     ],
     tried: Tried::NAMED,
+    own: Own {
+        custom_decides: false,
+        issues: Issues::Named("mma"),
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

@@ -1,7 +1,7 @@
 //! dot: blocks of 128 threads share K, and a second kernel adds the blocks.
 
-use super::{Coverage, Family, Request, Standing, Tried};
-use crate::kernel::Known::Probed;
+use super::{Coverage, Family, Own, Request, Tried};
+use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
@@ -16,16 +16,20 @@ pub static FAMILY: Family = Family {
     algos: &[14],
     facts: &[Fact::new(
         "tiles of 128 k (256 where N = 1) are dealt out to the blocks; a thread has one chain (two) of every 128th k; threads add up by butterfly; the blocks by 128 threads, then 32, then 4",
-        Probed,
+        Compared,
         "bitequiv",
     )],
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
-        standing: Standing::Compared,
+        evidence: Some(Compared),
         what: "FP16 and BF16; the order was read off a probe",
         source: "bitequiv",
     }],
     tried: Tried::unnamed("dot_kernel"),
+    own: Own {
+        names: &["dot_kernel", "reduce_1Block_kernel"],
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

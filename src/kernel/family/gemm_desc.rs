@@ -1,7 +1,7 @@
 //! PyTorch's `GEMMDesc`: the text is the order.
 
-use super::{Coverage, Family, Request, Standing, Tried, chunks, sliced};
-use crate::kernel::Known::Read;
+use super::{Coverage, Family, Library, Own, Request, Tried, chunks, sliced};
+use crate::emu::Evidence::Published;
 use crate::kernel::Traversal;
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice, Tile};
@@ -13,16 +13,20 @@ pub static FAMILY: Family = Family {
     algos: &[],
     facts: &[Fact::new(
         "k_loop_step: the partial turn comes first; a cut is a span of k, contiguous or strided; sums are added in sequence",
-        Read,
+        Published,
         "gemm-desc",
     )],
     coverage: &[Coverage {
         gpus: "none: it describes an order, no GPU",
-        standing: Standing::Published,
+        evidence: Some(Published),
         what: "no producer writes one yet",
         source: "gemm-desc",
     }],
     tried: Tried::NAMED,
+    own: Own {
+        library: Library::Described,
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

@@ -1,7 +1,7 @@
 //! gemmSN: threads share K, for few rows of 16-bit operands.
 
-use super::{Coverage, Family, Request, Standing, Tried};
-use crate::kernel::Known::Compared;
+use super::{Coverage, Family, Own, Request, Tried};
+use crate::emu::Evidence::Compared;
 use crate::kernel::plan::Sum;
 use crate::kernel::{Fact, Join, Sharing};
 use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
@@ -18,11 +18,16 @@ pub static FAMILY: Family = Family {
     )],
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
-        standing: Standing::Compared,
+        evidence: Some(Compared),
         what: "FP16 and BF16, M 2 to 16, 279,486 comparisons",
         source: "bitequiv",
     }],
     tried: Tried::unnamed("gemmSN_NN_kernel"),
+    own: Own {
+        names: &["gemmSN_"],
+        never_split: true,
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

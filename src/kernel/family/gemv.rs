@@ -1,7 +1,7 @@
 //! gemv: D is one row or one column.
 
-use super::{Coverage, Family, Request, Standing, Tried, chunks};
-use crate::kernel::Known::{Compared, Probed};
+use super::{Coverage, Family, Own, Request, Tried, chunks};
+use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Capability, Cut, Fact, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
@@ -15,7 +15,7 @@ pub static FAMILY: Family = Family {
     facts: &[
         Fact::new(
             "lanes share an element; the custom option says how many and how K is dealt out",
-            Probed,
+            Compared,
             "bitequiv",
         ),
         Fact::new(
@@ -26,13 +26,17 @@ pub static FAMILY: Family = Family {
     ],
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
-        standing: Standing::Compared,
+        evidence: Some(Compared),
         what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were read off a probe",
         source: "bitequiv",
     }],
     tried: Tried {
         customs: 0..112,
         ..Tried::unnamed("gemv2T_kernel_val")
+    },
+    own: Own {
+        names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
+        ..Own::CUBLAS
     },
     needs,
     plan,

@@ -1,7 +1,7 @@
 //! Kernels that name wgmma and a tile, from before nvjet.
 
-use super::{Coverage, Family, Request, Standing, Tried, common_needs, sliced};
-use crate::kernel::Known::Read;
+use super::{Coverage, Family, Own, Request, Tried, common_needs, sliced};
+use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
     Cut, Fact, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
@@ -14,16 +14,17 @@ pub static FAMILY: Family = Family {
     algos: &[],
     facts: &[Fact::new(
         "K ascending in one chain, the last tile filled up with zeros: concluded from TMA, compared by nobody",
-        Read,
+        Published,
         "logs",
     )],
     coverage: &[Coverage {
         gpus: "H100 (sm_90)",
-        standing: Standing::Unknown,
+        evidence: None,
         what: "a plan without slices is an assumption; slices are not planned",
         source: "logs",
     }],
     tried: Tried::NAMED,
+    own: Own::CUBLAS,
     needs,
     plan,
 };

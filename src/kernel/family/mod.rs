@@ -2,24 +2,25 @@
 //!
 //! A new family is one file here and one line of [`FAMILIES`].
 
-mod ada_fp8;
-mod cutlass;
+pub(super) mod ada_fp8;
+pub(super) mod cutlass;
 mod dot;
-mod gemm_desc;
+pub(super) mod gemm_desc;
 mod gemm_sn;
 mod gemv;
-mod hopper_xmma;
+pub(super) mod hopper_xmma;
 mod magma;
 pub(super) mod nvjet;
 mod outer;
-mod simt;
-mod tensile;
-mod unknown;
+pub(super) mod simt;
+pub(super) mod tensile;
+pub(super) mod unknown;
 
 use serde::{Serialize, Serializer};
 
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape, Slice, Tile};
+use crate::emu::Evidence;
 use crate::num::Format;
 
 /// Kernels that order their sums by one rule.
@@ -34,6 +35,7 @@ pub struct Family {
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
     pub(super) tried: Tried,
+    pub(super) own: Own,
     /// What a plan needs and the settings do not say.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
@@ -68,6 +70,57 @@ impl Tried {
     }
 }
 
+/// What is a family's own beside its order, and what others ask of it.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub library: Library,
+    /// How names of its kernels begin that say nothing else.
+    pub names: &'static [&'static str],
+    /// No kernel of it was ever split.
+    pub never_split: bool,
+    /// Whether the custom option decides a bit.
+    pub custom_decides: bool,
+    /// The one GPU that its kernels are of.
+    pub gpu: Option<Capability>,
+    /// What its kernels issue on tensor cores.
+    pub issues: Issues,
+    /// Whether its epilogue was compared as well: that of others is concluded from it.
+    pub epilogue_compared: bool,
+}
+
+impl Own {
+    /// As most of cuBLAS's kernels.
+    const CUBLAS: Own = Own {
+        library: Library::Cublas,
+        names: &[],
+        never_split: false,
+        custom_decides: true,
+        gpu: None,
+        issues: Issues::First,
+        epilogue_compared: false,
+    };
+}
+
+/// Whose kernels they are; the epilogue is the library's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Library {
+    Cublas,
+    /// Descriptions of any library's kernels.
+    Described,
+    /// On AMD's GPUs.
+    HipblasLt,
+}
+
+/// Which instruction of an architecture computes the chains.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Issues {
+    /// The architecture's own for the operands.
+    ByOperands,
+    /// The architecture's first.
+    First,
+    Named(&'static str),
+}
+
 /// Names of the kernels that are tried on 16-bit operands without being named.
 pub fn unnamed() -> impl Iterator<Item = &'static str> {
     FAMILIES
@@ -75,34 +128,12 @@ pub fn unnamed() -> impl Iterator<Item = &'static str> {
         .filter_map(|family| family.tried.unnamed)
 }
 
-/// How much is known of a family's order on some GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    Unknown,
-    /// Written in source code or documentation; no output was compared.
-    Published,
-    /// Outputs were compared byte by byte, by the source named.
-    Compared,
-    /// The tests of this project replay captured outputs.
-    Proven,
-}
-
-impl Standing {
-    pub fn name(self) -> &'static str {
-        match self {
-            Standing::Unknown => "unknown",
-            Standing::Published => "published",
-            Standing::Compared => "compared",
-            Standing::Proven => "proven",
-        }
-    }
-}
-
+/// How the order of a family is known on some GPUs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Coverage {
     pub gpus: &'static str,
-    pub standing: Standing,
+    /// None: it is not known.
+    pub evidence: Option<Evidence>,
     pub what: &'static str,
     pub source: &'static str,
 }
@@ -135,6 +166,12 @@ impl Family {
             .into_iter()
             .find(|family| family.algos.contains(&algo));
         known.unwrap_or(&unknown::FAMILY)
+    }
+
+    /// Whose name of a kernel begins like this.
+    pub(super) fn of_name(word: &str) -> Option<&'static Family> {
+        let begins = |family: &&Family| family.own.names.iter().any(|name| word.starts_with(name));
+        FAMILIES.into_iter().find(begins)
     }
 
     pub fn is_unknown(&self) -> bool {

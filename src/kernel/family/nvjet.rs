@@ -1,7 +1,7 @@
 //! nvjet: cuBLAS's kernels for aligned products on Hopper and later.
 
-use super::{Coverage, Family, Request, Standing, Tried, chunks, common_needs, sliced};
-use crate::kernel::Known::{Compared, Derived, Probed, Read};
+use super::{Coverage, Family, Own, Request, Tried, chunks, common_needs, sliced};
+use crate::emu::Evidence::{Compared, Inferred, Published};
 use crate::kernel::plan::Residue;
 use crate::kernel::{Capability, Cut, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
 use crate::kernel::{Plan, Settings, Slice, Start, Tile, Traversal};
@@ -44,36 +44,36 @@ pub static FAMILY: Family = Family {
         ),
         Fact::new(
             "the loss as a slice of ceil(floor(K / slices) / grain) * grain; beyond as many slices as the grain has k this is unverified",
-            Derived,
+            Inferred,
             "bitequiv",
         ),
         Fact::new(
             "tile, cluster, raster, cooperative variants and swizzle decide no bit",
-            Probed,
+            Compared,
             "bitequiv",
         ),
         Fact::new(
             "alpha and the scales multiply the merged sum once",
-            Read,
+            Published,
             "mmaemu",
         ),
     ],
     coverage: &[
         Coverage {
             gpus: "H100 (sm_90)",
-            standing: Standing::Compared,
+            evidence: Some(Compared),
             what: "FP16, BF16 and FP8 (E4M3), cuBLASLt 13.1.1; alpha 1, beta 0, no bias",
             source: "bitequiv",
         },
         Coverage {
             gpus: "H100 PCIe (sm_90)",
-            standing: Standing::Compared,
+            evidence: Some(Compared),
             what: "FP8, fast and slow accumulation, cuBLASLt 12.8.3.14",
             source: "mmaemu",
         },
         Coverage {
             gpus: "GB200 (sm_100), GB300 (sm_103)",
-            standing: Standing::Compared,
+            evidence: Some(Compared),
             what: "FP16, BF16 and FP8 (E4M3), cuBLASLt 12.8.5 and 13.1.1",
             source: "bitequiv",
         },
@@ -82,6 +82,10 @@ pub static FAMILY: Family = Family {
         // A split kernel says that it is one.
         fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
         ..Tried::NAMED
+    },
+    own: Own {
+        custom_decides: false,
+        ..Own::CUBLAS
     },
     needs,
     plan,

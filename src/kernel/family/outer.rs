@@ -1,7 +1,7 @@
 //! gemmk1: K = 1.
 
-use super::{Coverage, Family, Request, Standing, Tried};
-use crate::kernel::Known::Compared;
+use super::{Coverage, Family, Own, Request, Tried};
+use crate::emu::Evidence::Compared;
 use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -16,11 +16,16 @@ pub static FAMILY: Family = Family {
     )],
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
-        standing: Standing::Compared,
+        evidence: Some(Compared),
         what: "FP16 and BF16, 3,125 products",
         source: "bitequiv",
     }],
     tried: Tried::NAMED,
+    own: Own {
+        names: &["gemmk1_kernel"],
+        never_split: true,
+        ..Own::CUBLAS
+    },
     needs: |_| Vec::new(),
     plan,
 };

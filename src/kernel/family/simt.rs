@@ -1,7 +1,7 @@
 //! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
 
-use super::{Coverage, Family, Request, Standing, Tried, cutlass, scheme_needs, sliced};
-use crate::kernel::Known::Read;
+use super::{Coverage, Family, Own, Request, Tried, cutlass, scheme_needs, sliced};
+use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{Fact, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
 
@@ -13,22 +13,23 @@ pub static FAMILY: Family = Family {
     facts: &[
         Fact::new(
             "one fused multiply-add a thread and k, ascending, from +0; the partial tile first",
-            Read,
+            Published,
             "cutlass",
         ),
         Fact::new(
             "slices are multiples of 128 bytes of K if K is, else of 128 bits",
-            Read,
+            Published,
             "cutlass",
         ),
     ],
     coverage: &[Coverage {
         gpus: "all",
-        standing: Standing::Published,
+        evidence: Some(Published),
         what: "read in CUTLASS's source; nobody compared FP32 or FP64 products",
         source: "cutlass",
     }],
     tried: Tried::NAMED,
+    own: Own::CUBLAS,
     needs,
     plan,
 };

@@ -1,7 +1,7 @@
 //! Tensile and hipBLASLt: read in their source, compared with nothing.
 
-use super::{Coverage, Family, Request, Standing, Tried};
-use crate::kernel::Known::Read;
+use super::{Coverage, Family, Issues, Library, Own, Request, Tried};
+use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Span, Sum};
 use crate::kernel::{Cut, Fact, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
@@ -15,32 +15,37 @@ pub static FAMILY: Family = Family {
     facts: &[
         Fact::new(
             "a turn of the main loop takes DepthU k; what K leaves over comes last",
-            Read,
+            Published,
             "tensile",
         ),
         Fact::new(
             "GlobalSplitU: group g takes turns g, g + GSU, ...; with GlobalSplitUCoalesced consecutive turns; the first groups have one more; the rest of K goes to group (turns mod GSU), coalesced to the last",
-            Read,
+            Published,
             "tensile",
         ),
         Fact::new(
             "LocalSplitU: groups take stripes of every turn; their sums are added in order in f32",
-            Read,
+            Published,
             "tensile",
         ),
         Fact::new(
             "StaggerU: every workgroup starts its loop over K elsewhere and wraps around, so the order differs from tile to tile of D",
-            Read,
+            Published,
             "tensile",
         ),
     ],
     coverage: &[Coverage {
         gpus: "CDNA (MI100 to MI300)",
-        standing: Standing::Published,
+        evidence: Some(Published),
         what: "inferred from the kernel writer's source; no output was compared",
         source: "tensile",
     }],
     tried: Tried::NAMED,
+    own: Own {
+        library: Library::HipblasLt,
+        issues: Issues::ByOperands,
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

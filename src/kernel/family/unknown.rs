@@ -1,6 +1,6 @@
 //! Kernels whose order nobody has published.
 
-use super::{Coverage, Family, Request, Standing, Tried};
+use super::{Coverage, Family, Own, Request, Tried};
 use crate::kernel::{KernelError, Plan};
 
 pub static FAMILY: Family = Family {
@@ -11,11 +11,12 @@ pub static FAMILY: Family = Family {
     facts: &[],
     coverage: &[Coverage {
         gpus: "all",
-        standing: Standing::Unknown,
+        evidence: None,
         what: "39: FP8 of Hopper in cuBLAS up to 12.4; 41, 56: seen on H100; 67: sm_121; 70, 71: NVFP4",
         source: "logs",
     }],
     tried: Tried::NAMED,
+    own: Own::CUBLAS,
     needs: |_| Vec::new(),
     plan,
 };

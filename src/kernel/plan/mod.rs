@@ -10,7 +10,7 @@ pub use evaluate::Arithmetic;
 pub use sum::Sum;
 pub use traversal::{Restart, Span, Start, Traversal};
 
-use super::{Fact, Settings, Shape};
+use super::{Fact, Kept, Settings, Shape};
 
 /// How a library's kernel sums one element of D. All elements of D are summed alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -128,17 +128,6 @@ pub enum MergeOrder {
     Pairwise,
     /// The second kernel of a dot product: 128 threads, then 32, then 4.
     DotBlocks,
-}
-
-/// What the sums of slices are kept in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kept {
-    F32,
-    /// Each is rounded to D's format, then they are added in f32.
-    Result,
-    /// The running sum is rounded to D's format after every slice.
-    Running,
 }
 
 /// The last k, missing from D.

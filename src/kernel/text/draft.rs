@@ -1,9 +1,10 @@
 //! A reading under construction.
 
+use crate::emu::Evidence;
 use crate::io::printable;
-use crate::kernel::family::Family;
+use crate::kernel::family::{Family, unknown};
 use crate::kernel::{
-    How, KernelError, KernelReading, Known, Said, Settings, Shape, Status, TextKind, Token,
+    How, KernelError, KernelReading, Said, Settings, Shape, Status, TextKind, Token,
 };
 
 /// What has been read so far.
@@ -52,7 +53,7 @@ impl Draft {
         key: &str,
         value: &str,
         why: impl Into<String>,
-        known: Option<(Known, &'static str)>,
+        known: Option<(Evidence, &'static str)>,
     ) {
         self.token(key, value, Status::Ignored, why);
         let last = self.tokens.last_mut().expect("just pushed");
@@ -74,7 +75,12 @@ impl Draft {
     }
 
     /// The tile of D that a block of threads computes, of so many rows and columns.
-    pub fn tile_of_d(&mut self, token: &str, size: [u32; 2], known: Option<(Known, &'static str)>) {
+    pub fn tile_of_d(
+        &mut self,
+        token: &str,
+        size: [u32; 2],
+        known: Option<(Evidence, &'static str)>,
+    ) {
         self.settings.tile = Some(Said::stated(size, printable(token)));
         let [rows, columns] = size;
         let why = format!("tile of D, {rows} x {columns}: decides no bit");
@@ -91,8 +97,7 @@ impl Draft {
             self.settings.tile_k = Some(Said::new(k, How::Derived, from));
         }
         let family = self.family.unwrap_or_else(|| {
-            let unknown = Family::find("unknown").expect("registered");
-            Said::new(unknown, How::Assumed, "the text names no family")
+            Said::new(&unknown::FAMILY, How::Assumed, "the text names no family")
         });
         KernelReading {
             kind: self.kind,

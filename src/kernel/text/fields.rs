@@ -1,7 +1,7 @@
 //! The fields of an algorithm's configuration, however they are spelt.
 
 use super::draft::{Draft, number, once};
-use crate::kernel::Known::Compared;
+use crate::emu::Evidence::Compared;
 use crate::kernel::family::Family;
 use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::{Capability, How, KernelError, Partition, Said, Scheme, Stages};
@@ -92,9 +92,8 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
                 .algo
                 .as_ref()
                 .map(|said| Family::of_algo(said.value));
-            let family = family.map_or("", |family| family.id);
             match family {
-                "nvjet" | "cutlass" => draft.ignored(
+                Some(family) if !family.own.custom_decides => draft.ignored(
                     key,
                     value,
                     "a kernel's variant: decides no bit in this family",

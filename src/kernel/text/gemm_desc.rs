@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::json::FORM;
 use crate::io::printable;
-use crate::kernel::family::Family;
+use crate::kernel::family::gemm_desc;
 use crate::kernel::{Cuts, How, Kept, KernelError, KernelReading, Said, TextKind};
 use crate::num::Format;
+
+pub const FORM: &str = "JSON object";
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
     object.contains_key("k_cuts") || object.contains_key("k_loop_step")
@@ -15,8 +16,7 @@ pub fn is_one(object: &Map<String, Value>) -> bool {
 
 pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let mut draft = Draft::new(TextKind::GemmDesc);
-    let family = Family::find("gemm-desc").expect("registered");
-    draft.family(family, How::Derived, "k_loop_step, k_cuts");
+    draft.family(&gemm_desc::FAMILY, How::Derived, "k_loop_step, k_cuts");
     let mut scalar = false;
     for (key, value) in object {
         let shown = shown(value);

@@ -2,12 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::configuration;
 use super::draft::Draft;
-use super::{configuration, gemm_desc};
+use super::gemm_desc::{self, FORM};
 use crate::io::printable;
 use crate::kernel::{KernelError, KernelReading, TextKind};
-
-pub const FORM: &str = "JSON object";
 
 pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let value: Value = serde_json::from_str(text)

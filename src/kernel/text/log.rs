@@ -3,8 +3,8 @@
 use super::draft::{Draft, number, once};
 use super::fields::{accumulation, algorithm, boolean, defaults};
 use super::groups::pairs;
+use crate::emu::Evidence::Published;
 use crate::io::printable;
-use crate::kernel::Known::Read;
 use crate::kernel::{
     Compute, How, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind, Transposed,
 };
@@ -73,7 +73,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
             "function",
             function,
             "the layouts say formats; its letters repeat them",
-            Some((Read, "logs")),
+            Some((Published, "logs")),
         );
     }
     let mut layouts: [Layout; 4] = Default::default();
@@ -115,7 +115,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
             }
             ("outOfPlace", false) => {
                 let why = "whether C and D are two arrays: decides no bit";
-                draft.ignored(pair.key, pair.value, why, Some((Read, "cublaslt")));
+                draft.ignored(pair.key, pair.value, why, Some((Published, "cublaslt")));
             }
             (key, _) => draft.unknown(key, pair.value),
         }
@@ -275,7 +275,7 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                 &key,
                 value,
                 "which configuration is chosen may depend on it; this line has the choice",
-                Some((Read, "cublaslt")),
+                Some((Published, "cublaslt")),
             ),
             other
                 if other

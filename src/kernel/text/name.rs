@@ -32,25 +32,12 @@ fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelErr
     } else if word.starts_with("splitKreduce") {
         reduction(draft, text, word);
     } else {
-        let plain = [
-            ("gemmSN_", "gemm-sn"),
-            ("gemv2T", "gemv"),
-            ("gemv2N", "gemv"),
-            ("gemvNSP", "gemv"),
-            ("gemvx", "gemv"),
-            ("gemvn", "gemv"),
-            ("dot_kernel", "dot"),
-            ("reduce_1Block_kernel", "dot"),
-            ("gemmk1_kernel", "gemmk1"),
-            ("magma_", "magma"),
-        ];
-        let Some((_, family)) = plain.into_iter().find(|(start, _)| word.starts_with(start)) else {
+        let Some(family) = Family::of_name(word) else {
             return Ok(false);
         };
-        let family = Family::find(family).expect("registered");
         draft.family(family, How::Stated, word);
         draft.used(word, "", format!("family of kernels: {}", family.title));
-        if ["gemm-sn", "magma", "gemmk1"].contains(&family.id) {
+        if family.own.never_split {
             draft.settings.split_k = Some(Said::new(1, How::Derived, "none was ever split"));
         }
     }

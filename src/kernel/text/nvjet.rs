@@ -1,16 +1,16 @@
 //! `nvjet[_smNN]_TYPES_MxN_KxS_CMxCN[_2cta]_{h,v}[_bz][_coopA][_algo2][_bias][_splitK]..._LLL`.
 
 use super::draft::Draft;
-use crate::kernel::Known::{Compared, Read};
-use crate::kernel::family::Family;
+use crate::emu::Evidence::{Compared, Published};
+use crate::kernel::family::nvjet;
 use crate::kernel::tables::numbers;
 use crate::kernel::{Capability, How, KernelError, Said, Scheme, Status, Transposed};
 use crate::num::Format;
 
-const NO_BIT: Option<(crate::kernel::Known, &str)> = Some((Compared, "bitequiv"));
+const NO_BIT: Option<(crate::emu::Evidence, &str)> = Some((Compared, "bitequiv"));
 
 pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
-    let family = Family::find("nvjet").expect("registered");
+    let family = &nvjet::FAMILY;
     draft.family(family, How::Stated, "nvjet");
     draft.used("nvjet", "", format!("family of kernels: {}", family.title));
     let mut sizes = 0;
@@ -116,6 +116,6 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     };
     draft.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
     let last = draft.tokens.last_mut().expect("just pushed");
-    (last.known, last.source) = (Some(Read), Some("logs"));
+    (last.known, last.source) = (Some(Published), Some("logs"));
     true
 }

@@ -2,13 +2,14 @@
 
 use super::draft::{Draft, number};
 use super::fields::boolean;
+use crate::emu::Evidence;
 use crate::io::printable;
-use crate::kernel::family::Family;
+use crate::kernel::family::tensile;
 use crate::kernel::tables::numbers;
-use crate::kernel::{How, KernelError, KernelReading, Known, Said, Tensile, TextKind, Transposed};
+use crate::kernel::{How, KernelError, KernelReading, Said, Tensile, TextKind, Transposed};
 use crate::num::Format;
 
-const SOURCE: Option<(Known, &str)> = Some((Known::Read, "tensile"));
+const SOURCE: Option<(Evidence, &str)> = Some((Evidence::Published, "tensile"));
 const FIELDS: [&str; 16] = [
     "DepthU",
     "GlobalSplitU",
@@ -136,11 +137,7 @@ fn instruction(draft: &mut Draft, key: &str, value: &str) {
 
 /// What every reading of Tensile's words ends with.
 pub fn finish(draft: &mut Draft) {
-    draft.family(
-        Family::find("tensile").expect("registered"),
-        How::Derived,
-        "Tensile's fields",
-    );
+    draft.family(&tensile::FAMILY, How::Derived, "Tensile's fields");
     let splits = fields(draft).global_split_u.filter(|splits| *splits > 0);
     if let Some(splits) = splits {
         draft.settings.split_k = Some(Said::new(splits, How::Derived, "GlobalSplitU"));

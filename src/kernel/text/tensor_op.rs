@@ -2,13 +2,13 @@
 //! `cutlass_80_simt_sgemm_...`, `ampere_sgemm_...` and their like.
 
 use super::draft::Draft;
-use crate::kernel::Known::Read;
-use crate::kernel::family::Family;
+use crate::emu::Evidence::Published;
+use crate::kernel::family::{cutlass, simt};
 use crate::kernel::tables::numbers;
 use crate::kernel::{Compute, How, KernelError, Said, Transposed};
 use crate::num::Format;
 
-const NAMES: Option<(crate::kernel::Known, &str)> = Some((Read, "logs"));
+const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
 
 pub fn is_one(word: &str) -> bool {
     let start = word.split('_').next().unwrap_or("");
@@ -114,8 +114,10 @@ fn stripes(word: &str) -> bool {
 
 fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
     let on_cuda_cores = gemm.instruction.is_empty();
-    let family = if on_cuda_cores { "simt" } else { "cutlass" };
-    let family = Family::find(family).expect("registered");
+    let family = match on_cuda_cores {
+        true => &simt::FAMILY,
+        false => &cutlass::FAMILY,
+    };
     draft.family(family, How::Stated, token);
     let compute = match gemm.sums {
         's' => Compute::F32,

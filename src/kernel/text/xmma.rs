@@ -1,13 +1,13 @@
 //! `sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_tensor16x8x16_kernel`.
 
 use super::draft::Draft;
-use crate::kernel::Known::Read;
-use crate::kernel::family::Family;
+use crate::emu::Evidence::Published;
+use crate::kernel::family::{ada_fp8, cutlass, hopper_xmma, unknown};
 use crate::kernel::tables::numbers;
 use crate::kernel::{Capability, Compute, How, KernelError, Said, Transposed};
 use crate::num::Format;
 
-const NAMES: Option<(crate::kernel::Known, &str)> = Some((Read, "logs"));
+const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
 
 pub fn is_one(word: &str) -> bool {
     word.starts_with("sm") && word.contains("_xmma_gemm_")
@@ -72,24 +72,21 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         .iter()
         .any(|(formats, _)| matches!(formats[0], Format::E4m3 | Format::E5m2));
     let family = match (capability.major, capability.minor, fp8) {
-        (8, 9, true) => "ada-fp8",
-        (9, 0, _) => "hopper-xmma",
-        (7 | 8, _, false) => "cutlass",
-        _ => "unknown",
+        (8, 9, true) => &ada_fp8::FAMILY,
+        (9, 0, _) => &hopper_xmma::FAMILY,
+        (7 | 8, _, false) => &cutlass::FAMILY,
+        _ => &unknown::FAMILY,
     };
     // Kernels of sm_80 run on later GPUs as well.
-    if family != "cutlass" {
+    let runs_later = *family == cutlass::FAMILY;
+    if !runs_later {
         draft.settings.capability = Some(Said::stated(
             capability,
             word.split('_').next().unwrap_or(""),
         ));
     }
-    draft.family(
-        Family::find(family).expect("registered"),
-        How::Derived,
-        "its name",
-    );
-    if family == "cutlass" {
+    draft.family(family, How::Derived, "its name");
+    if runs_later {
         draft.notes.push(
             "that its partial tile comes first, as in the kernels that were compared, is an assumption"
                 .into(),

@@ -10,13 +10,44 @@ use super::float32::{
     Arith, Divide, Flushing, Function, MINUS_INFINITY, ONE, divide, ex2_approx, is_nan, max,
     negated,
 };
-use super::job::RowKernel;
+use super::row_kernel::RowKernel;
 use super::rule::{Attention, WithoutSum};
 use crate::emu::{Arithmetic, Engine, Problem, Replay};
 use crate::num::Format;
 use crate::tensor::Tensor;
-use plan::Axes;
 pub use plan::plan;
+
+/// Where things are in the arrays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axes {
+    /// Heads are the axis before tokens.
+    pub heads_first: bool,
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub queries: usize,
+    pub keys: usize,
+    pub dim: usize,
+}
+
+impl Axes {
+    /// The row of an array with so many heads and tokens.
+    pub fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
+        match self.heads_first {
+            true => (batch * heads + head) * tokens + token,
+            false => (batch * tokens + token) * heads + head,
+        }
+    }
+
+    /// Batch, head and token of a row of Q.
+    pub fn place(&self, row: usize) -> [usize; 3] {
+        let all = self.heads * self.queries;
+        let (batch, inside) = (row / all, row % all);
+        match self.heads_first {
+            true => [batch, inside / self.queries, inside % self.queries],
+            false => [batch, inside % self.heads, inside / self.heads],
+        }
+    }
+}
 
 pub struct Kernel<'a> {
     rule: &'a Attention,

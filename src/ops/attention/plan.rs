@@ -3,45 +3,13 @@
 use std::f64::consts::LOG2_E;
 use std::marker::PhantomData;
 
-use super::Kernel;
+use super::{Axes, Kernel};
 use crate::emu::is_called;
 use crate::num::Format;
 use crate::ops::arrays::{Rows, needed, only, same_format};
-use crate::ops::job::{Inputs, Means, OpError, Parameters, Planned};
+use crate::ops::row_kernel::{Inputs, Means, OpError, Parameters, Planned};
 use crate::ops::rule::{Attention, Layout, TileRule};
 use crate::tensor::shape_text;
-
-/// Where things are in the arrays.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Axes {
-    /// Heads are the axis before tokens.
-    pub heads_first: bool,
-    pub heads: usize,
-    pub kv_heads: usize,
-    pub queries: usize,
-    pub keys: usize,
-    pub dim: usize,
-}
-
-impl Axes {
-    /// The row of an array with so many heads and tokens.
-    pub fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
-        match self.heads_first {
-            true => (batch * heads + head) * tokens + token,
-            false => (batch * tokens + token) * heads + head,
-        }
-    }
-
-    /// Batch, head and token of a row of Q.
-    pub fn place(&self, row: usize) -> [usize; 3] {
-        let all = self.heads * self.queries;
-        let (batch, inside) = (row / all, row % all);
-        match self.heads_first {
-            true => [batch, inside / self.queries, inside % self.queries],
-            false => [batch, inside % self.heads, inside / self.heads],
-        }
-    }
-}
 
 /// The factor of scores, if none is said: 1/sqrt(d), as Python computes it.
 fn usual_scale(dim: usize) -> u32 {

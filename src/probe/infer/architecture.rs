@@ -25,7 +25,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
     if suite.scale.is_some() {
         let note = "what was asked: every block had scales of its own".to_owned();
         let scale = KnownBy {
-            evidence: Evidence::Hardware,
+            evidence: Evidence::Captured,
             source: vec!["answers".to_owned()],
             note: Some(note),
         };
@@ -78,7 +78,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
                 addend: arithmetic.addend,
                 scale: arithmetic.scale,
                 instruction_k: None,
-                evidence: Evidence::Hardware,
+                evidence: Evidence::Captured,
                 note: Some(note),
                 step: arithmetic.step.clone(),
                 known_by,
@@ -90,7 +90,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
 fn known(suite: &Suite, finding: &Finding) -> KnownBy {
     KnownBy {
         evidence: match finding.determined() {
-            true => Evidence::Hardware,
+            true => Evidence::Captured,
             false => Evidence::Inferred,
         },
         source: vec!["answers".to_owned()],

@@ -4,11 +4,19 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 
+use super::perturbations;
 use super::quick::{Quick, Zeros};
-use super::{Mismatch, perturbations, prepare};
 use crate::emu::Arithmetic;
 use crate::emu::step::{Formats, Step};
 use crate::probe::{Prepared, Suite};
+
+/// An answer that a hypothesis does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    pub case: usize,
+    pub expected: u64,
+    pub answered: u64,
+}
 
 /// Families of many cases that are much alike.
 const MANY: [&str; 6] = [
@@ -222,4 +230,18 @@ impl<'a> Evidence<'a> {
 
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The cases of a suite, ready to be replayed.
+pub(super) fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
+    let formats = Formats {
+        a: suite.a,
+        b: suite.b,
+        accumulator: suite.accumulator,
+        addend: suite.accumulator,
+        scale: suite.scale,
+    };
+    let cases = suite.cases.iter();
+    let prepared = cases.map(|case| Prepared::new(formats, case));
+    (formats, prepared.collect())
 }

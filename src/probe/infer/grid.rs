@@ -5,7 +5,6 @@
 use std::ops::RangeInclusive;
 
 use super::evidence::Evidence;
-use super::initial_hypotheses::parts;
 use super::reading::{Halves, Reading};
 use crate::emu::step::{BlockDot, Fused, FusedFloor, FusedHalves, Step};
 use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
@@ -88,7 +87,7 @@ impl Grid<'_, '_> {
         let depths: Vec<u32> = depths.iter().rev().copied().collect();
         let groups = [64, 32, 16, 128, 48, 96];
         groups.into_iter().find_map(|group| {
-            parts(suite, group).find_map(|part| {
+            BlockDot::parts(suite.scale, group).find_map(|part| {
                 let block = |adder: Fused| {
                     Step::BlockDot(BlockDot {
                         group,

@@ -28,8 +28,8 @@ mod search;
 
 use serde_json::Value;
 
-use super::{Prepared, Suite};
-use crate::emu::step::{Formats, Step};
+use super::Suite;
+use crate::emu::step::Step;
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
@@ -39,6 +39,7 @@ pub use document::{
     Unexplained, Witness,
 };
 use evidence::Evidence;
+pub use evidence::Mismatch;
 use reading::Reading;
 
 /// What the answers say.
@@ -79,13 +80,6 @@ pub struct Contradicted {
     /// Few cases that refute all of those between them, the simplest there are: each case, and how many it
     /// refutes that the ones before do not.
     pub witnesses: Vec<(usize, usize)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    pub case: usize,
-    pub expected: u64,
-    pub answered: u64,
 }
 
 impl Finding {
@@ -148,10 +142,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     }
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
-    let starts = match &reading {
-        Some(reading) => initial_hypotheses::all(suite, reading),
-        None => initial_hypotheses::integers(suite),
-    };
+    let starts = initial_hypotheses::all(suite, reading.as_ref());
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {
@@ -324,18 +315,4 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
         }
     }
     all
-}
-
-/// The cases of a suite, ready to be replayed.
-fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
-    let formats = Formats {
-        a: suite.a,
-        b: suite.b,
-        accumulator: suite.accumulator,
-        addend: suite.accumulator,
-        scale: suite.scale,
-    };
-    let cases = suite.cases.iter();
-    let prepared = cases.map(|case| Prepared::new(formats, case));
-    (formats, prepared.collect())
 }

@@ -21,8 +21,8 @@ impl OperationReport {
         let mut figures = differences::figures(&self.outcome, computed);
         figures.push(("evidence".to_owned(), operation.evidence.to_string()));
         let under = match (self.verdict, operation.evidence) {
-            (Verdict::Different, _) | (_, Evidence::Hardware) => "",
-            (_, Evidence::Literature) => " under a published rule",
+            (Verdict::Different, _) | (_, Evidence::Captured) => "",
+            (_, Evidence::Published | Evidence::Compared) => " under a published rule",
             (_, Evidence::Inferred) => " under an inferred rule",
             (_, Evidence::Claimed) => " under a claimed rule",
         };
@@ -41,7 +41,7 @@ impl OperationReport {
             None => produced.output.clone(),
         };
         let same = self.verdict == Verdict::Identical;
-        let proven = operation.evidence == Evidence::Hardware;
+        let proven = operation.evidence == Evidence::Captured;
         View {
             schema: self.schema.to_string(),
             tone: self.verdict.into(),

@@ -31,7 +31,7 @@ impl Report {
         sections.extend(self.schedule.as_ref().map(schedule));
         sections.extend([self.inputs_section(), self.replay_section()]);
         let same = self.verdict == Verdict::Identical;
-        let proven = self.model.evidence == Evidence::Hardware;
+        let proven = self.model.evidence == Evidence::Captured;
         View {
             schema: self.schema.to_string(),
             tone: self.verdict.into(),

@@ -154,9 +154,11 @@ fn accepted(comparison: &Comparison) -> String {
 /// How a rule is known, in words; `of` says where a file is not.
 pub fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) -> String {
     match (evidence, file) {
-        (Evidence::Hardware, _) => format!("hardware: {proven}"),
-        (Evidence::Literature, _) => {
-            "literature: published, but no captured result proves it".to_owned()
+        (Evidence::Captured, _) => format!("captured: {proven}"),
+        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
+        (Evidence::Compared, _) => {
+            "compared: gives the bits of another's program, but no captured result proves it"
+                .to_owned()
         }
         (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
         (Evidence::Claimed, Some(file)) => format!(
@@ -171,7 +173,7 @@ pub fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &s
 pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
     Fact {
         weight: match evidence {
-            Evidence::Hardware => Weight::Plain,
+            Evidence::Captured => Weight::Plain,
             _ => Weight::Caution,
         },
         ..Fact::new("evidence", words)

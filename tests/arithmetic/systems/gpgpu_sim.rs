@@ -6,9 +6,7 @@ use tcverify::num::Format::{self, Fp16, Fp32};
 
 use super::dot::Dot;
 use crate::support::case::Case;
-use crate::support::vectors::{cases, replay_all};
-
-const OPEN: &str = "open-vectors";
+use crate::support::vectors::{OPEN, cases, replay_all};
 
 fn arithmetic(addend: Format, accumulator: Format) -> Arithmetic {
     let arch = Catalogue::builtin().find("gpgpu-sim").unwrap();

@@ -1,4 +1,4 @@
-//! The catalogue's own claims: "hardware" is said of a constant only where captured results fail
+//! The catalogue's own claims: "captured" is said of a constant only where captured results fail
 //! with another value, and of a rule only where there are captured results.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use tcverify::emu::{Architecture, Arithmetic, Catalogue, Choice, Evidence, Instr
 use tcverify::num::{Format, Rounding};
 
 use crate::support::case::Case;
-use crate::support::vectors::captured;
+use crate::support::vectors::{OPEN, PEERS, captured, cases};
 use crate::support::wrong::*;
 
 /// Other values that captured results have to refute before a constant counts as measured.
@@ -57,12 +57,12 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
             })
         })
         .into(),
-        other => panic!("no captured result can show {other}: it is not evidence of hardware"),
+        other => panic!("no captured result can show {other}: its evidence is not captured"),
     }
 }
 
 #[test]
-fn constants_known_from_hardware_are_pinned_by_it() {
+fn captured_constants_are_pinned_by_results() {
     let Some(cases) = captured("evidence of the catalogue's constants") else {
         return;
     };
@@ -72,7 +72,7 @@ fn constants_known_from_hardware_are_pinned_by_it() {
         for constant in choice.arithmetic.constants() {
             let known = choice.architecture.known_by(choice.rule, &constant.name);
             let known = known.unwrap_or_else(|| panic!("{place}: {} has no source", constant.name));
-            if known.evidence != Evidence::Hardware {
+            if known.evidence != Evidence::Captured {
                 continue;
             }
             for (what, step) in alternatives(&constant.name, &choice.arithmetic) {
@@ -91,24 +91,34 @@ fn constants_known_from_hardware_are_pinned_by_it() {
 }
 
 #[test]
-fn rules_known_from_hardware_are_those_captured() {
-    let Some(cases) = captured("evidence of the catalogue's rules") else {
+fn rules_are_known_as_their_results_are() {
+    let what = "evidence of the catalogue's rules";
+    let all = |collection, count| cases(collection, what, count, |_| true);
+    let (Some(captured), Some(peers), Some(open)) =
+        (captured(what), all(PEERS, 212), all(OPEN, 28))
+    else {
         return;
     };
-    let captured = by_rule(&cases);
+    let (captured, mut compared) = (by_rule(&captured), by_rule(&peers));
+    compared.extend(by_rule(&open));
+    let mut found = [0, 0];
     for arch in Catalogue::builtin().architectures() {
         for instruction in &arch.instructions {
             for rule in &instruction.rules {
                 let place = place(arch, instruction, rule);
-                let evidence = rule.evidence;
-                assert_eq!(
-                    evidence == Evidence::Hardware,
-                    captured.contains_key(&place),
-                    "{place}: evidence is {evidence}"
-                );
+                let best = match (captured.contains_key(&place), compared.contains_key(&place)) {
+                    (true, _) => Evidence::Captured,
+                    (false, true) => Evidence::Compared,
+                    (false, false) => Evidence::Published,
+                };
+                // What is not even published has no results.
+                assert_eq!(rule.evidence.max(Evidence::Published), best, "{place}");
+                found[0] += usize::from(best == Evidence::Captured);
+                found[1] += usize::from(best == Evidence::Compared);
             }
         }
     }
+    assert!(found[0] >= 10 && found[1] >= 20, "{found:?}");
 }
 
 /// The captured cases of each rule.
@@ -128,8 +138,14 @@ fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
 }
 
 fn place(architecture: &Architecture, instruction: &Instruction, rule: &Rule) -> String {
+    let scale = rule.scale.map(|scale| scale.to_string());
     format!(
-        "{} {} {} to {}",
-        architecture.name, instruction.name, rule.operands[0][0], rule.accumulator
+        "{} {} {}{} with C {:?} to {}",
+        architecture.name,
+        instruction.name,
+        rule.operands[0][0],
+        scale.unwrap_or_default(),
+        rule.addend,
+        rule.accumulator
     )
 }

@@ -183,7 +183,7 @@ fn the_list_says_how_much_is_known() {
     let folder = Folder::new();
     let run = folder.tcverify("kernels list").expect(0);
     for words in [
-        "proven    RTX 4060",
+        "captured  RTX 4060",
         "compared  H100",
         "published all",
         "ALGO_ID   66",

@@ -181,7 +181,7 @@ fn what_an_audit_says() {
         "misses wrong elements: 1 90.7407 %, 10 ",
         "or more wrong elements of D with 99 % at least",
         "the commitment was published before anybody could know the beacon's value",
-        "evidence  literature",
+        "evidence  published",
     ] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }

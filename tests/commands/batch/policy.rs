@@ -129,7 +129,7 @@ fn what_a_policy_narrows() {
             ["arch", "a100"],
         ),
         (
-            json!({"models": {"evidence": "hardware"}}),
+            json!({"models": {"evidence": "captured"}}),
             json!({"name": "it", "arch": "t4"}),
             ["evidence", ""],
         ),

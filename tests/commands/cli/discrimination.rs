@@ -47,9 +47,10 @@ fn data_that_nothing_rounds_tell_nothing() {
     assert!(same.iter().all(|alike| alike["sha256"] != *own));
     // The best known first.
     let rank = |alike: &Value| match alike["evidence"].as_str().unwrap() {
-        "hardware" => 0,
-        "literature" => 1,
-        _ => 2,
+        "captured" => 0,
+        "compared" => 1,
+        "published" => 2,
+        _ => 3,
     };
     assert!(same.iter().map(rank).is_sorted());
     let run = folder

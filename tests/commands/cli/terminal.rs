@@ -63,7 +63,7 @@ fn no_sentence_is_wider_than_the_terminal() {
         .unwrap();
     assert_eq!(narrow.lines().nth(evidence + 1), Some("            GPUs"));
     assert_eq!(whole.lines().filter(|line| line.contains("##")).count(), 2);
-    assert!(whole.contains("evidence  hardware: reproduces results captured on real GPUs\n"));
+    assert!(whole.contains("evidence  captured: reproduces results captured on real GPUs\n"));
     // No width is none.
     for columns in ["0", "", "many"] {
         assert_eq!(
@@ -108,11 +108,11 @@ fn brief_is_one_line() {
     };
     assert_eq!(
         brief("good.npy", 0),
-        "IDENTICAL  all 3,072 elements of D are reproduced, bit for bit; ampere mma, fp16*fp16 -> fp32 (hardware)\n"
+        "IDENTICAL  all 3,072 elements of D are reproduced, bit for bit; ampere mma, fp16*fp16 -> fp32 (captured)\n"
     );
     assert_eq!(
         brief("d.npy", 1),
-        "DIFFERENT  2 of 3,072 elements of D differ (0.065104 %); ampere mma, fp16*fp16 -> fp32 (hardware)\n"
+        "DIFFERENT  2 of 3,072 elements of D differ (0.065104 %); ampere mma, fp16*fp16 -> fp32 (captured)\n"
     );
     // A part says that it is one.
     let part = brief("good.npy --rows 0..8", 0);

@@ -15,8 +15,9 @@ Written by `tests/commands/docs/architectures.rs` from the files in `src/emu/cat
 ";
 
 const EVIDENCE: &str = "\
-- **hardware** (H): replays captured results of real GPUs; of a constant: another value does not.
-- **literature** (L): published; no captured result that is replayed here would fail if it were otherwise.
+- **captured** (C): replays captured results of real GPUs; of a constant: another value does not.
+- **compared** (E): gives the bits of a published emulator or simulator, whose results are replayed here.
+- **published** (P): no captured result that is replayed here would fail if it were otherwise.
 - **inferred** (I): concluded from other facts; neither published nor captured.
 ";
 
@@ -52,7 +53,7 @@ fn index() -> String {
          from where. `tcverify archs NAME` shows the same. [model-format.md](../model-format.md) defines the\n\
          kinds of step and their constants.\n\n\
          Each cell names the accumulator and the evidence for the rule as a whole:\n\n{EVIDENCE}\n\
-         A cell with H still has constants that captured results do not pin down: its page says which. Of\n\
+         A cell with C still has constants that captured results do not pin down: its page says which. Of\n\
          several instructions, the one named first is the default for the operands it takes; `--instruction`\n\
          chooses. A and B may differ in format: among the two FP8 formats, and where FP6 and FP4 are listed,\n\
          among all five; on Vortex they are equal. The captured FP8 results have A and B of one format.\n\n{}",
@@ -132,8 +133,9 @@ pub(super) fn takes(rule: &Rule, alternatives: &[&[Format]]) -> bool {
 
 pub(super) fn letter(evidence: Evidence) -> &'static str {
     match evidence {
-        Evidence::Hardware => "H",
-        Evidence::Literature => "L",
+        Evidence::Captured => "C",
+        Evidence::Compared => "E",
+        Evidence::Published => "P",
         Evidence::Inferred => "I",
         Evidence::Claimed => unreachable!("the catalogue claims nothing"),
     }

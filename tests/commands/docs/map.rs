@@ -1,10 +1,12 @@
 //! docs/architecture.md names every folder and file at the top of src/, and nothing that is not there;
-//! imports go down its floors.
+//! imports go down its floors, and files import each other in no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{blocks, in_repository, read};
+
+mod circles;
 
 #[test]
 fn the_map_is_of_this_house() {
@@ -130,4 +132,60 @@ fn sources_in(folder: &Path, sources: &mut Vec<String>) {
             sources.push(std::fs::read_to_string(path).unwrap());
         }
     }
+}
+
+/// Circles that are still there, each by one of its files: to be broken, never to be added to.
+const CIRCLES: [&str; 13] = [
+    "audit/challenge.rs",
+    "batch/policy.rs",
+    "check/request.rs",
+    "check/operation/explain.rs",
+    "emu/replay.rs",
+    "emu/fast/group/mod.rs",
+    "emu/fast/lanes/mod.rs",
+    "explain/text.rs",
+    "io/source.rs",
+    "io/digest.rs",
+    "report/chain.rs",
+    "report/document.rs",
+    "report/identification/text.rs",
+];
+
+#[test]
+fn files_import_each_other_in_no_circle() {
+    let root = in_repository("src");
+    let mut files = BTreeMap::new();
+    circles::read(&root, &root, &mut files);
+    assert!(files.len() > 400, "{} files", files.len());
+    let found = circles::of(&files);
+    let new: Vec<_> = found
+        .iter()
+        .filter(|circle| !circle.iter().any(|file| CIRCLES.contains(&file.as_str())))
+        .collect();
+    assert!(new.is_empty(), "files that import each other: {new:#?}");
+    for known in CIRCLES {
+        if !found.iter().flatten().any(|file| file == known) {
+            println!("{known} is in no circle any more: take it off the list");
+        }
+    }
+}
+
+#[test]
+fn a_circle_of_files_would_be_seen() {
+    let files = [
+        ("a/mod.rs", "mod b;\nmod c;\npub use b::B;\n"),
+        ("a/b.rs", "use super::c;\npub struct B(c::C);\n"),
+        (
+            "a/c.rs",
+            "use crate::a::{self, B as Other};\npub struct C;\n",
+        ),
+        (
+            "d.rs",
+            "use crate::a::B;\n#[cfg(test)]\nmod tests {\n    use crate::e::E;\n}\n",
+        ),
+        ("e.rs", "use super::d;\n"),
+    ];
+    let files = files.map(|(name, source)| (name.to_owned(), source.to_owned()));
+    let found = circles::of(&files.into());
+    assert_eq!(found, [["a/b.rs", "a/c.rs"]]);
 }

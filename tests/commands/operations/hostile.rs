@@ -129,8 +129,8 @@ fn variant_files_that_are_none_are_refused() {
         ("128,\n          128", "4294967296,\n          128", "tile"),
         ("\"instruction\"", "\"\u{1b}[31m\"", "control character"),
         (
-            "\"evidence\": \"literature\",\n  \"sources\"",
-            "\"evidence\": \"hardware\",\n  \"sources\"",
+            "\"evidence\": \"published\",\n  \"sources\"",
+            "\"evidence\": \"captured\",\n  \"sources\"",
             "known no better than its parts",
         ),
     ] {

@@ -262,7 +262,7 @@ fn a_report_has_every_form() {
         same.starts_with("IDENTICAL under a published rule  "),
         "{same}"
     );
-    assert!(same.ends_with("(literature)\n"), "{same}");
+    assert!(same.ends_with("(published)\n"), "{same}");
     // Nothing of a sentence is beyond the width that there is.
     let mut command = folder.command();
     command.args(wrong.split_whitespace()).env("COLUMNS", "60");

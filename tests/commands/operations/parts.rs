@@ -48,7 +48,7 @@ fn rows_that_agree_are_identical_in_part() {
     // A variant that gives what was compared is told, and how much that was.
     let words = "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
     let run = folder.tcverify(words).expect(1);
-    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; literature): it gives all 400 compared";
+    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; published): it gives all 400 compared";
     assert!(run.stdout.contains(said), "{}", run.stdout);
 }
 

@@ -162,8 +162,8 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
     for (case, policy, why) in [
         (
             norm(),
-            json!({"operations": {"evidence": "hardware"}}),
-            "known by hardware at least; this one's evidence is literature",
+            json!({"operations": {"evidence": "captured"}}),
+            "known by captured at least; this one's evidence is published",
         ),
         (norm(), json!({"limits": {"products": 100}}), "100 products"),
         (
@@ -178,8 +178,8 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
         assert!(error.contains(why), "{error}");
     }
     for policy in [
-        json!({"operations": {"variants": ["rms_norm", "softmax pytorch"], "evidence": "literature"}}),
-        json!({"models": {"architectures": ["a100"], "evidence": "hardware"}}),
+        json!({"operations": {"variants": ["rms_norm", "softmax pytorch"], "evidence": "published"}}),
+        json!({"models": {"architectures": ["a100"], "evidence": "captured"}}),
     ] {
         judged(&folder, &norm(), policy).expect(0);
     }
@@ -217,7 +217,7 @@ fn a_state_of_another_policy_is_not_believed() {
     folder.write("pushed/cases.json", manifest.to_string());
     folder.write(
         "policy.json",
-        r#"{"schema": "tcverify.policy/1", "operations": {"evidence": "hardware"}}"#,
+        r#"{"schema": "tcverify.policy/1", "operations": {"evidence": "captured"}}"#,
     );
     let words = "batch pushed/cases.json --resume state.json -q";
     folder.tcverify(words).expect(0);

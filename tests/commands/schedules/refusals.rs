@@ -257,6 +257,13 @@ fn broken_files() {
             vec!["unknown field `extra`"],
         ),
         (
+            file("cutlass-sm80", |s| s["evidence"] = json!("hardware")),
+            vec![
+                "unknown variant `hardware`",
+                "`claimed`, `inferred`, `published`, `compared`, `captured`",
+            ],
+        ),
+        (
             file("cutlass-sm80", |s| {
                 s["schema"] = json!("tcverify.schedule/9")
             }),

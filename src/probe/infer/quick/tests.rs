@@ -3,7 +3,7 @@
 use super::*;
 use crate::emu::Scale;
 use crate::emu::step::Code;
-use crate::probe::infer::prepare;
+use crate::probe::infer::evidence::prepare;
 use crate::probe::{Prepared, Suite};
 use crate::random::SplitMix64;
 

@@ -60,7 +60,7 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
         (
             "same",
             "/model/file",
-            json!({"path": "x", "sha256": "0".repeat(64), "says": "hardware"}),
+            json!({"path": "x", "sha256": "0".repeat(64), "says": "captured"}),
         ),
         ("scheduled", "/schedule/sha256", zeros.clone()),
         ("scheduled", "/schedule/title", json!("Other")),
@@ -355,7 +355,7 @@ fn what_no_check_wrote_is_seen_without_files() {
             "same",
             "/discrimination",
             json!({"elements": 9, "others": 0, "same": [{"architecture": "volta", "instruction": "mma",
-                "accumulator": "fp32", "evidence": "hardware", "sha256": "0".repeat(64)}]}),
+                "accumulator": "fp32", "evidence": "captured", "sha256": "0".repeat(64)}]}),
             "arithmetics",
         ),
     ] {

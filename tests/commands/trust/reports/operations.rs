@@ -125,11 +125,11 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
         ("same", "/operation/sha256", zeros()),
         ("same", "/operation/rule/mean", json!("divide")),
         ("same", "/operation/variant", json!("vllm")),
-        ("same", "/operation/evidence", json!("hardware")),
+        ("same", "/operation/evidence", json!("captured")),
         ("other", "/operation/evidence", json!("claimed")),
         ("same", "/operation/title", json!("Other")),
         ("same", "/operation/about", json!("rows of 3")),
-        ("same", "/operation/constants/0/evidence", json!("hardware")),
+        ("same", "/operation/constants/0/evidence", json!("captured")),
         (
             "attention",
             "/operation/multiplied_by/architecture",

@@ -1,0 +1,146 @@
+//! A comparison that found differences, and what is found in it.
+
+use std::collections::HashSet;
+
+use super::Ask;
+use super::group::Size;
+use super::trial::{Stored, Trial, Work};
+use crate::emu::{self, Arithmetic, Catalogue, Replay};
+use crate::num::Format;
+use crate::random::mix;
+use crate::report::{Comparison, Policy, Spread};
+use crate::tensor::Tensor;
+
+/// Matching elements that computations are tested on where few mismatches tell them apart.
+const CONTROLS: usize = 1024;
+
+/// Mismatches of a group that hypotheses are tested on.
+pub(super) const SAMPLE: usize = 64;
+
+/// A comparison that found differences.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// What was computed.
+    pub replay: Replay<'a>,
+    pub given: &'a Tensor,
+    pub policy: Policy,
+    pub comparison: &'a Comparison,
+    pub spread: &'a Spread,
+    /// Name of the architecture: its own rules are named first.
+    pub architecture: &'a str,
+    /// The chosen instruction's arithmetic for other formats of A and B, if it has any.
+    pub rule: &'a dyn Fn([Format; 2]) -> Option<Arithmetic>,
+    pub catalogue: &'a Catalogue,
+}
+
+/// Something that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Name of the hypothesis; of the place, where nothing else is known.
+    pub kind: String,
+    /// For people, with a full stop.
+    pub sentence: String,
+    /// As [`super::Found::at`].
+    pub at: Vec<usize>,
+    /// How to ask to see all of D fit.
+    pub ask: Ask,
+    /// The mismatches it explains.
+    pub mismatches: u64,
+    /// Where they are, if it does not explain all.
+    pub place: Option<Area>,
+}
+
+/// The place of a group of mismatches: first, and one past the last; rows count on from matrix to matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Area {
+    pub shape: &'static str,
+    pub rows: [usize; 2],
+    pub columns: [usize; 2],
+}
+
+impl Case<'_> {
+    pub(super) fn size(&self) -> Size {
+        let problem = &self.replay.problem;
+        Size {
+            m: problem.m,
+            n: problem.n,
+            batches: problem.batches(),
+        }
+    }
+
+    /// The element at a row, counted on, and a column.
+    pub(super) fn stored(&self, [row, column]: [usize; 2]) -> Stored {
+        let m = self.replay.problem.m;
+        let at = emu::Element {
+            batch: row / m,
+            row: row % m,
+            column,
+        };
+        let plane = self.given.planes().plane(at.batch);
+        let given = plane.code(at.row, column);
+        Stored { at, given }
+    }
+
+    /// Whether D has fewer bits than what is rounded to it.
+    pub(super) fn is_narrow(&self) -> bool {
+        let accumulator = self.replay.arithmetic.accumulator;
+        self.replay
+            .convert_to
+            .is_some_and(|to| to.bytes() < accumulator.bytes())
+    }
+
+    /// Whether all of D was compared.
+    pub(super) fn is_whole(&self) -> bool {
+        self.comparison.elements == self.given.len() as u64
+    }
+
+    pub(super) fn trial<'w>(
+        &self,
+        different: &[Stored],
+        equal: &[Stored],
+        work: &'w Work,
+    ) -> Trial<'w> {
+        let format = (self.replay.format(), self.policy);
+        let k = (self.replay.problem.k, self.is_narrow());
+        Trial::new((different, equal), format, k, work)
+    }
+
+    /// Elements that do not differ.
+    pub(super) fn controls(&self) -> Vec<Stored> {
+        let n = self.replay.problem.n;
+        let spread = self.spread;
+        let mut known: HashSet<usize> = spread.equal.iter().map(|seen| seen.position).collect();
+        let equal = spread.equal.iter();
+        let equal = equal.map(|seen| self.stored([seen.position / n, seen.position % n]));
+        let mut controls: Vec<Stored> = equal.collect();
+        let few = self.comparison.mismatches <= SAMPLE as u64;
+        let Some(stacks) = spread.stacks.as_ref().filter(|_| few && self.is_whole()) else {
+            return controls;
+        };
+        let all = self.given.len() as u64;
+        for i in 0..CONTROLS as u64 {
+            // All of a small D, some of a large one.
+            let position = if all <= CONTROLS as u64 {
+                i
+            } else {
+                mix(!i) % all
+            } as usize;
+            let (row, column) = (position / n, position % n);
+            let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
+            let differs =
+                |s: &crate::report::Stack| inside(row, s.rows) && inside(column, s.columns);
+            let new = known.insert(position);
+            if new && (position as u64) < all && !stacks.iter().any(differs) {
+                controls.push(self.stored([row, column]));
+            }
+        }
+        controls
+    }
+}
+
+/// A sentence begins with a capital letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -1,0 +1,201 @@
+//! How mismatches are put into groups.
+
+use super::components::components;
+use super::group::{FEW, Group, LINES, SHORT, Shape, Size};
+use super::lines::{join_lines, lattice, take_lines};
+use crate::report::Stack;
+
+/// Tiles that a kernel could lose.
+const TILES: [usize; 5] = [128, 64, 32, 16, 8];
+
+/// All groups, the largest first; of equals the first in D.
+pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
+    let Some(stacks) = by_matrix(stacks, size) else {
+        return vec![Group::new(Shape::Scattered, stacks.to_vec())];
+    };
+    let mut rest = Vec::new();
+    let mut found = Vec::new();
+    for component in components(&stacks, size.m) {
+        match rectangle(&component, size) {
+            Some(parts) => found.push((component, parts)),
+            None => rest.extend(component),
+        }
+    }
+    // Where much is scattered, some of it touches by chance.
+    let scattered: u64 = rest.iter().map(Stack::area).sum();
+    let mut groups = Vec::new();
+    for (component, (shape, inside, outside)) in found {
+        let group = Group::new(shape, inside);
+        match 64 * group.mismatches < scattered {
+            true => rest.extend(component),
+            false => {
+                groups.push(group);
+                rest.extend(outside);
+            }
+        }
+    }
+    rest.sort_unstable();
+    if let Some(shape) = lattice(&rest, size) {
+        groups.push(Group::new(shape, std::mem::take(&mut rest)));
+    }
+    for side in [0, 1] {
+        let (lines, others) = take_lines(rest, side, size);
+        groups.extend(lines);
+        rest = others;
+    }
+    join_lines(&mut groups);
+    let elements: u64 = rest.iter().map(Stack::area).sum();
+    match elements {
+        0 => {}
+        _ if elements <= FEW as u64 => {
+            for stack in &rest {
+                for row in stack.rows[0]..stack.rows[1] {
+                    let one = |column: usize| Stack {
+                        rows: [row, row + 1],
+                        columns: [column, column + 1],
+                    };
+                    let all = stack.columns[0]..stack.columns[1];
+                    groups.extend(all.map(|c| Group::new(Shape::Element, vec![one(c)])));
+                }
+            }
+        }
+        _ => groups.push(Group::new(Shape::Scattered, rest)),
+    }
+    groups.sort_by_key(|group| {
+        (
+            std::cmp::Reverse(group.mismatches),
+            group.rows,
+            group.columns,
+        )
+    });
+    groups
+}
+
+/// Stacks that end where a matrix does; none if that makes too many.
+fn by_matrix(stacks: &[Stack], size: Size) -> Option<Vec<Stack>> {
+    let pieces = |stack: &Stack| (stack.rows[1] - 1) / size.m - stack.rows[0] / size.m + 1;
+    if stacks.iter().map(pieces).sum::<usize>() > 2 * crate::report::STACKS {
+        return None;
+    }
+    let cut = |stack: &Stack| {
+        let stack = *stack;
+        let matrices = stack.rows[0] / size.m..(stack.rows[1] - 1) / size.m + 1;
+        matrices.map(move |matrix| Stack {
+            rows: [
+                stack.rows[0].max(matrix * size.m),
+                stack.rows[1].min((matrix + 1) * size.m),
+            ],
+            ..stack
+        })
+    };
+    let mut pieces: Vec<Stack> = stacks.iter().flat_map(cut).collect();
+    pieces.sort_unstable();
+    Some(pieces)
+}
+
+/// A component that fills a rectangle, and what of it lies outside.
+fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<Stack>)> {
+    let mut bound = Group::new(Shape::Scattered, component.to_vec());
+    // Stray neighbours: edges of which less than half is wrong.
+    loop {
+        let [rows, columns] = [bound.rows, bound.columns];
+        let filled = |rows: [usize; 2], columns: [usize; 2]| {
+            let area = |stack: &Stack| clipped(stack, rows, columns).map_or(0, |s| s.area());
+            let filled: u64 = bound.stacks.iter().map(area).sum();
+            let all = (rows[1] - rows[0]) as u64 * (columns[1] - columns[0]) as u64;
+            2 * filled >= all
+        };
+        let kept = [
+            [
+                rows[0] + usize::from(!filled([rows[0], rows[0] + 1], columns)),
+                rows[1] - usize::from(!filled([rows[1] - 1, rows[1]], columns)),
+            ],
+            [
+                columns[0] + usize::from(!filled(rows, [columns[0], columns[0] + 1])),
+                columns[1] - usize::from(!filled(rows, [columns[1] - 1, columns[1]])),
+            ],
+        ];
+        if kept == [rows, columns] {
+            break;
+        }
+        if kept.iter().any(|[from, to]| from + 2 > *to) {
+            return None;
+        }
+        let inside = bound.stacks.iter();
+        let inside = inside.filter_map(|stack| clipped(stack, kept[0], kept[1]));
+        bound = Group::new(Shape::Scattered, inside.collect());
+    }
+    let [rows, columns] = [bound.rows, bound.columns];
+    let [height, width] = [rows[1] - rows[0], columns[1] - columns[0]];
+    let area = height as u64 * width as u64;
+    let all = size.m as u64 * size.n as u64 * size.batches as u64;
+    let some = height >= 2 && width >= 2 && area >= 4 && 2 * area <= all;
+    if !some || 10 * bound.mismatches < 9 * area {
+        return None;
+    }
+    let outside = component
+        .iter()
+        .flat_map(|stack| remainder(stack, rows, columns));
+    let outside: Vec<Stack> = outside.collect();
+    let matrix = rows[0] / size.m;
+    let lines = |range: std::ops::Range<usize>| range.take(LINES).collect();
+    let shape = if width == size.n && width >= SHORT && height <= LINES {
+        Shape::Rows {
+            lines: lines(rows[0]..rows[1]),
+            dense: true,
+        }
+    } else if height == size.m && height >= SHORT && width <= LINES {
+        let base = matrix * size.n;
+        Shape::Columns {
+            lines: lines(base + columns[0]..base + columns[1]),
+            dense: true,
+        }
+    } else {
+        let local = [rows[0] - matrix * size.m, rows[1] - matrix * size.m];
+        let tile = tile(local, size.m).zip(tile(columns, size.n));
+        // Something that merely nearly fills an arbitrary rectangle is no tile.
+        if tile.is_none() && bound.mismatches < area {
+            return None;
+        }
+        Shape::Rectangle {
+            tile: tile.map(|(high, wide)| [high, wide]),
+        }
+    };
+    Some((shape, bound.stacks, outside))
+}
+
+fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<Stack> {
+    let both = |one: [usize; 2], other: [usize; 2]| {
+        let both = [one[0].max(other[0]), one[1].min(other[1])];
+        (both[0] < both[1]).then_some(both)
+    };
+    Some(Stack {
+        rows: both(stack.rows, rows)?,
+        columns: both(stack.columns, columns)?,
+    })
+}
+
+/// What of a stack lies outside a rectangle.
+fn remainder(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Vec<Stack> {
+    let Some(inside) = clipped(stack, rows, columns) else {
+        return vec![*stack];
+    };
+    let of = |rows: [usize; 2], columns: [usize; 2]| Stack { rows, columns };
+    let all = [
+        of([stack.rows[0], inside.rows[0]], stack.columns),
+        of([inside.rows[1], stack.rows[1]], stack.columns),
+        of(inside.rows, [stack.columns[0], inside.columns[0]]),
+        of(inside.rows, [inside.columns[1], stack.columns[1]]),
+    ];
+    let some = |s: &Stack| s.rows[0] < s.rows[1] && s.columns[0] < s.columns[1];
+    all.into_iter().filter(some).collect()
+}
+
+/// The largest tile at whose edges a side begins and ends, the end of D being one.
+fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
+    let fits = |tile: &usize| {
+        let edges = from.is_multiple_of(*tile) && (to.is_multiple_of(*tile) || to == length);
+        edges && *tile <= to - from
+    };
+    TILES.into_iter().find(fits)
+}

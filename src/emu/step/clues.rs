@@ -1,0 +1,73 @@
+//! What is asked of every kind of step by those who look for one: hypotheses from answers, and parts that break.
+
+use serde_json::{Value, json};
+
+use super::Code;
+use crate::emu::formats::Formats;
+
+/// What answers of a machine show, if its unit is of the kind that reads them.
+#[derive(Debug)]
+pub struct Clues<'a> {
+    pub formats: Formats,
+    /// Products of the longest case.
+    pub k: usize,
+    /// Products that met a large pair.
+    pub groups: &'a [usize],
+    /// The deepest term that survived, and one less for roundings that round it up.
+    pub depths: &'a [u32],
+    /// The format's, and those of narrower results that are known.
+    pub precisions: &'a [u32],
+    pub zero_exponent: i32,
+    /// Whether any answer is -0.
+    pub minus_zero: bool,
+    /// The code of NaN among the answers, or the commonest.
+    pub nan: Code,
+}
+
+/// The parts of a unit, and how many bits the numbers in them have. None where a step does not tell of such a part.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    /// Beside each other, in a step.
+    pub multipliers: usize,
+    pub aligners: usize,
+    /// Whether the step tells what its multipliers return.
+    pub tells_products: bool,
+    /// Bits of a term behind the aligner.
+    pub aligned_bits: u32,
+    pub sum_bits: u32,
+    /// Bits of a rounded result below this one are always 0.
+    pub lowest_result_bit: u32,
+}
+
+impl Unit {
+    /// A multiplier and an aligner for each product of a step, and nothing else that is known.
+    pub fn of(span: usize) -> Unit {
+        Unit {
+            multipliers: span,
+            aligners: span,
+            tells_products: true,
+            aligned_bits: 0,
+            sum_bits: 0,
+            lowest_result_bit: 0,
+        }
+    }
+
+    /// Terms and their sum on one grid.
+    pub(super) fn aligned(self, bits: u32) -> Unit {
+        Unit {
+            aligned_bits: bits,
+            sum_bits: bits,
+            ..self
+        }
+    }
+}
+
+/// The values of a rounding that may be any.
+pub(super) fn roundings() -> Vec<Value> {
+    ["rz", "rne", "rna", "rd"].map(|word| json!(word)).into()
+}
+
+/// The values of a number.
+pub(super) fn numbers(all: impl IntoIterator<Item = usize>) -> Vec<Value> {
+    all.into_iter().map(|n| json!(n)).collect()
+}

@@ -1,0 +1,66 @@
+//! A request and the files that it names, ready to be searched.
+
+use super::error::IdentifyError;
+use super::kernels::Kernels;
+use super::readings::Captured;
+use super::request::{Identify, Schedules};
+use super::run::Prepared;
+use crate::check::{CheckError, EngineChoice, KernelSaid};
+use crate::emu::{Catalogue, Engine, Platform};
+use crate::io;
+
+impl Identify {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
+        self.prepare_with(&mut |_| None)
+    }
+
+    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields.
+    ///
+    /// # Errors
+    /// As of [`Identify::prepare`]; or an array is missing.
+    pub fn prepare_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Prepared, IdentifyError> {
+        let kernels = [
+            ("kernel", self.kernel.is_some()),
+            ("scale_result", self.scale_result.is_some()),
+        ];
+        let kernels = kernels.iter().find(|(_, given)| *given);
+        if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
+            let reason =
+                format!("`{field}` is a kernel's, but schedules of kernels are not searched");
+            return Err(CheckError::request(field, reason).into());
+        }
+        let architectures = self.architectures.iter().map(|name| {
+            let found = Catalogue::builtin().find(name);
+            let found =
+                found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            Ok(found.name.clone())
+        });
+        let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
+        architectures.sort();
+        architectures.dedup();
+        let captured = Captured::read(self, memory)?;
+        let kernel = self.kernel.clone().map(KernelSaid::Text);
+        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured, &architectures));
+        let engine = match self.engine {
+            EngineChoice::Exact => Engine::Exact,
+            EngineChoice::Fast => {
+                let platform = Platform::detect();
+                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+            }
+        };
+        Ok(Prepared {
+            request: self.clone(),
+            kernels: kernel.transpose()?,
+            architectures,
+            captured,
+            engine,
+        })
+    }
+}
