@@ -1,9 +1,7 @@
 //! What a kind of step has to say for itself.
 
 use super::trace::Datapath;
-use crate::emu::fast::Plan;
-use crate::emu::formats::Formats;
-use crate::num::{ExactSum, Unpacked};
+use crate::num::{ExactSum, Formats, Unpacked};
 
 /// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
 pub trait StepKind {
@@ -22,11 +20,6 @@ pub trait StepKind {
     /// # Errors
     /// A sentence naming the constant.
     fn check(&self, formats: Formats) -> Result<(), String>;
-
-    /// The vector kernel that computes it, with its constants, if there is one.
-    fn plan(&self, _formats: Formats) -> Option<Plan> {
-        None
-    }
 
     /// Whether operands and accumulator are integers; otherwise they are floats.
     fn takes_integers(&self) -> bool {
