@@ -3,7 +3,7 @@
 
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
 use tcverify::num::Format;
-use tcverify::num::random::SplitMix64;
+use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
 
 #[derive(Clone, Copy, Debug)]
