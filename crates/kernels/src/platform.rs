@@ -106,8 +106,7 @@ impl Platform {
     /// Runs work with this platform's vectors.
     pub(super) fn vectorized<W: Vectorized>(self, work: W) -> W::Output {
         match self.0 {
-            // SAFETY: plain Rust.
-            Set::Portable => unsafe { work.run::<Portable>() },
+            Set::Portable => portable(work),
             // SAFETY: `available` detected the features before it made a value of this variant.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { avx2(work) },
@@ -120,6 +119,13 @@ impl Platform {
             Set::Neon => unsafe { work.run::<super::vector::neon::Neon>() },
         }
     }
+}
+
+/// Once, and not in every caller.
+#[inline(never)]
+fn portable<W: Vectorized>(work: W) -> W::Output {
+    // SAFETY: plain Rust.
+    unsafe { work.run::<Portable>() }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -37,6 +37,9 @@ pub fn agree(plan: &Plan, formats: Formats, platforms: [Platform; 2]) -> bool {
     })
 }
 
+/// Codes of an operand.
+const DIFFERENT: usize = 1021;
+
 const SEEDS: [u64; 3] = [0, 1, 2];
 
 /// What is multiplied.
@@ -67,11 +70,20 @@ impl Product {
             c.extend(ends);
             c.extend([0, 1, addend.sign_mask()]);
         }
+        // Some codes over and over; that their number is a prime one keeps lines and steps apart.
         let mut matrix = |format: Format, rows: usize, columns: usize| {
-            let codes: Vec<_> = (0..rows * columns)
+            let some: Vec<_> = (0..DIFFERENT)
                 .map(|_| code(format, random.word(), seed))
                 .collect();
-            Tensor::from_codes(format, vec![rows, columns], &codes)
+            let width = format.bytes();
+            let bytes = some
+                .iter()
+                .flat_map(|code| code.to_le_bytes().into_iter().take(width));
+            let mut payload = bytes
+                .collect::<Vec<u8>>()
+                .repeat((rows * columns).div_ceil(DIFFERENT));
+            payload.truncate(rows * columns * width);
+            Tensor::from_payload(format, vec![rows, columns], payload)
         };
         Product {
             operands: [matrix(a, m, k), matrix(b, k, n)],

@@ -36,6 +36,8 @@ pub unsafe trait Vector {
     const LANES: usize;
     /// How many registers there are.
     const REGISTERS: usize;
+    /// Whether kernels are compiled in few instances only.
+    const FEW_INSTANCES: bool = false;
     type F: Copy;
     type I: Copy;
     type B: Copy;

@@ -87,6 +87,7 @@ fn toward_zero_never_goes_away_from_it() {
 unsafe impl Vector for Portable {
     const LANES: usize = N;
     const REGISTERS: usize = 16;
+    const FEW_INSTANCES: bool = true;
     type F = [f32; N];
     type I = [i32; N];
     type D = [f64; N];
