@@ -331,7 +331,11 @@ mod tests {
 
     #[test]
     fn finite_codes_in_halves_are_what_they_are_in_lanes() {
-        for format in Format::FLOATS {
+        // A decoder is of codes of 32 bits at the most.
+        for format in Format::FLOATS
+            .into_iter()
+            .filter(|format| format.width() <= 32)
+        {
             let decoder = Decoder::new(format);
             if !decoder.has_halves() {
                 continue;
