@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -80,7 +80,7 @@ fn kernels(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("kernel {}", platform.name()));
         group.sample_size(10);
         for (name, arithmetic) in arithmetics() {
-            if arithmetic.plan().is_none() {
+            if accelerate::plan(&arithmetic).is_none() {
                 continue;
             }
             let n = 256;

@@ -7,7 +7,7 @@ use super::prepare::Prepared;
 use super::request::Naming;
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::emu::schedule::Kernel;
-use crate::emu::{Arithmetic, Catalogue, Element, Replay};
+use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
 use crate::report::{Alike, Discrimination, Verdict};
 use crate::sample::Region;
 
@@ -46,7 +46,7 @@ impl Prepared {
         let others = self.others(&own);
         let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
             let work = elements.saturating_mul(own.problem.k as u64);
-            match arithmetic.plan() {
+            match accelerate::plan(arithmetic) {
                 Some(_) => work.div_ceil(kernels),
                 None => work,
             }

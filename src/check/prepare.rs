@@ -11,7 +11,7 @@ use super::tensors::Tensors;
 use super::words::EngineChoice;
 use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Choice, Engine, Platform, Problem, Replay};
+use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::io::Files;
 use crate::num::Format;
 use crate::report::{Inputs, Product, Scheduled};
@@ -132,8 +132,8 @@ impl Prepared {
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {
-                let platform = Platform::detect();
-                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+                let engine = Engine::detect(arithmetic);
+                engine.map_err(|reason| CheckError::request("engine", reason))?
             }
         };
         if let Some(d) = d {

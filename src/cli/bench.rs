@@ -13,7 +13,7 @@ use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::Progress;
-use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
+use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, accelerate};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
@@ -240,7 +240,7 @@ impl Bench {
 }
 
 fn has_kernel(arithmetic: &Arithmetic) -> bool {
-    arithmetic.plan().is_some()
+    accelerate::plan(arithmetic).is_some()
 }
 
 /// An FP32 product of ndarray (the matrixmultiply crate), its rows shared out to as many threads as

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Arithmetic, Problem, Progress};
+use super::{Arithmetic, Block, Problem, Progress};
 use crate::emu::step::scaled;
 use crate::num::{Format, Unpacked};
 use crate::tensor::Plane;
@@ -38,14 +38,6 @@ pub fn fill(
             }
             progress((codes.len() * problem.k) as u64);
         });
-}
-
-/// A block of one matrix of D.
-#[derive(Clone, Debug)]
-pub struct Block {
-    pub batch: usize,
-    pub rows: Range<usize>,
-    pub columns: Range<usize>,
 }
 
 /// C's codes in a block, row by row.

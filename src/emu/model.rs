@@ -13,12 +13,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::fast::Plan;
-pub use super::formats::{Formats, Scale};
 use super::layout::Layout;
-use super::step::{Constant, Step, StepKind};
+use super::step::{Constant, Step};
 use crate::io::printable_ends;
 use crate::num::{Format, Kind};
+pub use crate::num::{Formats, Scale};
 
 /// Value of the `schema` field of an architecture file.
 pub const SCHEMA: &str = "tcverify.architecture/1";
@@ -381,11 +380,6 @@ impl Arithmetic {
             addend: self.addend(),
             scale: self.scale,
         }
-    }
-
-    /// The vector kernel that computes it, if there is one.
-    pub fn plan(&self) -> Option<Plan> {
-        self.step.plan(self.formats())
     }
 
     /// The most k of a product: one step's where C and D differ in format, so that D is no C.

@@ -3,15 +3,12 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Work};
 
-use super::fast::{self, Plan, Platform, Promotion};
 use super::schedule::{self, Kernel, Run};
-use super::{Arithmetic, GatheredRows, Problem, exact};
+use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
-
-/// Called now and then with the number of multiply-adds finished since the last call.
-pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
 /// for a band and read again stays in a cache then, and no matrix is packed twice.
@@ -392,20 +389,16 @@ impl<'a> Replay<'a> {
     /// multiply-adds fell to the exact engine.
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let exact = match self.way() {
-            Way::Kernel(plan, platform) => fast::fill(
-                problem,
-                arithmetic,
-                (plan, platform),
-                first_row,
-                codes,
-                progress,
-            ),
-            Way::Exact => {
-                exact::fill(problem, arithmetic, first_row, codes, progress);
-                (codes.len() * problem.k) as u64
+        let by_kernel = match self.way() {
+            Way::Kernel(plan, platform) => {
+                kernels::fill(self.given(progress), (plan, platform), first_row, codes)
             }
+            Way::Exact => None,
         };
+        let exact = by_kernel.unwrap_or_else(|| {
+            exact::fill(problem, arithmetic, first_row, codes, progress);
+            (codes.len() * problem.k) as u64
+        });
         if self.is_filled_up(problem.k) {
             let fill = |code: &mut u64| *code = arithmetic.filled_up(problem.k, *code);
             codes.par_iter_mut().for_each(fill);
@@ -448,15 +441,24 @@ impl<'a> Replay<'a> {
             }
             first = end;
         }
-        let plan = (plan, platform);
-        fast::promoted(&self.problem, self.arithmetic, plan, promotion, progress)
+        kernels::promoted(self.given(progress), (plan, platform), promotion)
+    }
+
+    /// The product, for a kernel.
+    fn given<'w>(&'w self, progress: Progress<'w>) -> Work<'w> {
+        Work {
+            problem: &self.problem,
+            formats: self.arithmetic.formats(),
+            exact: self.arithmetic,
+            progress,
+        }
     }
 
     fn way(&self) -> Way {
         let Engine::Fast(platform) = self.engine else {
             return Way::Exact;
         };
-        match self.arithmetic.plan() {
+        match accelerate::plan(self.arithmetic) {
             Some(plan) => Way::Kernel(plan, platform),
             None => Way::Exact,
         }

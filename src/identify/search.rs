@@ -10,7 +10,7 @@ use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Engine, Problem, Replay};
+use crate::emu::{Element, Engine, Problem, Replay, accelerate};
 use crate::num::Format;
 use crate::report::{Differ, Policy};
 use crate::tensor::Tensor;
@@ -225,7 +225,8 @@ impl Search<'_, '_> {
             }
             let given = (self.given)(candidate);
             let replay = self.replay(candidate, &given);
-            let kernels = candidate.arithmetic.plan().is_some() && self.engine != Engine::Exact;
+            let kernels =
+                accelerate::plan(&candidate.arithmetic).is_some() && self.engine != Engine::Exact;
             let cost = replay.work() / if kernels { KERNELS } else { 1 };
             if !budget.spend(cost, self.progress) {
                 continue;

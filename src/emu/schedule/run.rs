@@ -9,9 +9,9 @@ use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
 use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
-use crate::emu::fast::Wide;
 use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay};
 use crate::tensor::{Planes, Tensor};
+use tcverify_kernels::Wide;
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
 /// together: some tens of megabytes.

@@ -11,8 +11,8 @@ use super::run::Run;
 use super::spine::{Operand, Spine};
 use super::traversal::{Node, Role, Sum};
 use super::{Kernel, Merge, Multiply, Partials, Per, Start};
-use crate::emu::fast::{Merging, Platform, Promotion};
 use crate::emu::{Engine, Problem};
+use tcverify_kernels::{Merging, Platform, Promotion};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
 const GATHERED: usize = 128 << 20;

@@ -8,8 +8,7 @@ use super::fused::{Term, align};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
 use super::trace::{Datapath, Source};
-use crate::emu::fast::{BlockPlan, BlockStep, Plan};
-use crate::emu::formats::{Formats, Scale};
+use crate::num::{Formats, Scale};
 use crate::num::{Overflow, Rounding, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
@@ -275,20 +274,6 @@ impl StepKind for BlockDot {
     fn notices_zeros(&self, formats: Formats) -> bool {
         let coarse = self.zero_exponent > formats.accumulator.min_exponent();
         coarse || self.fraction_bits + 1 < self.precision
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let step = BlockStep {
-            group: self.group,
-            part: self.part,
-            fraction_bits: self.fraction_bits,
-            alignment: self.alignment,
-            zero_exponent: self.zero_exponent,
-            precision: self.precision,
-            rounding: self.rounding,
-            nan: self.nan.0,
-        };
-        BlockPlan::new(formats, step).map(Plan::Block)
     }
 }
 

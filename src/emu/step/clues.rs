@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Code;
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 
 /// What answers of a machine show, if its unit is of the kind that reads them.
 #[derive(Debug)]

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_nan, check_rounding};
 use super::kind::{Carried, Products, StepKind};
 use super::trace::Datapath;
-use crate::emu::fast::{Plan, SumPlan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{ExactSum, Rounding, Target};
 
 /// Constants of an exact dot product. It is one step over the whole of K; what is carried from
@@ -96,9 +95,5 @@ impl StepKind for ExactDot {
     /// Nothing is rounded before the end.
     fn notices_zeros(&self, _: Formats) -> bool {
         false
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        SumPlan::new(formats, None, self.rounding, self.nan.0).map(Plan::Sum)
     }
 }

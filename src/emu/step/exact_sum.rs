@@ -6,8 +6,7 @@ use super::checks::{Code, check_accumulator, check_group, check_nan, check_round
 use super::exact_sum_wires::spoil;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::emu::fast::{Plan, SumPlan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{ExactSum as Sum, Rounding, Target};
 
 /// Constants of an exact sum. The step:
@@ -85,9 +84,5 @@ impl StepKind for ExactSum {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        SumPlan::new(formats, Some(self.group), self.rounding, self.nan.0).map(Plan::Sum)
     }
 }

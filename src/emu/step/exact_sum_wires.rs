@@ -2,7 +2,7 @@
 
 use super::trace::Datapath;
 use super::wires::fma_bits;
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Class, ExactSum as Sum, Rounding, Unpacked, shift_right};
 
 /// Adds to an exact sum of products and C what the datapath makes of its parts. The unit keeps every bit; its wires are

@@ -6,8 +6,7 @@ use super::checks::{Code, check_accumulator, check_nan, check_rounding};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use super::wires::Wires;
-use crate::emu::fast::{ChainPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Rounding, Target, fma_through};
 
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
@@ -62,9 +61,5 @@ impl StepKind for FmaChain {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        ChainPlan::new(formats, self.rounding, self.nan.0).map(Plan::Chain)
     }
 }

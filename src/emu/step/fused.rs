@@ -6,8 +6,7 @@ use super::checks::{Code, check_accumulator, check_group, check_nan};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::emu::fast::{DotAdd, GroupPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
@@ -232,30 +231,9 @@ impl StepKind for Fused {
         let coarse = self.zero_exponent > formats.accumulator.min_exponent();
         self.minus_zero || coarse || self.fraction_bits + 1 < self.precision
     }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let plan = GroupPlan::new(self.dot_add(), formats, None)?;
-        Some(Plan::Group(GroupPlan {
-            minus_zero: self.minus_zero,
-            ..plan
-        }))
-    }
 }
 
 impl Fused {
-    /// The constants in the terms of the vector kernel.
-    pub(super) fn dot_add(&self) -> DotAdd {
-        DotAdd {
-            group: self.group,
-            fraction_bits: self.fraction_bits,
-            alignment: self.alignment,
-            zero_exponent: self.zero_exponent,
-            precision: self.precision,
-            rounding: self.rounding,
-            nan: self.nan.0,
-        }
-    }
-
     fn product(&self, a: &Unpacked, b: &Unpacked, product_lsb: i32) -> Term {
         let magnitude = u128::from(a.significand) * u128::from(b.significand);
         let exponent = a.exponent + b.exponent;

@@ -7,8 +7,7 @@ use super::checks::{Code, check_accumulator, check_group, check_nan, check_round
 use super::kind::{Products, StepKind};
 use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::emu::fast::{FloorPlan, FloorStep, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, shift_right};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
@@ -220,21 +219,6 @@ impl StepKind for FusedFloor {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let step = FloorStep {
-            group: self.group,
-            sums: self.sums,
-            fraction_bits: self.fraction_bits,
-            sum_fraction_bits: self.sum_fraction_bits,
-            addend_window: self.addend_window,
-            zero_exponent: self.zero_exponent,
-            result_fraction_bits: self.result_fraction_bits,
-            rounding: self.rounding,
-            nan: self.nan.0,
-        };
-        FloorPlan::new(formats, step).map(Plan::Floor)
     }
 }
 

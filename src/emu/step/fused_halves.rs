@@ -7,8 +7,7 @@ use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::emu::fast::{GroupPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -173,20 +172,6 @@ impl StepKind for FusedHalves {
     /// C is added last, to the +0 that zeros give: no step leaves -0, and any other number stays.
     fn notices_zeros(&self, _: Formats) -> bool {
         false
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let order = |first: bool| {
-            let mine = move |k: &usize| self.first.contains(&(k % self.period)) == first;
-            (0..self.span).filter(mine)
-        };
-        let group = self.half.group;
-        let full = order(true).count() == group && order(false).count() == group;
-        if !full || self.closing != Rounding::NearestEven {
-            return None;
-        }
-        let order = order(true).chain(order(false)).collect();
-        GroupPlan::new(self.half.dot_add(), formats, Some(order)).map(Plan::Group)
     }
 }
 

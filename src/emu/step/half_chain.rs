@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::emu::fast::{HalfPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chain. One step is one instruction:
@@ -97,10 +96,6 @@ impl StepKind for HalfChain {
 
     fn takes_other_addends(&self) -> bool {
         true
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        Some(Plan::Half(HalfPlan::new(formats, self.span)))
     }
 }
 

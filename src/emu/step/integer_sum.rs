@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::emu::fast::{IntegerPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Format, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
@@ -109,14 +108,6 @@ impl StepKind for IntegerSum {
 
     fn notices_zeros(&self, _: Formats) -> bool {
         false
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let clamped = match self.overflow {
-            IntegerOverflow::Wrap => None,
-            IntegerOverflow::Saturate => Some(self.group),
-        };
-        IntegerPlan::new(formats, clamped).map(Plan::Integers)
     }
 }
 

@@ -4,9 +4,7 @@ use serde_json::Value;
 
 use super::clues::{Clues, Unit};
 use super::trace::Datapath;
-use crate::emu::fast::Plan;
-use crate::emu::formats::Formats;
-use crate::num::{ExactSum, Unpacked};
+use crate::num::{ExactSum, Formats, Unpacked};
 
 /// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
 pub trait StepKind {
@@ -46,11 +44,6 @@ pub trait StepKind {
 
     /// Changes constants that are no freedom of their own once another is changed.
     fn follow(&mut self, _changed: &str) {}
-
-    /// The vector kernel that computes it, with its constants, if there is one.
-    fn plan(&self, _formats: Formats) -> Option<Plan> {
-        None
-    }
 
     /// Whether operands and accumulator are integers; otherwise they are floats.
     fn takes_integers(&self) -> bool {

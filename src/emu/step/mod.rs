@@ -53,8 +53,7 @@ use trace::Sound;
 pub use trace::{Source, TermTrace, TraceObserver};
 pub(crate) use wires::fma_bits;
 
-use super::fast::Plan;
-pub use super::formats::Formats;
+pub use crate::num::Formats;
 use crate::num::{Class, Format, Kind, Unpacked};
 
 macro_rules! kinds {
@@ -100,10 +99,6 @@ macro_rules! kinds {
 
             fn check(&self, formats: Formats) -> Result<(), String> {
                 match self { $(Step::$kind(step) => step.check(formats)),* }
-            }
-
-            fn plan(&self, formats: Formats) -> Option<Plan> {
-                match self { $(Step::$kind(step) => step.plan(formats)),* }
             }
 
             fn unit(&self, formats: Formats) -> Unit {

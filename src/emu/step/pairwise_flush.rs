@@ -6,8 +6,7 @@ use super::checks::{Code, check_accumulator, check_group, check_nan, check_round
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use super::wires::Wires;
-use crate::emu::fast::{PairsPlan, Plan};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Class, FmaWires, Format, Rounding, Target, Unpacked, fma_through};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
@@ -139,16 +138,6 @@ impl StepKind for PairwiseFlush {
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
-    }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        let PairwiseFlush {
-            span,
-            group,
-            rounding,
-            nan,
-        } = *self;
-        PairsPlan::new(formats, group, span, rounding, nan.0).map(Plan::Pairs)
     }
 }
 

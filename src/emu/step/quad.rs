@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pair::Lane;
-use crate::emu::formats::Scale;
+use crate::num::Scale;
 use crate::num::{Format, Unpacked};
 
 /// How the scales of two operands change a lane of TFR. Their codes are taken as they are: the unit

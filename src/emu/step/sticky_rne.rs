@@ -10,8 +10,7 @@ use super::quad;
 use super::quad::Scaling;
 use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::emu::fast::{LanePlan, LaneRule, LaneStep, Plan, StickyPlan, StickyStep};
-use crate::emu::formats::Formats;
+use crate::num::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
@@ -253,48 +252,9 @@ impl StepKind for StickyRne {
     fn scaling(&self) -> ScaleUse {
         ScaleUse::Given
     }
-
-    fn plan(&self, formats: Formats) -> Option<Plan> {
-        if let Some(rule) = self.rule() {
-            let step = LaneStep {
-                rule,
-                lanes: self.lanes,
-                group: self.group,
-                fraction_bits: self.fraction_bits,
-                width: self.accumulator_bits(),
-                hidden_bit: self.addend == Addend::HiddenBit,
-                masks: self.sparse_mask,
-                ieee_top: self.ieee_top,
-                nan: self.nan.0,
-            };
-            return LanePlan::new(formats, step).map(Plan::Lanes);
-        }
-        let step = StickyStep {
-            group: self.group,
-            fraction_bits: self.fraction_bits,
-            zero_exponent: self.zero_exponent,
-            width: self.accumulator_bits(),
-            hidden_bit: self.addend == Addend::HiddenBit,
-            masks: self.sparse_mask,
-            nan: self.nan.0,
-        };
-        StickyPlan::new(formats, step).map(Plan::Sticky)
-    }
 }
 
 impl StickyRne {
-    /// How products share a lane; none where each has its own.
-    fn rule(&self) -> Option<LaneRule> {
-        match (self.pair, self.scaling) {
-            (Some(PairRule::Tfr), _) => Some(LaneRule::Tfr),
-            (Some(PairRule::TfrAligned), _) => Some(LaneRule::TfrAligned),
-            (Some(PairRule::Drl), _) => Some(LaneRule::Drl),
-            (None, Some(Scaling::Nvfp4)) => Some(LaneRule::Nvfp4),
-            (None, Some(_)) => Some(LaneRule::Mxfp4),
-            (None, None) => None,
-        }
-    }
-
     /// Tells of the lanes of `count` products, and of C's.
     fn show(
         &self,
@@ -459,7 +419,7 @@ impl StickyRne {
         terms.iter().sum::<i128>() << unused >> unused
     }
 
-    fn accumulator_bits(&self) -> u32 {
+    pub(in crate::emu) fn accumulator_bits(&self) -> u32 {
         self.width + 1 + (self.lanes + 1).next_power_of_two().ilog2()
     }
 

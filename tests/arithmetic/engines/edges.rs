@@ -1,7 +1,7 @@
 //! Sums at the edge of 32 bits, where the kernels must notice.
 
 use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, Plan};
+use tcverify::emu::{Arithmetic, Engine, Plan, accelerate};
 use tcverify::num::{Format, Rounding, convert_exact};
 
 use super::case::{Shape, product};
@@ -38,7 +38,8 @@ fn an_accumulator_and_sixteen_large_products_on_hopper() {
 fn sums_around_two_to_the_31st() {
     let mut sums = 0;
     for model in models::catalogue().into_iter().chain(models::made_up(2000)) {
-        let checked = matches!(model.arithmetic.plan(), Some(Plan::Group(plan)) if plan.checked);
+        let checked =
+            matches!(accelerate::plan(&model.arithmetic), Some(Plan::Group(plan)) if plan.checked);
         if let (Step::Fused(fused), true) = (&model.arithmetic.step, checked) {
             sums += around(&model, fused);
         }

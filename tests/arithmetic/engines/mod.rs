@@ -7,6 +7,7 @@
 
 mod bands;
 mod case;
+mod catalogue;
 mod edges;
 mod layout;
 mod models;

@@ -164,7 +164,7 @@ fn cargo(arguments: &[&str], copy: &Path, build: &Path) -> Result<Built> {
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", build)
         // For const_eval_select, by which a `const fn` can ask which mutant is on.
-        .env("RUSTC_BOOTSTRAP", "tcverify")
+        .env("RUSTC_BOOTSTRAP", "tcverify_num,tcverify")
         .env("RUSTFLAGS", "--cap-lints allow")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
@@ -182,7 +182,8 @@ fn cargo(arguments: &[&str], copy: &Path, build: &Path) -> Result<Built> {
             continue;
         };
         if let (Some(program), Some(target)) = (line.executable, line.target) {
-            let lib = target.kind.iter().any(|kind| kind == "lib");
+            // Unit tests of the crates below keep their names.
+            let lib = target.name == "tcverify" && target.kind.iter().any(|kind| kind == "lib");
             built
                 .programs
                 .insert(if lib { "lib".to_owned() } else { target.name }, program);

@@ -30,7 +30,7 @@ pub struct Function {
 /// A change of the source.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Mutant {
-    /// With its place: "src/num/round.rs:12:5: replace ...".
+    /// With its place: "crates/num/src/round.rs:12:5: replace ...".
     pub name: String,
     pub file: String,
     pub function: Option<Function>,
@@ -70,7 +70,7 @@ impl Mutant {
 /// All mutants of what `.cargo/mutants.toml` names.
 pub fn all(root: &Path, seed: u64) -> Result<Vec<Mutant>> {
     let listed = Command::new("cargo")
-        .args(["mutants", "--list", "--json"])
+        .args(["mutants", "--list", "--json", "--workspace"])
         .current_dir(root)
         .output()
         .context("cargo mutants cannot be started: cargo install cargo-mutants --locked")?;

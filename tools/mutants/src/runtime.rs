@@ -1,7 +1,8 @@
-//! Put into the copy as `src/mutant.rs`: which mutant is on, by TCVERIFY_MUTANT; with TCVERIFY_REACHED, a file with a byte
+//! Put into the copy as `crates/num/src/mutant.rs`: which mutant is on, by TCVERIFY_MUTANT; with TCVERIFY_REACHED, a file with a byte
 //! for each, none is, and the bytes of those that are asked for are set there, by every process of a test.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -12,7 +13,7 @@ const UNREAD: u32 = u32::MAX;
 static ACTIVE: AtomicU32 = AtomicU32::new(UNREAD);
 /// What this process has set already: asked often, and by all threads, so that what they share is only read.
 static REACHED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
-static SHARED: Mutex<Option<memmap2::MmapMut>> = Mutex::new(None);
+static SHARED: Mutex<Option<File>> = Mutex::new(None);
 
 /// Whether a mutant is on; never in what is computed as the crate is built.
 #[inline(always)]
@@ -52,10 +53,10 @@ fn note(number: u32) {
     let mut shared = SHARED.lock().expect("no holder panics");
     if shared.is_none() {
         let file = std::env::var_os("TCVERIFY_REACHED").expect("set when read");
-        let file = OpenOptions::new().read(true).write(true).open(file).expect("the file is there");
-        // SAFETY: processes of one test only ever set its bytes, each to one; nobody shortens it meanwhile.
-        *shared = Some(unsafe { memmap2::MmapMut::map_mut(&file) }.expect("the file can be mapped"));
+        *shared = Some(OpenOptions::new().write(true).open(file).expect("the file is there"));
     }
-    shared.as_mut().expect("just mapped")[number as usize] = 1;
+    // Processes of one test only ever set its bytes, each to one.
+    let file = shared.as_ref().expect("just opened");
+    file.write_all_at(&[1], number.into()).expect("the file can be written");
     REACHED[number as usize].store(true, Relaxed);
 }

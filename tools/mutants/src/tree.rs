@@ -40,7 +40,10 @@ impl Tree {
             .filter(|file| root.join(file).is_file());
         let files: Vec<String> = files.map(str::to_owned).collect();
         let mut hashes = String::new();
-        let counts = |file: &&String| file.starts_with("src/") || file.starts_with("tests/");
+        let counts = |file: &&String| {
+            let folders = ["src/", "crates/", "tests/"];
+            folders.iter().any(|folder| file.starts_with(folder))
+        };
         for file in files.iter().filter(counts) {
             let text = fs::read(root.join(file))?;
             hashes += &format!("{file} {:x}\n", number(&String::from_utf8_lossy(&text)));
@@ -70,12 +73,7 @@ impl Tree {
         for file in &self.files {
             let bytes = fs::read(self.root.join(file))?;
             let Some(mutants) = by_file.get(file.as_str()) else {
-                let bytes = if file == "src/lib.rs" {
-                    library(&bytes)
-                } else {
-                    bytes
-                };
-                self.put(file, &bytes)?;
+                self.put(file, &with_runtime(file, &bytes))?;
                 continue;
             };
             let wanted: Vec<_> = mutants
@@ -90,7 +88,7 @@ impl Tree {
         }
         let runtime = include_str!("runtime.rs");
         let count = format!("\nconst COUNT: usize = {};\n", mutants.len());
-        self.put("src/mutant.rs", (runtime.to_owned() + &count).as_bytes())?;
+        self.put(RUNTIME, (runtime.to_owned() + &count).as_bytes())?;
         self.forget()?;
         Ok(rewritten)
     }
@@ -115,13 +113,15 @@ impl Tree {
     /// Removes source files that are gone.
     fn forget(&self) -> Result<()> {
         let kept: BTreeSet<PathBuf> = self.files.iter().map(|file| self.copy.join(file)).collect();
-        let mut folders = vec![self.copy.join("src"), self.copy.join("tests")];
+        let mut folders = ["src", "crates", "tests"]
+            .map(|folder| self.copy.join(folder))
+            .to_vec();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder)? {
                 let path = entry?.path();
                 if path.is_dir() {
                     folders.push(path);
-                } else if !kept.contains(&path) && path != self.copy.join("src/mutant.rs") {
+                } else if !kept.contains(&path) && path != self.copy.join(RUNTIME) {
                     fs::remove_file(path)?;
                 }
             }
@@ -130,11 +130,20 @@ impl Tree {
     }
 }
 
-/// The root of the crate with the module that says which mutant is on.
-fn library(text: &[u8]) -> Vec<u8> {
-    let before: &[u8] =
-        b"#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
-    [before, text, b"\n#[allow(missing_docs)]\nmod mutant;\n"].concat()
+/// The module that says which mutant is on, in the lowest crate with mutants.
+const RUNTIME: &str = "crates/num/src/mutant.rs";
+
+/// A file; the roots of crates with mutants have that module.
+fn with_runtime(file: &str, text: &[u8]) -> Vec<u8> {
+    match file {
+        "crates/num/src/lib.rs" => {
+            let before: &[u8] =
+                b"#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
+            [before, text, b"\n#[allow(missing_docs)]\npub mod mutant;\n"].concat()
+        }
+        "src/lib.rs" => [text, b"\nuse tcverify_num::mutant;\n"].concat(),
+        _ => text.to_vec(),
+    }
 }
 
 /// The root of the project that this program lies in, or the one above the current folder.

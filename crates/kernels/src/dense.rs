@@ -1,0 +1,419 @@
+//! Kernels whose operands are plain numbers side by side, k by k: all of them pack alike, and differ in
+//! their arithmetic.
+
+use std::ops::Range;
+
+use super::platform::{Platform, Vectorized, Wide};
+use super::real::{Block, Real};
+use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::vector::Vector;
+use tcverify_num::Format;
+
+/// Rows of a strip of A.
+pub const ROWS: usize = 4;
+
+/// Rows of A in strips of [`ROWS`], `[strip][k][ROWS]`, or a strip of columns of B,
+/// `[k][columns]`; what fills them up is +0.
+#[derive(Debug, Default)]
+pub struct Dense<T> {
+    pub values: Vec<T>,
+    /// Whether a row (or column) has an infinity or NaN, for those who ask.
+    pub special: Vec<bool>,
+    /// Of each strip, for those who ask.
+    pub ranges: Vec<ExponentRange>,
+}
+
+impl<T> Packed for Dense<T> {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
+}
+
+/// The smallest and the largest exponent field of nonzero numbers, as [`Real::exponent_field`] has
+/// them; low > high where there are none.
+#[derive(Clone, Copy, Debug)]
+pub struct ExponentRange {
+    pub low: i32,
+    pub high: i32,
+}
+
+impl ExponentRange {
+    /// Of numbers whose infinities and NaNs have the field `top`.
+    pub fn empty(top: i32) -> ExponentRange {
+        ExponentRange { low: top, high: 0 }
+    }
+
+    #[inline(always)]
+    fn of<T: Real>(values: &[T]) -> ExponentRange {
+        let mut range = ExponentRange::empty(T::TOP_FIELD);
+        for &value in values {
+            let (field, top) = (value.exponent_field(), T::TOP_FIELD);
+            let low = if value.is_zero() { top } else { field };
+            // Infinities and NaNs have none.
+            let high = if field == top { 0 } else { field };
+            range.low = range.low.min(low);
+            range.high = range.high.max(high);
+        }
+        range
+    }
+}
+
+/// A panel of k, and to how many it is filled up.
+#[derive(Clone, Debug)]
+pub struct DensePanel {
+    pub k: Range<usize>,
+    pub padded: usize,
+}
+
+/// Arithmetic on plain numbers: a kernel but for its packing.
+pub trait Plain: Sync {
+    /// What it computes with.
+    type Real: Real;
+    /// An accumulator between panels.
+    type State: Copy + Default + Send + Sync;
+
+    /// Of A and of B.
+    fn formats(&self) -> [Format; 2];
+
+    /// As of [`TileKernel`], as the next three.
+    fn depth(&self) -> usize;
+    fn specials(&self) -> SpecialRule;
+    fn start(&self, code: u64) -> Self::State;
+    fn finish(&self, state: Self::State) -> Option<u64>;
+
+    /// As of [`TileKernel`].
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    /// Panels are filled up to whole groups of so many k; more than one only where zero products
+    /// change nothing.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip
+    /// of `size` numbers.
+    fn prepare(
+        &self,
+        _format: Format,
+        _packed: &mut Dense<Self::Real>,
+        _lines: usize,
+        _size: usize,
+        _count: usize,
+    ) {
+    }
+
+    /// Whether the arithmetic is exact for these strips.
+    fn suits(&self, _a: Strip<Self::Real>, _b: Strip<Self::Real>) -> bool {
+        true
+    }
+
+    /// Adds the products of a panel.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<Self::Real, Self::State>);
+}
+
+/// A strip of packed numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Strip<'a, T> {
+    pub values: &'a [T],
+    /// None where nobody asked.
+    pub range: Option<ExponentRange>,
+}
+
+/// A tile: `[k][ROWS]`, `[k][columns]` and `[ROWS][columns]`; all have these lengths.
+pub struct DenseTile<'a, T, S> {
+    pub a: &'a [T],
+    pub b: &'a [T],
+    pub state: &'a mut [S],
+    pub depth: usize,
+    pub columns: usize,
+    /// Of the strips of A and B, for those who asked.
+    pub ranges: Option<[ExponentRange; 2]>,
+    pub fallback: &'a dyn StepFallback,
+}
+
+/// The kernel of some arithmetic, with the vectors of a platform.
+pub struct DenseKernel<P> {
+    pub plan: P,
+    pub platform: Platform,
+}
+
+impl<P: Plain> TileKernel for DenseKernel<P> {
+    type State = P::State;
+    type Panel = DensePanel;
+    type A = Dense<P::Real>;
+    type B = Dense<P::Real>;
+
+    fn tile(&self) -> (usize, usize) {
+        (ROWS, P::Real::ACROSS * self.platform.lanes())
+    }
+
+    fn depth(&self) -> usize {
+        self.plan.depth()
+    }
+
+    fn specials(&self) -> SpecialRule {
+        self.plan.specials()
+    }
+
+    fn commutes(&self) -> bool {
+        self.plan.commutes()
+    }
+
+    fn start(&self, code: u64) -> P::State {
+        self.plan.start(code)
+    }
+
+    fn finish(&self, state: P::State) -> Option<u64> {
+        self.plan.finish(state)
+    }
+
+    fn panel(&self, k: Range<usize>) -> DensePanel {
+        DensePanel {
+            padded: k.len().next_multiple_of(self.plan.group()),
+            k,
+        }
+    }
+
+    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
+        let ([format, _], count) = (self.plan.formats(), rows.len());
+        let mut a = pack_a(self.platform, format, panel, operand, rows);
+        let size = panel.padded * ROWS;
+        self.plan.prepare(format, &mut a, ROWS, size, count);
+        a
+    }
+
+    fn room(&self) -> Dense<P::Real> {
+        Dense::default()
+    }
+
+    fn pack_b(
+        &self,
+        panel: &DensePanel,
+        operand: Operand,
+        columns: Range<usize>,
+        b: &mut Dense<P::Real>,
+    ) {
+        let ([_, format], wide, count) = (self.plan.formats(), self.tile().1, columns.len());
+        pack_b(self.platform, format, panel, operand, columns, wide, b);
+        let size = panel.padded * wide;
+        self.plan.prepare(format, b, wide, size, count);
+    }
+
+    fn run(
+        &self,
+        panel: &DensePanel,
+        a: &Dense<P::Real>,
+        strip: usize,
+        b: &Dense<P::Real>,
+        state: &mut [P::State],
+        fallback: &dyn StepFallback,
+    ) -> bool {
+        let depth = panel.padded;
+        let (a, b) = (a.strip(strip, depth * ROWS), b.strip(0, b.values.len()));
+        let suits = self.plan.suits(a, b);
+        if suits {
+            let tile = DenseTile {
+                a: a.values,
+                b: b.values,
+                state,
+                depth,
+                columns: self.tile().1,
+                ranges: a.range.zip(b.range).map(|(a, b)| [a, b]),
+                fallback,
+            };
+            let plan = &self.plan;
+            self.platform.vectorized(RunTile { plan, tile });
+        }
+        suits
+    }
+}
+
+/// A tile, for the vectors of a platform.
+struct RunTile<'a, P: Plain> {
+    plan: &'a P,
+    tile: DenseTile<'a, P::Real, P::State>,
+}
+
+impl<P: Plain> Vectorized for RunTile<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let RunTile { plan, tile } = self;
+        assert!(tile.columns == P::Real::ACROSS * V::LANES);
+        assert!(tile.a.len() == tile.depth * ROWS && tile.b.len() == tile.depth * tile.columns);
+        assert!(tile.state.len() == ROWS * tile.columns);
+        assert!(tile.depth.is_multiple_of(plan.group()));
+        // SAFETY: the same promise.
+        unsafe { plan.run::<V>(tile) }
+    }
+}
+
+/// Packs rows of A.
+fn pack_a<T: Real>(
+    platform: Platform,
+    format: Format,
+    panel: &DensePanel,
+    operand: Operand,
+    rows: Range<usize>,
+) -> Dense<T> {
+    platform.wide(PackA {
+        format,
+        panel,
+        operand,
+        rows,
+        values: Vec::new(),
+    })
+}
+
+struct PackA<'a, T> {
+    format: Format,
+    panel: &'a DensePanel,
+    operand: Operand<'a>,
+    rows: Range<usize>,
+    values: Vec<T>,
+}
+
+impl<T: Real> Wide for PackA<'_, T> {
+    type Output = Dense<T>;
+
+    #[inline(always)]
+    fn run(self) -> Dense<T> {
+        let DensePanel { k, padded } = self.panel;
+        let mut values = self.values;
+        values.resize(self.rows.len().div_ceil(ROWS) * padded * ROWS, T::default());
+        let mut row = vec![T::default(); k.len()];
+        for (i, at) in self.rows.enumerate() {
+            let block = Block {
+                row: at,
+                rows: 1,
+                column: k.start,
+                columns: k.len(),
+            };
+            T::read(self.format, self.operand.codes, block, &mut row);
+            let strip = &mut values[i / ROWS * padded * ROWS..];
+            for (out, &value) in strip.iter_mut().skip(i % ROWS).step_by(ROWS).zip(&row) {
+                *out = value;
+            }
+        }
+        Dense {
+            values,
+            special: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+}
+
+/// Packs columns of B, a strip of `wide`.
+fn pack_b<T: Real>(
+    platform: Platform,
+    format: Format,
+    panel: &DensePanel,
+    operand: Operand,
+    columns: Range<usize>,
+    wide: usize,
+    b: &mut Dense<T>,
+) {
+    platform.wide(PackB {
+        format,
+        panel,
+        operand,
+        columns,
+        wide,
+        b,
+    });
+}
+
+struct PackB<'a, T> {
+    format: Format,
+    panel: &'a DensePanel,
+    operand: Operand<'a>,
+    columns: Range<usize>,
+    wide: usize,
+    b: &'a mut Dense<T>,
+}
+
+impl<T: Real> Wide for PackB<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let DensePanel { k, padded } = self.panel;
+        let (wide, count) = (self.wide, self.columns.len());
+        let block = Block {
+            row: k.start,
+            rows: k.len(),
+            column: self.columns.start,
+            columns: count,
+        };
+        let values = &mut self.b.values;
+        if count == wide {
+            values.resize(padded * wide, T::default());
+            let (mine, rest) = values.split_at_mut(k.len() * wide);
+            T::read(self.format, self.operand.codes, block, mine);
+            rest.fill(T::default());
+            return;
+        }
+        let mut narrow = vec![T::default(); k.len() * count];
+        T::read(self.format, self.operand.codes, block, &mut narrow);
+        values.clear();
+        values.resize(padded * wide, T::default());
+        for (out, row) in values.chunks_mut(wide).zip(narrow.chunks(count)) {
+            out[..count].copy_from_slice(row);
+        }
+    }
+}
+
+impl<T> Dense<T> {
+    fn strip(&self, strip: usize, size: usize) -> Strip<'_, T> {
+        Strip {
+            values: &self.values[strip * size..][..size],
+            range: self.ranges.get(strip).copied(),
+        }
+    }
+}
+
+impl Dense<f32> {
+    /// Numbers below the smallest normal one of their format become +0.
+    pub fn flush(&mut self, format: Format) {
+        let smallest = f32::from_bits(((format.min_exponent() + 127) as u32) << 23);
+        for value in &mut self.values {
+            // A NaN is not below.
+            *value = if value.abs() < smallest { 0.0 } else { *value };
+        }
+    }
+}
+
+impl<T: Real> Dense<T> {
+    /// Notes the exponents of strips of `size` numbers.
+    pub fn measure(&mut self, size: usize) {
+        self.ranges.clear();
+        self.ranges
+            .extend(self.values.chunks(size).map(ExponentRange::of));
+    }
+
+    /// Notes the rows or columns, `lines` in a strip of `size` numbers, that have an infinity or NaN,
+    /// and makes those numbers zeros.
+    pub fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {
+        self.special.clear();
+        self.special.resize(count, false);
+        for (strip, values) in self.values.chunks_mut(size).enumerate() {
+            if values.iter().all(|value| value.is_finite()) {
+                continue;
+            }
+            for values in values.chunks_mut(lines) {
+                for (line, value) in values.iter_mut().enumerate() {
+                    if !value.is_finite() {
+                        *value = T::default();
+                        self.special[strip * lines + line] = true;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Chains whose sums are added up on the way.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::{BLOCK_COLUMNS, Slab, is_small};
+use crate::context::{Context, Flags};
+use crate::promoted::{Chains, Promotion};
+use crate::special;
+use crate::tile::{SpecialRule, TileKernel};
+use tcverify_num::Format;
+use tcverify_tensor::Problem;
+
+/// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
+/// has no code, there are too few to be worth it, or an operand of more chains than one is no number.
+pub fn promoted<K: TileKernel>(
+    context: Context,
+    kernel: &K,
+    promotion: Promotion,
+) -> Option<Vec<u32>> {
+    let Problem { m, n, scales, .. } = *context.problem;
+    let known = context.formats.accumulator == Format::Fp32 && scales.is_none();
+    let SpecialRule::Zeros { nan } = kernel.specials() else {
+        return None;
+    };
+    if is_small(context.problem) || !known || !kernel.knows_zeros() {
+        return None;
+    }
+    let slab = Slab {
+        context,
+        kernel,
+        batch: 0,
+        rows: 0..m,
+        tasks: 4 * rayon::current_num_threads(),
+    };
+    let flags = Flags::new(m, n);
+    let unknown = AtomicBool::new(false);
+    let mut sums = vec![0; m * n];
+    for left in (0..n).step_by(BLOCK_COLUMNS) {
+        let columns = left..n.min(left + BLOCK_COLUMNS);
+        slab.promoted(columns, promotion, (&flags, &unknown), &mut sums);
+    }
+    if unknown.load(Ordering::Relaxed) {
+        return None;
+    }
+    let special = flags.rows.iter().chain(&flags.columns);
+    let any = special.into_iter().any(|flag| flag.load(Ordering::Relaxed));
+    match promotion.ends {
+        _ if !any => Some(sums),
+        [_] if promotion.from_first => {
+            let mut codes: Vec<u64> = sums.into_iter().map(u64::from).collect();
+            special::resolve(&context, 0, 0..m, &flags, nan, &mut codes);
+            Some(codes.into_iter().map(|code| code as u32).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Main accumulators in the layout of a kernel's, and what is added to them.
+pub(super) struct Main<'m, 'p> {
+    pub sums: &'m mut [u32],
+    pub chains: Chains<'p>,
+}
+
+impl<K: TileKernel> Slab<'_, K> {
+    fn promoted(
+        &self,
+        columns: Range<usize>,
+        promotion: Promotion,
+        (flags, unknown): (&Flags, &AtomicBool),
+        sums: &mut [u32],
+    ) {
+        let n = self.context.problem.n;
+        let alone = promotion.ends.len() == 1 && promotion.from_first;
+        let wide = self.wide();
+        let strips = columns.len().div_ceil(wide);
+        // Chains that start from zero and end with a panel need no accumulators between panels.
+        let from_c = |chain: usize| chain == 0 && self.context.problem.c.is_some();
+        let whole =
+            |chain: usize, length: usize| !alone && !from_c(chain) && length <= self.kernel.depth();
+        let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
+        let lengths = firsts.zip(promotion.ends).map(|(first, last)| last - first);
+        let mut state = match lengths.enumerate().all(|(chain, k)| whole(chain, k)) {
+            true => Vec::new(),
+            false => self.initial_state(columns.clone(), flags),
+        };
+        let accumulators = strips * self.padded_rows() * wide;
+        let mut main = vec![0u32; if alone { 0 } else { accumulators }];
+        let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();
+        let mut first = 0;
+        for (chain, &last) in promotion.ends.iter().enumerate() {
+            for start in (first..last).step_by(self.kernel.depth()) {
+                let k = start..last.min(start + self.kernel.depth());
+                let chains = Chains {
+                    promotion,
+                    chain,
+                    whole: whole(chain, last - first),
+                    unknown,
+                };
+                let main = (k.end == last && !alone).then_some(Main {
+                    sums: &mut main,
+                    chains,
+                });
+                self.multiply(k, columns.clone(), &mut b, &mut state, main, flags);
+            }
+            first = last;
+        }
+        let strip = self.padded_rows() * wide;
+        let rows = sums.par_chunks_mut(n).enumerate();
+        rows.for_each(|(row, out)| {
+            let pieces = out[columns.clone()].chunks_mut(wide).enumerate();
+            for (i, out) in pieces {
+                let at = i * strip + row * wide;
+                match alone {
+                    false => out.copy_from_slice(&main[at..][..out.len()]),
+                    true => {
+                        for (out, &state) in out.iter_mut().zip(&state[at..]) {
+                            match self.code_of(state) {
+                                Some(code) => *out = code,
+                                None => unknown.store(true, Ordering::Relaxed),
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// An accumulator's code of FP32.
+    #[inline(always)]
+    fn code_of(&self, state: K::State) -> Option<u32> {
+        K::as_f32(state).or_else(|| self.kernel.finish(state).map(|code| code as u32))
+    }
+}

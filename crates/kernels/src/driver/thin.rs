@@ -1,0 +1,74 @@
+//! Few rows: B is read once, so that what counts is how it is read. Every task takes some strips through all of
+//! k, a shallow panel at a time.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Slab;
+use crate::context::Flags;
+use crate::tile::{Packed, TileKernel};
+use tcverify_tensor::Block;
+
+/// How many panels of A are packed at a time, for all tasks.
+const PANELS: usize = 64;
+
+impl<K: TileKernel> Slab<'_, K> {
+    /// Whether there is only one strip of rows.
+    pub(super) fn is_thin(&self) -> bool {
+        self.rows.len() <= self.kernel.tile().0
+    }
+
+    /// Adds the products of all k to the accumulators of a block of columns.
+    pub(super) fn multiply_thin(
+        &self,
+        columns: Range<usize>,
+        state: &mut [K::State],
+        flags: &Flags,
+    ) {
+        let [of_a, of_b] = self.operands();
+        let wide = self.wide();
+        let strips = columns.len().div_ceil(wide);
+        let run = strips.div_ceil(self.tasks);
+        // Of a column that lies together in memory short pieces would be read, and of a narrow row, too.
+        let depth = match of_b.codes.has_rows_together() && columns.len() >= wide {
+            true => self.kernel.shallow(),
+            false => self.kernel.depth(),
+        };
+        let all = self.context.problem.k;
+        let strip = self.padded_rows() * wide;
+        for first in (0..all).step_by(depth * PANELS) {
+            let starts = (first..all.min(first + depth * PANELS)).step_by(depth);
+            let panels: Vec<_> = starts
+                .map(|start| {
+                    let k = start..all.min(start + depth);
+                    let panel = self.kernel.panel(k.clone());
+                    let a = self.kernel.pack_a(&panel, of_a, self.rows.clone());
+                    Flags::set(&flags.rows, a.special());
+                    (k, panel, a)
+                })
+                .collect();
+            let tasks = state.par_chunks_mut(run * strip).enumerate();
+            tasks.for_each(|(task, state)| {
+                let mut b = self.kernel.room();
+                for (k, panel, a) in &panels {
+                    let mut done = 0;
+                    for (i, state) in state.chunks_mut(strip).enumerate() {
+                        let left = columns.start + (task * run + i) * wide;
+                        let mine = left..columns.end.min(left + wide);
+                        let block = Block {
+                            batch: self.batch,
+                            rows: self.rows.clone(),
+                            columns: mine.clone(),
+                        };
+                        self.kernel.pack_b(panel, of_b, mine.clone(), &mut b);
+                        Flags::set(&flags.columns[mine], b.special());
+                        self.strip(panel, k, a, &b, &block, state);
+                        done += block.rows.len() * block.columns.len();
+                    }
+                    (self.context.progress)((done * k.len()) as u64);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Columns of B.
+
+use super::lines::{Lines, Scales, note_specials};
+use super::place::NOTHING;
+use super::{EMPTY, Panel, range};
+use crate::group::plan::GroupPlan;
+use crate::platform::{Platform, Vectorized};
+use crate::tile::{Operand, Packed};
+use crate::vector::{ACROSS, Vector};
+/// As many columns of B as the kernel takes at a time.
+#[derive(Debug)]
+pub struct StripB {
+    /// `[position][columns]`
+    pub values: Vec<f32>,
+    pub gaps: Vec<u8>,
+    pub shifts: Vec<i32>,
+    pub range: super::Range,
+    /// Whether a column has an infinity or NaN here; none if there is none.
+    pub special: Vec<bool>,
+}
+
+impl StripB {
+    /// Room for `wide` columns.
+    pub fn new(wide: usize) -> StripB {
+        StripB {
+            values: Vec::new(),
+            gaps: Vec::new(),
+            shifts: vec![0; wide],
+            range: EMPTY,
+            special: Vec::new(),
+        }
+    }
+}
+
+impl Packed for StripB {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
+}
+
+impl StripB {
+    /// Packs columns of a plane of B over a panel.
+    pub fn fill(
+        &mut self,
+        platform: Platform,
+        plan: &GroupPlan,
+        operand: Operand,
+        first: usize,
+        count: usize,
+        panel: &Panel,
+    ) {
+        let wide = self.shifts.len();
+        self.values.resize(panel.padded() * wide, 0.0);
+        self.gaps.resize(panel.padded() * wide, 0);
+        self.special.clear();
+        let rows = panel.start..panel.start + panel.len;
+        let columns = first..first + count;
+        let any_special = platform.vectorized(Fill {
+            plan,
+            panel,
+            lines: Lines::new(platform, operand.codes, panel, columns.clone(), wide),
+            scales: Scales::new(plan, operand.scales, panel, columns.clone()),
+            strip: self,
+        });
+        if any_special {
+            self.special.resize(wide, false);
+            note_specials(operand.codes, plan.b, rows, columns, &mut self.special);
+        }
+    }
+}
+
+/// Packs a strip. Says whether a code is an infinity or NaN; columns with a NaN for a scale are noted.
+pub(super) struct Fill<'a> {
+    pub(super) plan: &'a GroupPlan,
+    pub(super) panel: &'a Panel,
+    pub(super) lines: Lines<'a>,
+    pub(super) scales: Option<Scales<'a>>,
+    pub(super) strip: &'a mut StripB,
+}
+
+impl Vectorized for Fill<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> bool {
+        assert_eq!(self.strip.shifts.len(), ACROSS * V::LANES);
+        // SAFETY: the same promise.
+        unsafe {
+            match self.scales.is_some() || !self.plan.absolute() {
+                true => self.of_width::<V, true>(),
+                false => self.of_width::<V, false>(),
+            }
+        }
+    }
+}
+
+impl Fill<'_> {
+    /// Numbers are `MOVED` by the largest of their column and by scales, or taken as they are.
+    #[inline(always)]
+    unsafe fn of_width<V: Vector, const MOVED: bool>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe {
+            match self.lines.width() {
+                1 => self.fill::<V, 1, MOVED>(),
+                2 => self.fill::<V, 2, MOVED>(),
+                4 => self.fill::<V, 4, MOVED>(),
+                _ => unreachable!("lines have one, two or four bytes a code"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fill<V: Vector, const WIDTH: usize, const MOVED: bool>(mut self) -> bool {
+        if !MOVED {
+            // Whatever the numbers are, the range suits.
+            let format = self.plan.b;
+            self.strip.range = range((format.min_exponent(), format.max_exponent()), 0);
+        } else {
+            // SAFETY: the same promise.
+            unsafe { self.shift::<V, WIDTH>() }
+        }
+        let wide = self.strip.shifts.len();
+        for position in self.panel.padding() {
+            self.strip.values[position * wide..][..wide].fill(0.0);
+            self.strip.gaps[position * wide..][..wide].fill(NOTHING);
+        }
+        let mut special = false;
+        let mut first = 0;
+        while first < self.panel.padded() {
+            let end = self.read_scales(first);
+            if let Some(scales) = &self.scales
+                && scales.nans.contains(&-1)
+            {
+                self.strip.special.resize(wide, false);
+                for (special, nan) in self.strip.special.iter_mut().zip(scales.nans) {
+                    *special |= nan != 0;
+                }
+            }
+            // SAFETY: the same promise.
+            special |= unsafe { self.place::<V, WIDTH, MOVED>(first..end) };
+            first = end;
+        }
+        special
+    }
+
+    /// The scales of a position's k; up to where they are the same. There is no other order of k where
+    /// there are scales.
+    pub(super) fn read_scales(&mut self, position: usize) -> usize {
+        let all = self.panel.padded();
+        match &mut self.scales {
+            Some(scales) if position < self.panel.len => scales.read(position).min(all),
+            _ => all,
+        }
+    }
+}
+
+/// A register of a line.
+#[inline(always)]
+pub(super) unsafe fn codes<V: Vector, const WIDTH: usize>(line: *const u8, v: usize) -> V::I {
+    // SAFETY: the caller's promise: features, and a line as wide as a strip.
+    unsafe {
+        let from = line.add(v * V::LANES * WIDTH);
+        match WIDTH {
+            1 => V::load_bytes(from),
+            2 => V::load_pairs(from),
+            _ => V::load(from.cast()),
+        }
+    }
+}

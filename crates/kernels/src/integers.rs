@@ -1,0 +1,292 @@
+//! Integer products: exact in 32 bits within a group, two products an instruction.
+
+use std::ops::Range;
+
+use super::platform::{Platform, Vectorized, Wide};
+use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::vector::{ACROSS, Vector};
+use tcverify_num::Format;
+use tcverify_num::Formats;
+
+/// An integer sum in the terms of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntegerPlan {
+    pub a: Format,
+    pub b: Format,
+    /// Products after which a sum is clamped to 32 bits; none where it wraps.
+    pub clamped: Option<usize>,
+}
+
+impl IntegerPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(formats: Formats, clamped: Option<usize>) -> Option<IntegerPlan> {
+        let Formats { a, b, .. } = formats;
+        // Two products are added in 32 bits.
+        (a.width() <= 8 && b.width() <= 8).then_some(IntegerPlan { a, b, clamped })
+    }
+}
+
+/// Rows of a strip of A.
+const ROWS: usize = 4;
+
+/// The k of a panel, at least.
+const DEPTH: usize = 512;
+
+/// The kernel of a plan, with the vectors of a platform.
+pub struct IntegerKernel {
+    pub plan: IntegerPlan,
+    pub platform: Platform,
+}
+
+/// Neighbouring k as the halves of 32 bits: `[strip][pair][ROWS]`, or `[pair][columns]`.
+#[derive(Default)]
+pub struct Pairs(Vec<i32>);
+
+impl Packed for Pairs {
+    fn special(&self) -> &[bool] {
+        &[]
+    }
+}
+
+/// A panel of k: groups of an odd number of products are filled up to even ones.
+pub struct Panel {
+    k: Range<usize>,
+    group: usize,
+    /// Of a group, and of all.
+    pairs: [usize; 2],
+}
+
+impl Panel {
+    /// The pair that holds the k-th product, and in which half.
+    fn place(&self, k: usize) -> (usize, u32) {
+        let (group, k) = (k / self.group, k % self.group);
+        (group * self.pairs[0] + k / 2, 16 * (k as u32 % 2))
+    }
+}
+
+impl TileKernel for IntegerKernel {
+    type State = i32;
+    type Panel = Panel;
+    type A = Pairs;
+    type B = Pairs;
+
+    fn tile(&self) -> (usize, usize) {
+        (ROWS, ACROSS * self.platform.lanes())
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH.next_multiple_of(self.plan.clamped.unwrap_or(1))
+    }
+
+    fn specials(&self) -> SpecialRule {
+        SpecialRule::Native
+    }
+
+    fn start(&self, code: u64) -> i32 {
+        code as u32 as i32
+    }
+
+    fn finish(&self, state: i32) -> Option<u64> {
+        Some((state as u32).into())
+    }
+
+    fn panel(&self, k: Range<usize>) -> Panel {
+        // Modulo 2^32 all groups are one.
+        let group = self.plan.clamped.unwrap_or(k.len()).min(k.len());
+        let pairs = group.div_ceil(2);
+        Panel {
+            group,
+            pairs: [pairs, k.len().div_ceil(group) * pairs],
+            k,
+        }
+    }
+
+    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Pairs {
+        let [_, pairs] = panel.pairs;
+        let mut packed = vec![0; rows.len().div_ceil(ROWS) * pairs * ROWS];
+        let mut codes = vec![0; panel.k.len()];
+        for (i, row) in rows.enumerate() {
+            operand.codes.read_row(row, panel.k.start, &mut codes);
+            let strip = &mut packed[i / ROWS * pairs * ROWS..][..pairs * ROWS];
+            for (k, &code) in codes.iter().enumerate() {
+                let (pair, shift) = panel.place(k);
+                let value = self.plan.a.integer(code.into()) as u16;
+                strip[pair * ROWS + i % ROWS] |= i32::from(value) << shift;
+            }
+        }
+        Pairs(packed)
+    }
+
+    fn room(&self) -> Pairs {
+        Pairs::default()
+    }
+
+    fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut Pairs) {
+        let wide = self.tile().1;
+        let mut codes = vec![0; panel.k.len() * columns.len()];
+        let (first, count) = (columns.start, columns.len());
+        let (start, depth) = (panel.k.start, panel.k.len());
+        operand
+            .codes
+            .read_block(start, depth, first, count, &mut codes);
+        b.0.clear();
+        b.0.resize(panel.pairs[1] * wide, 0);
+        self.platform.wide(Pack {
+            format: self.plan.b,
+            panel,
+            codes: &codes,
+            count,
+            wide,
+            out: &mut b.0,
+        });
+    }
+
+    fn run(
+        &self,
+        panel: &Panel,
+        a: &Pairs,
+        strip: usize,
+        b: &Pairs,
+        state: &mut [i32],
+        _: &dyn StepFallback,
+    ) -> bool {
+        let size = panel.pairs[1] * ROWS;
+        self.platform.vectorized(RunTile {
+            clamped: self.plan.clamped.is_some(),
+            group: panel.pairs[0],
+            a: &a.0[strip * size..][..size],
+            b: &b.0,
+            state,
+        });
+        true
+    }
+}
+
+/// Rows of codes into pairs.
+struct Pack<'a> {
+    format: Format,
+    panel: &'a Panel,
+    codes: &'a [u32],
+    count: usize,
+    wide: usize,
+    out: &'a mut [i32],
+}
+
+impl Wide for Pack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // A sign bit, where there is one, is moved to the top and back.
+        let unused = 32 - self.format.width();
+        let signed = self.format.kind() == tcverify_num::Kind::Signed;
+        for (k, codes) in self.codes.chunks(self.count).enumerate() {
+            let (pair, shift) = self.panel.place(k);
+            let out = &mut self.out[pair * self.wide..][..self.count];
+            for (out, &code) in out.iter_mut().zip(codes) {
+                let value = match signed {
+                    true => (code << unused) as i32 >> unused,
+                    false => code as i32,
+                };
+                *out |= (value & 0xffff) << shift;
+            }
+        }
+    }
+}
+
+/// A tile: `[pair][ROWS]`, `[pair][columns]` and `[ROWS][columns]`.
+struct RunTile<'a> {
+    clamped: bool,
+    /// Pairs of a group.
+    group: usize,
+    a: &'a [i32],
+    b: &'a [i32],
+    state: &'a mut [i32],
+}
+
+impl Vectorized for RunTile<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let columns = ACROSS * V::LANES;
+        let pairs = self.a.len() / ROWS;
+        assert!(self.a.len() == pairs * ROWS && self.b.len() == pairs * columns);
+        assert!(self.state.len() == ROWS * columns && pairs.is_multiple_of(self.group));
+        let state = self.state.as_mut_ptr();
+        let across = if V::REGISTERS >= 32 { 4 } else { 2 };
+        for left in (0..ACROSS).step_by(across) {
+            for first in (0..pairs).step_by(self.group) {
+                let at = left * V::LANES;
+                // SAFETY: features are the caller's promise; `across` registers from `left` on lie
+                // within each row of the lengths just asserted.
+                unsafe {
+                    let a = self.a.as_ptr().add(first * ROWS);
+                    let b = self.b.as_ptr().add(first * columns + at);
+                    let state = state.add(at);
+                    match across {
+                        4 => group::<V, 4>(self.group, self.clamped, a, b, state),
+                        _ => group::<V, 2>(self.group, self.clamped, a, b, state),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One group, some registers across all rows.
+#[inline(always)]
+unsafe fn group<V: Vector, const N: usize>(
+    pairs: usize,
+    clamped: bool,
+    mut a: *const i32,
+    mut b: *const i32,
+    state: *mut i32,
+) {
+    let columns = ACROSS * V::LANES;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = [[V::splat(0); N]; ROWS];
+        for _ in 0..pairs {
+            let mut y = [V::splat(0); N];
+            for (v, y) in y.iter_mut().enumerate() {
+                *y = V::load(b.add(v * V::LANES));
+            }
+            for (row, sum) in sum.iter_mut().enumerate() {
+                let x = V::splat(*a.add(row));
+                for (sum, &y) in sum.iter_mut().zip(&y) {
+                    *sum = V::add(*sum, V::multiply_pairs(x, y));
+                }
+            }
+            a = a.add(ROWS);
+            b = b.add(columns);
+        }
+        for (row, sum) in sum.into_iter().enumerate() {
+            for (v, sum) in sum.into_iter().enumerate() {
+                let at = state.add(row * columns + v * V::LANES);
+                let c = V::load(at);
+                let total = V::add(c, sum);
+                // A group's sum stays far inside 32 bits: at most 1024 products of 2^16.
+                let total = if clamped {
+                    saturated::<V>(c, sum, total)
+                } else {
+                    total
+                };
+                V::store(at, total);
+            }
+        }
+    }
+}
+
+/// `total`, the wrapped sum of `x` and `y`, or the end of the range on x's side.
+#[inline(always)]
+unsafe fn saturated<V: Vector>(x: V::I, y: V::I, total: V::I) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let thirty_one = V::splat(31);
+        let overflowed = V::and(V::xor(total, x), V::xor(total, y));
+        let overflowed = V::shift_right(overflowed, thirty_one);
+        let end = V::xor(V::shift_right(x, thirty_one), V::splat(i32::MAX));
+        V::or(V::clear(total, overflowed), V::and(end, overflowed))
+    }
+}

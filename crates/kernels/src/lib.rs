@@ -1,0 +1,158 @@
+//! Matrix units of GPUs, fast: packing, cache blocking, tiles over all cores, vector kernels. They know
+//! numbers alone: a [`Plan`] says what is computed, and every tile or step whose preconditions fail is
+//! the caller's exact engine's ([`ExactEngine`]), with which all bits are identical.
+//!
+//! * [`plan`]: which kernel, and its constants.
+//! * [`driver`]: how a product becomes tiles; [`promoted`]: accumulators that are added to others on the way;
+//!   [`tile`]: what a kernel offers.
+//! * [`group`]: fused dot-adds; [`lanes`]: of products that are added before; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
+//! * [`vector`]: the instructions; [`platform`]: the sets of them that this machine has; [`vouch`]: none is
+//!   used before it has passed a self-test ([`selftest`]).
+//! * [`special`]: infinities and NaNs, which most kernels take for zeros.
+
+mod blocks;
+mod chain;
+mod context;
+mod decode;
+mod dense;
+mod driver;
+mod group;
+mod half;
+mod integers;
+mod lanes;
+mod pairs;
+mod plan;
+mod platform;
+mod promoted;
+mod real;
+mod selftest;
+mod special;
+mod sums;
+mod tile;
+mod vector;
+mod vouch;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use blocks::{BlockPlan, BlockStep};
+pub use chain::ChainPlan;
+pub use context::{ExactEngine, Progress, Specials, Work};
+pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
+pub use half::HalfPlan;
+pub use integers::IntegerPlan;
+pub use lanes::{LanePlan, LaneRule, LaneStep};
+pub use pairs::PairsPlan;
+pub use plan::Plan;
+pub use platform::{Platform, Wide};
+pub use promoted::{Merging, Promotion};
+pub use sums::SumPlan;
+
+use self::context::Context;
+use self::dense::DenseKernel;
+use tcverify_num::Format;
+
+/// Something to be done with the kernel of a plan, whichever that is.
+trait WithKernel {
+    type Out;
+
+    fn with<K: tile::TileKernel>(self, kernel: &K) -> Self::Out;
+}
+
+/// Makes the kernel of a plan.
+fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
+    match plan {
+        Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Floor(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Sticky(plan) => work.with(&group::GroupKernel { plan, platform }),
+        Plan::Lanes(plan) => work.with(&lanes::LaneKernel { plan, platform }),
+        Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
+        Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
+        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
+            let plan = chain::Chain::<f64>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        Plan::Chain(plan) => {
+            let plan = chain::Chain::<f32>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        Plan::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
+        Plan::Sum(plan) => match plan.group {
+            Some(group) => {
+                let plan = sums::Sum { plan, group };
+                work.with(&DenseKernel { plan, platform })
+            }
+            None => {
+                let plan = sums::Dot { plan };
+                work.with(&DenseKernel { plan, platform })
+            }
+        },
+        Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
+    }
+}
+
+/// Computes the rows of D from `first_row` on, matrices of a batch one after the other, that `out` has room for:
+/// codes of the accumulator's format. Returns how many multiply-adds fell to the exact engine; none if nothing was
+/// computed, because the product is not worth packing for, or the kernel fails its self-test.
+pub fn fill(
+    work: Work,
+    (plan, platform): (Plan, Platform),
+    first_row: usize,
+    out: &mut [u64],
+) -> Option<u64> {
+    struct Fill<'a> {
+        context: Context<'a>,
+        first_row: usize,
+        out: &'a mut [u64],
+    }
+
+    impl WithKernel for Fill<'_> {
+        type Out = ();
+
+        fn with<K: tile::TileKernel>(self, kernel: &K) {
+            driver::fill(self.context, kernel, self.first_row, self.out);
+        }
+    }
+
+    if driver::is_small(work.problem) {
+        return None;
+    }
+    let platform = platform.vouched(&plan, work.formats).ok()?;
+    let fallback = AtomicU64::new(0);
+    let fill = Fill {
+        context: Context::new(work, &fallback),
+        first_row,
+        out,
+    };
+    with_kernel((plan, platform), fill);
+    Some(fallback.load(Ordering::Relaxed))
+}
+
+/// Sums of chains of a product of one matrix, in C order, if the kernel of a plan computes them in
+/// one go; and the multiply-adds that fell to the exact engine.
+pub fn promoted(
+    work: Work,
+    (plan, platform): (Plan, Platform),
+    promotion: Promotion,
+) -> Option<(Vec<u32>, u64)> {
+    struct Promoted<'a> {
+        context: Context<'a>,
+        promotion: Promotion<'a>,
+    }
+
+    impl WithKernel for Promoted<'_> {
+        type Out = Option<Vec<u32>>;
+
+        fn with<K: tile::TileKernel>(self, kernel: &K) -> Option<Vec<u32>> {
+            driver::promoted(self.context, kernel, self.promotion)
+        }
+    }
+
+    let platform = platform.vouched(&plan, work.formats).ok()?;
+    let fallback = AtomicU64::new(0);
+    let promoted = Promoted {
+        context: Context::new(work, &fallback),
+        promotion,
+    };
+    let sums = with_kernel((plan, platform), promoted)?;
+    Some((sums, fallback.load(Ordering::Relaxed)))
+}

@@ -1,0 +1,149 @@
+//! The instruction sets there are kernels for.
+
+use super::vector::Vector;
+use super::vector::portable::Portable;
+
+/// An instruction set that this machine has: values come only from [`Platform::available`] and
+/// [`Platform::detect`], which look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Platform(Set);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Set {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// In tests elsewhere: through an emulation of its instructions.
+    #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+    Neon,
+}
+
+/// Work that is compiled anew for every instruction set: its `run` is always inlined, which a closure
+/// cannot ask for.
+pub trait Wide {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// The same of work that uses the vectors themselves.
+pub(super) trait Vectorized {
+    type Output;
+
+    /// Mark it `#[inline(always)]`: otherwise the intrinsics in it are calls.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Vector>(self) -> Self::Output;
+}
+
+impl Platform {
+    /// The environment variable that names one, for tests and for doubts.
+    pub const VARIABLE: &'static str = "TCVERIFY_SIMD";
+
+    /// Every platform that this machine has, the fastest last.
+    pub fn available() -> Vec<Platform> {
+        #[allow(unused_mut)]
+        let mut platforms = vec![Platform(Set::Portable)];
+        // Its lanes were thought through for little endian only.
+        #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+        if cfg!(target_endian = "little") {
+            platforms.push(Platform(Set::Neon));
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            if avx2 {
+                platforms.push(Platform(Set::Avx2));
+            }
+            if avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+                platforms.push(Platform(Set::Avx512));
+            }
+        }
+        platforms
+    }
+
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "avx512",
+            #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+            Set::Neon => "neon",
+        }
+    }
+
+    /// 32-bit lanes of a register.
+    pub(super) fn lanes(self) -> usize {
+        struct Lanes;
+        impl Vectorized for Lanes {
+            type Output = usize;
+
+            #[inline(always)]
+            unsafe fn run<V: Vector>(self) -> usize {
+                V::LANES
+            }
+        }
+        self.vectorized(Lanes)
+    }
+
+    /// Runs plain Rust, compiled for this platform's vectors; for 256 bits where it has 512, as what
+    /// compilers make of loops over codes and bytes for these is slower.
+    pub fn wide<W: Wide>(self, work: W) -> W::Output {
+        match self.0 {
+            // SAFETY: `available` detected the features before it made a value of these variants.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 | Set::Avx512 => unsafe { wide_avx2(work) },
+            _ => work.run(),
+        }
+    }
+
+    /// Runs work with this platform's vectors.
+    pub(super) fn vectorized<W: Vectorized>(self, work: W) -> W::Output {
+        match self.0 {
+            Set::Portable => portable(work),
+            // SAFETY: `available` detected the features before it made a value of this variant.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { avx2(work) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { avx512(work) },
+            // SAFETY: every aarch64 target with a standard library has NEON; the emulation is plain
+            // Rust.
+            #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+            Set::Neon => unsafe { work.run::<super::vector::neon::Neon>() },
+        }
+    }
+}
+
+/// Once, and not in every caller.
+#[inline(never)]
+fn portable<W: Vectorized>(work: W) -> W::Output {
+    // SAFETY: plain Rust.
+    unsafe { work.run::<Portable>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn wide_avx2<W: Wide>(work: W) -> W::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn avx2<W: Vectorized>(work: W) -> W::Output {
+    // SAFETY: this function's own features are those that `Avx2` needs.
+    unsafe { work.run::<super::vector::avx2::Avx2>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw")]
+unsafe fn avx512<W: Vectorized>(work: W) -> W::Output {
+    // SAFETY: this function's own features are those that `Avx512` needs.
+    unsafe { work.run::<super::vector::avx512::Avx512>() }
+}

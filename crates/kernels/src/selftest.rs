@@ -1,0 +1,454 @@
+//! A few products of awkward numbers by a kernel on two platforms, before the first use: a wrong
+//! instruction must not become a wrong verdict.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use super::plan::Plan;
+use super::platform::Platform;
+use super::tile::{Operand, StepFallback, TileKernel};
+use super::{WithKernel, with_kernel};
+use tcverify_num::random::SplitMix64;
+use tcverify_num::{Format, Formats, Scale};
+use tcverify_tensor::Tensor;
+
+/// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
+/// panels and groups.
+const SIZE: [usize; 3] = [8, 64, 141];
+
+/// The elements that the exact engine was asked for. When it is asked may differ between platforms.
+#[derive(Default)]
+struct Asked(RefCell<Vec<(usize, usize)>>);
+
+impl StepFallback for Asked {
+    fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
+        self.0.borrow_mut().push((row, column));
+        code
+    }
+}
+
+/// Whether a kernel gives the same bits on two platforms, wherever both give any.
+pub fn agree(plan: &Plan, formats: Formats, platforms: [Platform; 2]) -> bool {
+    SEEDS.into_iter().all(|seed| {
+        let product = Product::new(formats, seed);
+        let [one, other] = platforms.map(|platform| product.by(plan, platform));
+        let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
+        !one.into_iter().zip(other).any(differ)
+    })
+}
+
+/// Codes of an operand.
+const DIFFERENT: usize = 1021;
+
+const SEEDS: [u64; 3] = [0, 1, 2];
+
+/// What is multiplied.
+struct Product {
+    operands: [Tensor; 2],
+    /// And how many k share one.
+    scales: Option<([Tensor; 2], usize)>,
+    /// Codes that take turns.
+    c: Vec<u64>,
+}
+
+impl Product {
+    fn new(formats: Formats, seed: u64) -> Product {
+        let [m, n, k] = SIZE;
+        let Formats {
+            a,
+            b,
+            addend,
+            scale,
+            ..
+        } = formats;
+        let mut random = SplitMix64(seed);
+        // Finite: what other ones make of an element is not the kernels' business.
+        let mut c: Vec<_> = (0..5).map(|_| code(addend, random.word(), 0)).collect();
+        // The first products are ordinary ones: with the largest C many tiles are the exact engine's.
+        if seed > 0 {
+            let ends = [false, true].map(|negative| addend.max_finite(negative));
+            c.extend(ends);
+            c.extend([0, 1, addend.sign_mask()]);
+        }
+        // Some codes over and over; that their number is a prime one keeps lines and steps apart.
+        let mut matrix = |format: Format, rows: usize, columns: usize| {
+            let some: Vec<_> = (0..DIFFERENT)
+                .map(|_| code(format, random.word(), seed))
+                .collect();
+            let width = format.bytes();
+            let bytes = some
+                .iter()
+                .flat_map(|code| code.to_le_bytes().into_iter().take(width));
+            let mut payload = bytes
+                .collect::<Vec<u8>>()
+                .repeat((rows * columns).div_ceil(DIFFERENT));
+            payload.truncate(rows * columns * width);
+            Tensor::from_payload(format, vec![rows, columns], payload)
+        };
+        Product {
+            operands: [matrix(a, m, k), matrix(b, k, n)],
+            scales: scale.map(|Scale { format, block }| {
+                let blocks = k.div_ceil(block);
+                let scales = [matrix(format, m, blocks), matrix(format, blocks, n)];
+                (scales, block)
+            }),
+            c,
+        }
+    }
+
+    /// What a kernel makes of it: codes, or none where the exact engine is asked.
+    fn by(&self, plan: &Plan, platform: Platform) -> Vec<Option<u64>> {
+        with_kernel((plan.clone(), platform), self)
+    }
+
+    fn operand(&self, side: usize) -> Operand<'_> {
+        Operand {
+            codes: self.operands[side].planes().plane(0),
+            scales: self
+                .scales
+                .as_ref()
+                .map(|(scales, block)| (scales[side].planes().plane(0), *block)),
+        }
+    }
+}
+
+impl WithKernel for &Product {
+    type Out = Vec<Option<u64>>;
+
+    fn with<K: TileKernel>(self, kernel: &K) -> Vec<Option<u64>> {
+        let [m, n, k] = SIZE;
+        let (a, b, c) = (self.operand(0), self.operand(1), &self.c);
+        let (tall, wide) = kernel.tile();
+        let mut out = vec![None; m * n];
+        for left in (0..n).step_by(wide) {
+            let mut state: Vec<_> = (0..tall * wide)
+                .map(|i| kernel.start(c[(i / wide * n + left + i % wide) % c.len()]))
+                .collect();
+            let mut sound = true;
+            let asked = Asked::default();
+            let mut room = kernel.room();
+            for start in (0..k).step_by(kernel.depth()) {
+                let panel = kernel.panel(start..k.min(start + kernel.depth()));
+                let rows = kernel.pack_a(&panel, a, 0..m);
+                kernel.pack_b(&panel, b, left..left + wide, &mut room);
+                sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &asked);
+            }
+            for (row, state) in state.chunks(wide).enumerate() {
+                for (column, &state) in state.iter().enumerate() {
+                    let mine = sound && !asked.0.borrow().contains(&(row, column));
+                    out[row * n + left + column] = kernel.finish(state).filter(|_| mine);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Near one, over all exponents, or any code.
+fn code(format: Format, random: u64, seed: u64) -> u64 {
+    let any = random & format.max_code();
+    if format.exponent_bits() == 0 || seed % 3 == 2 {
+        return any;
+    }
+    let spread = match seed % 3 {
+        0 => 4,
+        _ => 1 << format.exponent_bits().min(6),
+    };
+    let field = (format.bias() as u64).saturating_sub(spread / 2) + (random >> 40) % spread;
+    let fraction = random & ((1 << format.fraction_bits()) - 1);
+    let sign = if random >> 63 == 1 {
+        format.sign_mask()
+    } else {
+        0
+    };
+    let magnitude = field << format.fraction_bits() | fraction;
+    magnitude.min(format.max_finite(false) >> format.ignored_bits()) << format.ignored_bits() | sign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::{BlockPlan, BlockStep};
+    use crate::chain::ChainPlan;
+    use crate::group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
+    use crate::half::HalfPlan;
+    use crate::integers::IntegerPlan;
+    use crate::lanes::{LanePlan, LaneRule, LaneStep};
+    use crate::pairs::PairsPlan;
+    use crate::sums::SumPlan;
+    use tcverify_num::Rounding;
+
+    fn products(plan: &Plan, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
+        let of = |seed| Product::new(formats, seed).by(plan, platform);
+        SEEDS.into_iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn kernels_answer_themselves() {
+        let portable = Platform::available()[0];
+        for (plan, formats) in plans() {
+            let codes = products(&plan, portable, formats);
+            let own = codes.iter().flatten().count();
+            assert!(8 * own > codes.len(), "{plan:?}: {own} of {}", codes.len());
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_other_constants_fails() {
+        let portable = Platform::available()[0];
+        let of = |plan: &Plan, formats| products(plan, portable, formats);
+        for (plan, formats) in plans() {
+            let mut wrong = plan.clone();
+            match &mut wrong {
+                Plan::Group(plan) => plan.fraction_bits -= 4,
+                Plan::Block(plan) => plan.fraction_bits -= 8,
+                Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
+                Plan::Pairs(plan) => plan.group = 6 - plan.group,
+                Plan::Lanes(lanes) => {
+                    *lanes = lane_plan(formats.a, lanes.rule, formats.scale, 23);
+                }
+                _ => continue,
+            }
+            assert_ne!(of(&plan, formats), of(&wrong, formats), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn every_platform_agrees_with_the_portable_one() {
+        let portable = Platform::available()[0];
+        for platform in Platform::available() {
+            for (plan, formats) in plans() {
+                let name = platform.name();
+                assert!(
+                    agree(&plan, formats, [platform, portable]),
+                    "{name} {plan:?}"
+                );
+            }
+        }
+    }
+
+    /// A plan of every kernel, and the formats of its products.
+    fn plans() -> Vec<(Plan, Formats)> {
+        let nan = 0x7fc0_0000;
+        let product = |operand, accumulator| Formats {
+            a: operand,
+            b: operand,
+            accumulator,
+            addend: accumulator,
+            scale: None,
+        };
+        let chain = |format, accumulator, nan| {
+            let plan = ChainPlan {
+                a: format,
+                b: format,
+                accumulator,
+                nan,
+            };
+            (Plan::Chain(plan), product(format, accumulator))
+        };
+        let pairs = |format, group| {
+            let plan = PairsPlan {
+                a: format,
+                b: format,
+                group,
+                span: 16,
+                nan,
+            };
+            (Plan::Pairs(plan), product(format, Format::Fp32))
+        };
+        let sum = |format, group| {
+            let plan = SumPlan {
+                a: format,
+                b: format,
+                group,
+                nan,
+            };
+            (Plan::Sum(plan), product(format, Format::Fp32))
+        };
+        let floor = |format, sums| {
+            let plan = Plan::Floor(floor_plan(format, sums));
+            (plan, product(format, Format::Fp32))
+        };
+        let sticky = |hidden_bit| {
+            let plan = Plan::Sticky(sticky_plan(hidden_bit));
+            (plan, product(Format::Fp16, Format::Fp32))
+        };
+        let lanes = |format, rule, scale| {
+            let mut product = product(format, Format::Fp32);
+            product.scale = scale;
+            (Plan::Lanes(lane_plan(format, rule, scale, 24)), product)
+        };
+        let block = |scale: Scale| {
+            let mut product = product(Format::E2m1, Format::Fp32);
+            product.scale = Some(scale);
+            (Plan::Block(block_plan(scale)), product)
+        };
+        let half = |accumulator| {
+            let plan = HalfPlan {
+                span: 16,
+                addend: accumulator,
+                accumulator,
+            };
+            (Plan::Half(plan), product(Format::Fp16, accumulator))
+        };
+        let integers = |format, clamped| {
+            let plan = IntegerPlan {
+                a: format,
+                b: format,
+                clamped,
+            };
+            (Plan::Integers(plan), product(format, Format::Int32))
+        };
+        let ue8m0 = Scale {
+            format: Format::Ue8m0,
+            block: 32,
+        };
+        let ue4m3 = Scale {
+            format: Format::Ue4m3,
+            block: 16,
+        };
+        let group = |accumulator, fraction_bits, precision, rounding, halves| {
+            let dot_add = DotAdd {
+                group: 16,
+                fraction_bits,
+                alignment: Rounding::TowardZero,
+                zero_exponent: if accumulator == Format::Fp16 {
+                    -21
+                } else {
+                    -132
+                },
+                precision,
+                rounding,
+                nan: 0x7fff,
+            };
+            let formats = product(Format::Fp16, accumulator);
+            let order = |halves: bool| halves.then(|| (0..32).collect());
+            let plan = GroupPlan::new(dot_add, formats, order(halves));
+            (
+                Plan::Group(plan.expect("the kernel has these constants")),
+                formats,
+            )
+        };
+        let groups = [false, true].into_iter().flat_map(|halves| {
+            [
+                group(Format::Fp32, 25, 24, Rounding::TowardZero, halves),
+                group(Format::Fp32, 25, 14, Rounding::TowardZero, halves),
+                group(Format::Fp32, 13, 14, Rounding::TowardZero, halves),
+                group(Format::Fp16, 25, 11, Rounding::NearestEven, halves),
+                group(Format::Fp16, 13, 11, Rounding::NearestEven, halves),
+            ]
+        });
+        let others = [
+            chain(Format::Fp16, Format::Fp32, nan),
+            chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
+            pairs(Format::Fp16, 4),
+            pairs(Format::Bf16, 2),
+            sum(Format::Fp16, Some(4)),
+            sum(Format::Fp16, None),
+            sum(Format::Bf16, Some(4)),
+            sum(Format::Bf16, None),
+            floor(Format::Bf16, 1),
+            floor(Format::E4m3fnuz, 2),
+            sticky(true),
+            sticky(false),
+            lanes(Format::E4m3, LaneRule::Tfr, None),
+            lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0)),
+            lanes(Format::E5m2, LaneRule::TfrAligned, None),
+            lanes(Format::E4m3, LaneRule::Drl, None),
+            lanes(Format::E5m2, LaneRule::Drl, None),
+            lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0)),
+            lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3)),
+            block(ue8m0),
+            block(ue4m3),
+            half(Format::Fp16),
+            half(Format::Fp32),
+            integers(Format::Int8, Some(33)),
+            integers(Format::Uint8, None),
+        ];
+        groups.chain(others).collect()
+    }
+
+    fn to_fp32(format: Format) -> Formats {
+        Formats {
+            a: format,
+            b: format,
+            accumulator: Format::Fp32,
+            addend: Format::Fp32,
+            scale: None,
+        }
+    }
+
+    /// Vortex.
+    fn sticky_plan(hidden_bit: bool) -> StickyPlan {
+        let step = StickyStep {
+            group: 8,
+            fraction_bits: 24,
+            zero_exponent: -260,
+            width: 30,
+            hidden_bit,
+            masks: false,
+            nan: 0x7fc0_0000,
+        };
+        StickyPlan::new(to_fp32(Format::Fp16), step).expect("the kernel has these constants")
+    }
+
+    /// Vortex, with lanes of more than one product.
+    fn lane_plan(
+        format: Format,
+        rule: LaneRule,
+        scale: Option<Scale>,
+        fraction_bits: u32,
+    ) -> LanePlan {
+        let formats = Formats {
+            scale,
+            ..to_fp32(format)
+        };
+        let step = LaneStep {
+            rule,
+            lanes: 8,
+            group: if format == Format::E2m1 { 32 } else { 16 },
+            fraction_bits,
+            width: 30,
+            hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
+            masks: false,
+            ieee_top: false,
+            nan: 0x7fc0_0000,
+        };
+        LanePlan::new(formats, step).expect("the kernel has these constants")
+    }
+
+    /// CDNA 3.
+    fn floor_plan(format: Format, sums: usize) -> FloorPlan {
+        let step = FloorStep {
+            group: 8 * sums,
+            sums,
+            fraction_bits: 24,
+            sum_fraction_bits: 32,
+            addend_window: (sums == 2).then_some(25),
+            zero_exponent: -126,
+            result_fraction_bits: 31,
+            rounding: Rounding::NearestEven,
+            nan: 0x7fff_ffff,
+        };
+        FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
+    }
+
+    /// Blackwell.
+    fn block_plan(scale: Scale) -> BlockPlan {
+        let formats = Formats {
+            scale: Some(scale),
+            ..to_fp32(Format::E2m1)
+        };
+        let step = BlockStep {
+            group: 64,
+            part: 16,
+            fraction_bits: 35,
+            alignment: Rounding::TowardZero,
+            zero_exponent: -139,
+            precision: 24,
+            rounding: Rounding::TowardZero,
+            nan: 0x7fff_ffff,
+        };
+        BlockPlan::new(formats, step).expect("the kernel has these constants")
+    }
+}

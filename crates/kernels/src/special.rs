@@ -1,0 +1,193 @@
+//! Infinities and NaNs. The kernel takes them for zeros; what they make of an element of D does
+//! not depend on the arithmetic: NaN for any NaN term, infinity times zero, or infinities of both
+//! signs, in whatever steps they occur, and otherwise the infinity among the terms.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use super::context::{Context, Flags};
+use tcverify_num::{Class, Format, Formats, Unpacked};
+use tcverify_tensor::Plane;
+
+/// What an element's special terms have amounted to so far.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    nan: bool,
+    positive: bool,
+    negative: bool,
+}
+
+impl Outcome {
+    fn is_nan(self) -> bool {
+        self.nan || (self.positive && self.negative)
+    }
+
+    fn infinity(&mut self, negative: bool) {
+        if negative {
+            self.negative = true;
+        } else {
+            self.positive = true;
+        }
+    }
+
+    fn addend(&mut self, c: Unpacked) {
+        match c.class {
+            Class::Finite => {}
+            Class::Infinite => self.infinity(c.negative),
+            Class::Nan => self.nan = true,
+        }
+    }
+
+    fn product(&mut self, a: Unpacked, b: Unpacked) {
+        self.nan |= a.is_nan() || b.is_nan();
+        if a.is_infinite() || b.is_infinite() {
+            if a.is_zero() || b.is_zero() {
+                self.nan = true;
+            } else {
+                self.infinity(a.negative != b.negative);
+            }
+        }
+    }
+}
+
+/// Corrects the elements of a slab of D whose row, column or C has a special value.
+pub fn resolve(
+    context: &Context,
+    batch: usize,
+    rows: Range<usize>,
+    flags: &Flags,
+    nan: u64,
+    out: &mut [u64],
+) {
+    let problem = context.problem;
+    let n = problem.n;
+    let a = problem.a.plane(batch);
+    let b = problem.b.transposed().plane(batch);
+    let scales = problem.scales;
+    let (a_format, b_format) = (context.formats.a, context.formats.b);
+
+    let columns: Vec<(usize, Specials)> = (0..n)
+        .into_par_iter()
+        .filter(|&column| flags.columns[column].load(Ordering::Relaxed))
+        .map(|column| {
+            let scales = scales.map(|s| s.b.transposed().plane(batch));
+            (column, Specials::of(b_format, b, scales, column, context))
+        })
+        .collect();
+    out.par_chunks_mut(n).enumerate().for_each(|(index, out)| {
+        let row = rows.start + index;
+        if flags.rows[index].load(Ordering::Relaxed) {
+            let scales = scales.map(|s| s.a.plane(batch));
+            let mine = Specials::of(a_format, a, scales, row, context);
+            let mut others = columns.iter().peekable();
+            for (column, out) in out.iter_mut().enumerate() {
+                let other = others.next_if(|(c, _)| *c == column).map(|(_, s)| s);
+                element(
+                    context,
+                    batch,
+                    (row, column),
+                    [Some(&mine), other],
+                    nan,
+                    out,
+                );
+            }
+        } else {
+            for (column, specials) in &columns {
+                let place = (row, *column);
+                element(
+                    context,
+                    batch,
+                    place,
+                    [None, Some(specials)],
+                    nan,
+                    &mut out[*column],
+                );
+            }
+        }
+    });
+}
+
+/// The special values of a row: whether there is a NaN, and where the infinities are.
+struct Specials {
+    nan: bool,
+    infinities: Vec<(usize, Unpacked)>,
+}
+
+impl Specials {
+    /// A NaN among the scales is one too.
+    fn of(
+        format: Format,
+        plane: Plane,
+        scales: Option<Plane>,
+        row: usize,
+        context: &Context,
+    ) -> Specials {
+        let nan = |scales: Plane| {
+            let format = context.formats.scale.expect("scales have a format").format;
+            let mut codes = (0..scales.columns).map(|block| scales.code(row, block));
+            codes.any(|code| format.unpack(code).is_nan())
+        };
+        let mut specials = Specials {
+            nan: scales.is_some_and(nan),
+            infinities: Vec::new(),
+        };
+        for k in 0..plane.columns {
+            let x = format.unpack(plane.code(row, k));
+            match x.class {
+                Class::Finite => {}
+                Class::Infinite => specials.infinities.push((k, x)),
+                Class::Nan => specials.nan = true,
+            }
+        }
+        specials
+    }
+}
+
+fn element(
+    context: &Context,
+    batch: usize,
+    (row, column): (usize, usize),
+    [of_row, of_column]: [Option<&Specials>; 2],
+    nan: u64,
+    out: &mut u64,
+) {
+    let Formats {
+        accumulator,
+        addend,
+        ..
+    } = context.formats;
+    let mut outcome = Outcome::default();
+    if let Some(c) = context.problem.c {
+        outcome.addend(addend.unpack(c.plane(batch).code(row, column)));
+    }
+    outcome.nan |= [of_row, of_column].into_iter().flatten().any(|s| s.nan);
+
+    let a = context.problem.a.plane(batch);
+    let b = context.problem.b.transposed().plane(batch);
+    for (k, x) in of_row.into_iter().flat_map(|s| &s.infinities) {
+        if outcome.is_nan() {
+            break;
+        }
+        outcome.product(*x, context.formats.b.unpack(b.code(column, *k)));
+    }
+    for (k, x) in of_column.into_iter().flat_map(|s| &s.infinities) {
+        if outcome.is_nan() {
+            break;
+        }
+        outcome.product(context.formats.a.unpack(a.code(row, *k)), *x);
+    }
+
+    let special = outcome.is_nan() || outcome.positive || outcome.negative;
+    let overflowed = accumulator.unpack(*out).class != Class::Finite;
+    if special && overflowed {
+        // The finite terms alone reach infinity as well: now the order matters.
+        *out = context.element(batch, row, column);
+    } else if outcome.is_nan() {
+        *out = nan;
+    } else if special {
+        let infinity = accumulator.infinity(outcome.negative);
+        *out = infinity.expect("checked when the model was read");
+    }
+}

@@ -1,0 +1,300 @@
+//! Exact sums of products, rounded once to FP32: of a few products and C (CDNA 1), or of all of K.
+//!
+//! A product of two operands is exact in an FP64. Two sums are kept, one rounded down after every
+//! product and one rounded up, so that the exact sum lies between them. If both become the same FP32,
+//! that is the exact sum's; rounding is monotone. It nearly always is: they are equal while nothing is
+//! lost, and otherwise as near as FP64 is finer than FP32. Where it is not, the exact engine adds.
+//! Products of a group whose exponents lie near enough to each other have an exact sum, and only C
+//! needs both bounds.
+
+use std::ops::Range;
+
+use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS};
+use super::real::Real;
+use super::tile::SpecialRule;
+use super::vector::Vector;
+use tcverify_num::Formats;
+use tcverify_num::{Format, Rounding};
+
+/// An exact sum in the terms of the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumPlan {
+    pub a: Format,
+    pub b: Format,
+    /// Products after which C is rounded; none where it only is after all of K.
+    pub group: Option<usize>,
+    pub nan: u64,
+}
+
+impl SumPlan {
+    /// The plan, or none if only the exact engine can compute it.
+    pub fn new(
+        formats: Formats,
+        group: Option<usize>,
+        rounding: Rounding,
+        nan: u64,
+    ) -> Option<SumPlan> {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        // 48 bits of a product are exact in an FP64, and no exponent is out of its reach.
+        let narrow = |format: Format| format.bytes() <= 4;
+        (accumulator == Format::Fp32 && rounding == Rounding::NearestEven && narrow(a) && narrow(b))
+            .then_some(SumPlan { a, b, group, nan })
+    }
+}
+
+/// The k of a panel, at least.
+const DEPTH: usize = 128;
+
+/// Sums kept side by side, a register of columns for each row.
+type Sums<V> = [[<V as Vector>::D; 2]; ROWS];
+
+/// Adds the products of some k to both sums. `b` points to a register's first column.
+#[inline(always)]
+unsafe fn add<V: Vector>(
+    k: Range<usize>,
+    a: *const f64,
+    b: *const f64,
+    columns: usize,
+    sums: &mut Sums<V>,
+) {
+    // SAFETY: the caller's promise: `[k][ROWS]` and `[k][columns]`.
+    unsafe {
+        for k in k {
+            let y = V::load_d(b.add(k * columns));
+            for (row, sums) in sums.iter_mut().enumerate() {
+                V::add_product_between(sums, V::splat_d(*a.add(k * ROWS + row)), y);
+            }
+        }
+    }
+}
+
+/// Of sums of a few products.
+pub struct Sum {
+    pub plan: SumPlan,
+    pub group: usize,
+}
+
+impl Sum {
+    /// Whether the products of every group have an exact sum in FP64, in whichever order: from the
+    /// last bit of any to the first of all there are at most 53.
+    fn loses_nothing(&self, [a, b]: [ExponentRange; 2]) -> bool {
+        let fraction_bits = self.plan.a.fraction_bits() + self.plan.b.fraction_bits();
+        let carries = self.group.next_power_of_two().ilog2() + 2;
+        let apart = (a.high - a.low).max(0) + (b.high - b.low).max(0);
+        apart + (fraction_bits + carries) as i32 <= f64::MANTISSA_DIGITS as i32
+    }
+
+    /// One register of columns; `EXACT` if the products' sums are.
+    #[inline(always)]
+    unsafe fn columns<V: Vector, const EXACT: bool>(
+        &self,
+        tile: &mut DenseTile<f64, f64>,
+        left: usize,
+    ) {
+        let (columns, group) = (tile.columns, self.group);
+        let at = |row: usize| row * columns + left;
+        // SAFETY: features are the caller's promise; a register from `left` on lies within each row of
+        // a tile.
+        unsafe {
+            let (a, b) = (tile.a.as_ptr(), tile.b.as_ptr().add(left));
+            let mut state = [V::splat_d(0.0); ROWS];
+            for (row, state) in state.iter_mut().enumerate() {
+                *state = V::load_d(tile.state.as_ptr().add(at(row)));
+            }
+            for first in (0..tile.depth).step_by(group) {
+                let k = first..tile.depth.min(first + group);
+                let mut sums = state.map(|state| [state; 2]);
+                if EXACT {
+                    let mut products = [V::splat_d(0.0); ROWS];
+                    for k in k.clone() {
+                        let y = V::load_d(b.add(k * columns));
+                        for (row, sum) in products.iter_mut().enumerate() {
+                            *sum = V::fma_d(V::splat_d(*a.add(k * ROWS + row)), y, *sum);
+                        }
+                    }
+                    for (sums, products) in sums.iter_mut().zip(products) {
+                        V::add_between(sums, products);
+                    }
+                } else {
+                    add::<V>(k.clone(), a, b, columns, &mut sums);
+                }
+                let mut rounded = state;
+                let mut all = true;
+                for (sums, rounded) in sums.iter_mut().zip(&mut rounded) {
+                    // A sum of 0 that was rounded down is -0. After one addition nothing else is below 0
+                    // whose upper bound is not; the upper one of products that began with +0 is +0.
+                    let bits = if EXACT { i32::MAX } else { -1 };
+                    if !EXACT {
+                        *sums = sums.map(|sum| V::add_d(sum, V::splat_d(0.0)));
+                    }
+                    let same;
+                    (*rounded, same) = V::round_bounds(*sums, bits);
+                    all &= same;
+                }
+                if all {
+                    state = rounded;
+                    continue;
+                }
+                for (row, state) in state.into_iter().enumerate() {
+                    V::store_d(tile.state.as_mut_ptr().add(at(row)), state);
+                }
+                self.exactly(tile, left..left + V::LANES, k);
+                for (row, state) in state.iter_mut().enumerate() {
+                    *state = V::load_d(tile.state.as_ptr().add(at(row)));
+                }
+            }
+            for (row, state) in state.into_iter().enumerate() {
+                V::store_d(tile.state.as_mut_ptr().add(at(row)), state);
+            }
+        }
+    }
+
+    /// A step of these columns by the exact engine.
+    #[cold]
+    #[inline(never)]
+    fn exactly(&self, tile: &mut DenseTile<f64, f64>, columns: Range<usize>, k: Range<usize>) {
+        for row in 0..ROWS {
+            for column in columns.clone() {
+                let state = &mut tile.state[row * tile.columns + column];
+                let code = (*state as f32).to_code(self.plan.nan);
+                let code = tile.fallback.step(row, column, k.clone(), code);
+                *state = self.start(code);
+            }
+        }
+    }
+}
+
+impl Plain for Sum {
+    type Real = f64;
+    /// An FP32.
+    type State = f64;
+
+    fn formats(&self) -> [Format; 2] {
+        [self.plan.a, self.plan.b]
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH.next_multiple_of(self.group)
+    }
+
+    fn specials(&self) -> SpecialRule {
+        let nan = self.plan.nan;
+        SpecialRule::Zeros { nan }
+    }
+
+    fn start(&self, code: u64) -> f64 {
+        f32::from_bits(code as u32).into()
+    }
+
+    fn finish(&self, state: f64) -> Option<u64> {
+        Some((state as f32).to_code(self.plan.nan))
+    }
+
+    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
+        packed.zero_specials(lines, size, count);
+        packed.measure(size);
+    }
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(&self, mut tile: DenseTile<f64, f64>) {
+        let exact = tile.ranges.is_some_and(|ranges| self.loses_nothing(ranges));
+        for left in (0..tile.columns).step_by(V::LANES) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match exact {
+                    true => self.columns::<V, true>(&mut tile, left),
+                    false => self.columns::<V, false>(&mut tile, left),
+                }
+            }
+        }
+    }
+}
+
+/// Of sums over all of K.
+pub struct Dot {
+    pub plan: SumPlan,
+}
+
+/// Between panels: what the exact sum lies between.
+#[derive(Clone, Copy, Default)]
+pub struct Bounds([f64; 2]);
+
+impl Plain for Dot {
+    type Real = f64;
+    type State = Bounds;
+
+    fn formats(&self) -> [Format; 2] {
+        [self.plan.a, self.plan.b]
+    }
+
+    fn depth(&self) -> usize {
+        2 * DEPTH
+    }
+
+    fn specials(&self) -> SpecialRule {
+        let nan = self.plan.nan;
+        SpecialRule::Zeros { nan }
+    }
+
+    fn start(&self, code: u64) -> Bounds {
+        Bounds([f32::from_bits(code as u32).into(); 2])
+    }
+
+    fn finish(&self, Bounds(bounds): Bounds) -> Option<u64> {
+        // -0, which a sum may be that was rounded down, is +0.
+        let [low, high] = bounds.map(|x| ((x + 0.0) as f32).to_bits());
+        (low == high).then_some(low.into())
+    }
+
+    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
+        packed.zero_specials(lines, size, count);
+    }
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(&self, tile: DenseTile<f64, Bounds>) {
+        let DenseTile {
+            a,
+            b,
+            state,
+            depth,
+            columns,
+            ..
+        } = tile;
+        for left in (0..columns).step_by(V::LANES) {
+            // SAFETY: features are the caller's promise; a register from `left` on lies within each row
+            // of a tile.
+            unsafe {
+                let mut sums = [[V::splat_d(0.0); 2]; ROWS];
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let state = &state[row * columns + left..][..V::LANES];
+                    for (side, sum) in sums.iter_mut().enumerate() {
+                        let mut lanes = [0f64; 16];
+                        for (lane, state) in lanes.iter_mut().zip(state) {
+                            *lane = state.0[side];
+                        }
+                        *sum = V::load_d(lanes.as_ptr());
+                    }
+                }
+                add::<V>(
+                    0..depth,
+                    a.as_ptr(),
+                    b.as_ptr().add(left),
+                    columns,
+                    &mut sums,
+                );
+                for (row, sums) in sums.into_iter().enumerate() {
+                    let state = &mut state[row * columns + left..][..V::LANES];
+                    for (side, sum) in sums.into_iter().enumerate() {
+                        let mut lanes = [0f64; 16];
+                        V::store_d(lanes.as_mut_ptr(), sum);
+                        for (lane, state) in lanes.iter().zip(&mut *state) {
+                            state.0[side] = *lane;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

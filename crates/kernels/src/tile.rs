@@ -1,0 +1,110 @@
+//! What a vector kernel has to offer so that [`super::driver`] can compute a product with it.
+
+use std::ops::Range;
+
+use tcverify_tensor::Plane;
+
+/// A matrix with its scales, if it has any.
+#[derive(Clone, Copy)]
+pub struct Operand<'a> {
+    pub codes: Plane<'a>,
+    /// And how many k share one.
+    pub scales: Option<(Plane<'a>, usize)>,
+}
+
+/// A kernel: packs operands and multiplies a strip of rows of A by a strip of columns of B over a
+/// panel of k.
+pub trait TileKernel: Sync {
+    /// An accumulator between panels.
+    type State: Copy + Default + Send + Sync;
+    /// What there is to know of a panel of k.
+    type Panel: Sync;
+    /// Rows of A, packed: some strips.
+    type A: Packed + Send + Sync;
+    /// A strip of columns of B, packed.
+    type B: Packed + Send + Sync;
+
+    /// Rows of a strip of A and columns of a strip of B.
+    fn tile(&self) -> (usize, usize);
+
+    /// The k of a panel, whole steps.
+    fn depth(&self) -> usize;
+
+    /// The k of a panel where rows are so few that a strip of B is read once.
+    fn shallow(&self) -> usize {
+        self.depth()
+    }
+
+    fn specials(&self) -> SpecialRule;
+
+    /// The accumulator that means what C's code means.
+    fn start(&self, code: u64) -> Self::State;
+
+    /// The code of an accumulator; none if it cannot be told, so that the exact engine has to compute
+    /// the element.
+    fn finish(&self, state: Self::State) -> Option<u64>;
+
+    /// The code of an accumulator of FP32 that surely is no NaN, where it can be told at once; none where
+    /// [`TileKernel::finish`] has to be asked.
+    fn as_f32(_: Self::State) -> Option<u32> {
+        None
+    }
+
+    /// Whether a result of zero has the right sign; otherwise the exact engine computes it. On the way no
+    /// sign of a zero matters.
+    fn knows_zeros(&self) -> bool {
+        true
+    }
+
+    /// Whether the model gives the same if A and B change places, NaNs included.
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn panel(&self, k: Range<usize>) -> Self::Panel;
+
+    /// Packs rows of A.
+    fn pack_a(&self, panel: &Self::Panel, operand: Operand, rows: Range<usize>) -> Self::A;
+
+    /// Room for a strip of B.
+    fn room(&self) -> Self::B;
+
+    /// Packs columns of B, at most a strip.
+    fn pack_b(&self, panel: &Self::Panel, operand: Operand, columns: Range<usize>, b: &mut Self::B);
+
+    /// Adds the products of a panel to a tile of accumulators, row by row. False if a precondition
+    /// failed; then the state is as it was, and the exact engine computes the tile.
+    fn run(
+        &self,
+        panel: &Self::Panel,
+        a: &Self::A,
+        strip: usize,
+        b: &Self::B,
+        state: &mut [Self::State],
+        fallback: &dyn StepFallback,
+    ) -> bool;
+}
+
+/// Which packed rows or columns have an infinity or NaN.
+pub trait Packed {
+    /// None where nobody asks.
+    fn special(&self) -> &[bool];
+}
+
+/// The exact engine, for single steps of single elements whose preconditions fail.
+pub trait StepFallback {
+    /// The code of the accumulator of an element of the tile after the products `k` of the panel.
+    fn step(&self, row: usize, column: usize, k: Range<usize>, code: u64) -> u64;
+}
+
+/// What a kernel does with infinities and NaNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecialRule {
+    /// It computes with them.
+    Native,
+    /// It takes them for zeros; what they make of an element is found out afterwards, and does not
+    /// depend on the arithmetic. A NaN has this code.
+    Zeros { nan: u64 },
+    /// It takes them for anything, and the exact engine computes every element that they reach.
+    Exactly,
+}

@@ -1,0 +1,34 @@
+//! The formats that a model works in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Format;
+
+/// Scales of the operands: one for every so many consecutive k of a row of A and of a column of B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    pub format: Format,
+    /// Operands that share one.
+    pub block: usize,
+}
+
+impl std::fmt::Display for Scale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} per {}", self.format, self.block)
+    }
+}
+
+/// The formats a step works in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    pub a: Format,
+    pub b: Format,
+    /// Of the result.
+    pub accumulator: Format,
+    /// Of C.
+    pub addend: Format,
+    /// Of the operands' scales.
+    pub scale: Option<Scale>,
+}

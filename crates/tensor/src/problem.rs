@@ -1,0 +1,260 @@
+//! Which matrices are multiplied.
+
+use std::ops::Range;
+
+use crate::{Planes, shape_text};
+
+/// `D = A*B + C` over a batch, its shapes checked. A missing C is +0.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    pub a: Planes<'a>,
+    pub b: Planes<'a>,
+    pub c: Option<Planes<'a>>,
+    pub scales: Option<ScalePlanes<'a>>,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+/// The scales of A and B: one for every `block` consecutive k.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalePlanes<'a> {
+    /// M x (K / block), rounded up.
+    pub a: Planes<'a>,
+    /// (K / block) x N.
+    pub b: Planes<'a>,
+    pub block: usize,
+}
+
+/// Shapes that do not multiply, as a sentence that calls the operands A, B and C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError(pub String);
+
+impl std::fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl<'a> Problem<'a> {
+    /// Pairs operands, transposed beforehand where that was asked for.
+    ///
+    /// # Errors
+    /// When ranks, batches or inner dimensions do not fit, or C is not of D's shape.
+    pub fn new(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+    ) -> Result<Problem<'a>, ShapeError> {
+        Problem::of(a, b, c, 1)
+    }
+
+    /// As [`Problem::new`], but K may be 0.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_any_k(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+    ) -> Result<Problem<'a>, ShapeError> {
+        Problem::of(a, b, c, 0)
+    }
+
+    fn of(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+        smallest_k: usize,
+    ) -> Result<Problem<'a>, ShapeError> {
+        let fail = |text: String| Err(ShapeError(text));
+        for (name, matrix) in [("A", Some(a)), ("B", Some(b)), ("C", c)] {
+            let Some(matrix) = matrix else { continue };
+            let shape = matrix.tensor().shape();
+            if shape.len() < 2 {
+                return fail(format!(
+                    "{name} has {} dimension{}; a matrix has two, a batch of matrices more",
+                    shape.len(),
+                    if shape.len() == 1 { "" } else { "s" }
+                ));
+            }
+            let outer = match name {
+                "A" => [matrix.batches(), matrix.rows()],
+                "B" => [matrix.batches(), matrix.columns()],
+                _ => [matrix.rows(), matrix.columns()],
+            };
+            if outer.contains(&0) || smallest_k > 0 && shape.contains(&0) {
+                return fail(format!(
+                    "{name} is {}: it has no elements, and a product needs M, N and K of at least 1",
+                    shape_text(shape)
+                ));
+            }
+        }
+        // One B for all matrices of A, as a layer has it.
+        let shared = b.batch_shape().is_empty();
+        if a.batch_shape() != b.batch_shape() && !shared {
+            return fail(format!(
+                "the batch dimensions differ: A is {}, B is {} (they must be equal, or B one matrix for all of A's)",
+                shape_text(a.tensor().shape()),
+                shape_text(b.tensor().shape())
+            ));
+        }
+        let (m, k, n) = (a.rows(), a.columns(), b.columns());
+        if k != b.rows() {
+            let hint = match (a.rows() == b.rows(), k == b.columns()) {
+                (true, true) => {
+                    "; A or B would fit the other way round (see `transpose_a`, `transpose_b`)"
+                }
+                (true, false) => "; A would fit the other way round (see `transpose_a`)",
+                (false, true) => "; B would fit the other way round (see `transpose_b`)",
+                (false, false) => "",
+            };
+            return fail(format!(
+                "the inner dimensions differ: A is {m}x{k} and B is {}x{n}, so K is {k} for A and {} for B{hint}",
+                b.rows(),
+                b.rows()
+            ));
+        }
+        let problem = Problem {
+            a,
+            b,
+            c,
+            scales: None,
+            m,
+            n,
+            k,
+        };
+        if let Some(c) = c {
+            let (want, have) = (problem.d_shape(), c.tensor().shape());
+            if have != want {
+                return fail(format!(
+                    "C is {} where D is {}",
+                    shape_text(have),
+                    shape_text(&want)
+                ));
+            }
+        }
+        Ok(problem)
+    }
+
+    /// The same product of operands with scales, transposed beforehand as the operands were.
+    ///
+    /// # Errors
+    /// When there is not one scale for every `block` k.
+    pub fn with_scales(
+        self,
+        a: Planes<'a>,
+        b: Planes<'a>,
+        block: usize,
+    ) -> Result<Problem<'a>, ShapeError> {
+        let blocks = self.k.div_ceil(block);
+        for (name, scales, operand, rows, columns) in [
+            ("A", a, self.a, self.m, blocks),
+            ("B", b, self.b, blocks, self.n),
+        ] {
+            let shape = scales.tensor().shape();
+            let fits = shape.len() >= 2
+                && scales.batch_shape() == operand.batch_shape()
+                && (scales.rows(), scales.columns()) == (rows, columns);
+            if !fits {
+                let mut wanted = operand.batch_shape().to_vec();
+                wanted.extend([rows, columns]);
+                let have = match shape.len() {
+                    0 | 1 => shape_text(shape),
+                    _ => {
+                        let mut have = scales.batch_shape().to_vec();
+                        have.extend([scales.rows(), scales.columns()]);
+                        shape_text(&have)
+                    }
+                };
+                return Err(ShapeError(format!(
+                    "the scales of {name} are {have}, but one for every {block} k of {name} makes {}",
+                    shape_text(&wanted)
+                )));
+            }
+        }
+        let scales = Some(ScalePlanes { a, b, block });
+        Ok(Problem { scales, ..self })
+    }
+
+    /// One matrix of the batch.
+    pub fn matrix(&self, batch: usize) -> Problem<'a> {
+        let one = |planes: Planes<'a>| planes.matrix(batch);
+        Problem {
+            a: one(self.a),
+            b: one(self.b),
+            c: self.c.map(one),
+            scales: self.scales.map(|scales| ScalePlanes {
+                a: one(scales.a),
+                b: one(scales.b),
+                ..scales
+            }),
+            ..*self
+        }
+    }
+
+    /// The same product, but only some rows and columns of D.
+    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
+        let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
+        let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
+        Problem {
+            a: across(self.a),
+            b: down(self.b),
+            c: self.c.map(|c| c.part(rows.clone(), columns.clone())),
+            scales: self.scales.map(|scales| ScalePlanes {
+                a: across(scales.a),
+                b: down(scales.b),
+                ..scales
+            }),
+            m: rows.len(),
+            n: columns.len(),
+            k: self.k,
+        }
+    }
+
+    /// The same elements of D, but only some of their products: C plus those. With scales the range
+    /// starts where a block does.
+    pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
+        Problem {
+            a: self.a.part(0..self.m, k.clone()),
+            b: self.b.part(k.clone(), 0..self.n),
+            scales: self.scales.map(|scales| {
+                assert!(k.start.is_multiple_of(scales.block), "whole blocks");
+                let blocks = k.start / scales.block..k.end.div_ceil(scales.block);
+                ScalePlanes {
+                    a: scales.a.part(0..self.m, blocks.clone()),
+                    b: scales.b.part(blocks, 0..self.n),
+                    ..scales
+                }
+            }),
+            k: k.len(),
+            ..*self
+        }
+    }
+
+    pub fn batches(&self) -> usize {
+        self.a.batches()
+    }
+
+    pub fn d_shape(&self) -> Vec<usize> {
+        let mut shape = self.a.batch_shape().to_vec();
+        shape.extend([self.m, self.n]);
+        shape
+    }
+
+    /// Multiply-adds of the whole product.
+    pub fn work(&self) -> u64 {
+        let elements = self.batches() as u64 * self.m as u64 * self.n as u64;
+        elements.saturating_mul(self.k as u64)
+    }
+}
+
+/// A block of one matrix of D.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub batch: usize,
+    pub rows: Range<usize>,
+    pub columns: Range<usize>,
+}

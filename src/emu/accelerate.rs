@@ -1,0 +1,199 @@
+//! Where models meet vector kernels: which kernel computes a model, and what a kernel cannot prove exact, by the
+//! exact engine. Models know nothing of it.
+
+use std::ops::Range;
+
+use tcverify_kernels::{
+    BlockPlan, BlockStep, ChainPlan, DotAdd, ExactEngine, FloorPlan, FloorStep, GroupPlan,
+    HalfPlan, IntegerPlan, LanePlan, LaneRule, LaneStep, PairsPlan, Plan, Platform, Specials,
+    StickyPlan, StickyStep, SumPlan,
+};
+
+use super::step::Step;
+use super::step::{
+    Addend, BlockDot, Fused, FusedFloor, FusedHalves, IntegerOverflow, PairRule, PairwiseFlush,
+    Scaling, StickyRne,
+};
+use super::{Arithmetic, Block, Engine, Problem, exact};
+use crate::num::{Class, Formats, Rounding, Unpacked};
+
+/// The vector kernel that computes a model, with its constants, if there is one.
+pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
+    let formats = arithmetic.formats();
+    match &arithmetic.step {
+        Step::Fused(step) => {
+            let plan = GroupPlan::new(dot_add(step), formats, None)?;
+            Some(Plan::Group(GroupPlan {
+                minus_zero: step.minus_zero,
+                ..plan
+            }))
+        }
+        Step::FusedHalves(step) => halves(step, formats).map(Plan::Group),
+        Step::FmaChain(step) => ChainPlan::new(formats, step.rounding, step.nan.0).map(Plan::Chain),
+        Step::ExactSum(step) => {
+            SumPlan::new(formats, Some(step.group), step.rounding, step.nan.0).map(Plan::Sum)
+        }
+        Step::ExactDot(step) => {
+            SumPlan::new(formats, None, step.rounding, step.nan.0).map(Plan::Sum)
+        }
+        Step::PairwiseFlush(step) => {
+            let PairwiseFlush {
+                span,
+                group,
+                rounding,
+                nan,
+            } = *step;
+            PairsPlan::new(formats, group, span, rounding, nan.0).map(Plan::Pairs)
+        }
+        Step::FusedFloor(step) => floor(step, formats).map(Plan::Floor),
+        Step::StickyRne(step) => sticky(step, formats),
+        Step::BlockDot(step) => block(step, formats).map(Plan::Block),
+        Step::HalfChain(step) => Some(Plan::Half(HalfPlan::new(formats, step.span))),
+        Step::IntegerSum(step) => {
+            let clamped = match step.overflow {
+                IntegerOverflow::Wrap => None,
+                IntegerOverflow::Saturate => Some(step.group),
+            };
+            IntegerPlan::new(formats, clamped).map(Plan::Integers)
+        }
+    }
+}
+
+fn dot_add(step: &Fused) -> DotAdd {
+    DotAdd {
+        group: step.group,
+        fraction_bits: step.fraction_bits,
+        alignment: step.alignment,
+        zero_exponent: step.zero_exponent,
+        precision: step.precision,
+        rounding: step.rounding,
+        nan: step.nan.0,
+    }
+}
+
+/// The k of the first half of a step, then those of the second.
+fn halves(step: &FusedHalves, formats: Formats) -> Option<GroupPlan> {
+    let order = |first: bool| {
+        let mine = move |k: &usize| step.first.contains(&(k % step.period)) == first;
+        (0..step.span).filter(mine)
+    };
+    let group = step.half.group;
+    let full = order(true).count() == group && order(false).count() == group;
+    if !full || step.closing != Rounding::NearestEven {
+        return None;
+    }
+    let order = order(true).chain(order(false)).collect();
+    GroupPlan::new(dot_add(&step.half), formats, Some(order))
+}
+
+fn floor(step: &FusedFloor, formats: Formats) -> Option<FloorPlan> {
+    let step = FloorStep {
+        group: step.group,
+        sums: step.sums,
+        fraction_bits: step.fraction_bits,
+        sum_fraction_bits: step.sum_fraction_bits,
+        addend_window: step.addend_window,
+        zero_exponent: step.zero_exponent,
+        result_fraction_bits: step.result_fraction_bits,
+        rounding: step.rounding,
+        nan: step.nan.0,
+    };
+    FloorPlan::new(formats, step)
+}
+
+fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
+    let (width, nan) = (step.accumulator_bits(), step.nan.0);
+    let hidden_bit = step.addend == Addend::HiddenBit;
+    // How products share a lane.
+    let rule = match (step.pair, step.scaling) {
+        (Some(PairRule::Tfr), _) => LaneRule::Tfr,
+        (Some(PairRule::TfrAligned), _) => LaneRule::TfrAligned,
+        (Some(PairRule::Drl), _) => LaneRule::Drl,
+        (None, Some(Scaling::Nvfp4)) => LaneRule::Nvfp4,
+        (None, Some(_)) => LaneRule::Mxfp4,
+        (None, None) => {
+            let step = StickyStep {
+                group: step.group,
+                fraction_bits: step.fraction_bits,
+                zero_exponent: step.zero_exponent,
+                width,
+                hidden_bit,
+                masks: step.sparse_mask,
+                nan,
+            };
+            return StickyPlan::new(formats, step).map(Plan::Sticky);
+        }
+    };
+    let step = LaneStep {
+        rule,
+        lanes: step.lanes,
+        group: step.group,
+        fraction_bits: step.fraction_bits,
+        width,
+        hidden_bit,
+        masks: step.sparse_mask,
+        ieee_top: step.ieee_top,
+        nan,
+    };
+    LanePlan::new(formats, step).map(Plan::Lanes)
+}
+
+fn block(step: &BlockDot, formats: Formats) -> Option<BlockPlan> {
+    let step = BlockStep {
+        group: step.group,
+        part: step.part,
+        fraction_bits: step.fraction_bits,
+        alignment: step.alignment,
+        zero_exponent: step.zero_exponent,
+        precision: step.precision,
+        rounding: step.rounding,
+        nan: step.nan.0,
+    };
+    BlockPlan::new(formats, step)
+}
+
+impl Engine {
+    /// The vector kernel of a model on the fastest platform, or on the one that `TCVERIFY_SIMD` names.
+    ///
+    /// # Errors
+    /// If that names one that this machine lacks, or whose kernel fails its self-test.
+    pub fn detect(arithmetic: &Arithmetic) -> Result<Engine, String> {
+        let platform = Platform::detect()?;
+        let platform = match plan(arithmetic) {
+            Some(plan) => platform.vouched(&plan, arithmetic.formats())?,
+            None => platform,
+        };
+        Ok(Engine::Fast(platform))
+    }
+}
+
+impl ExactEngine for Arithmetic {
+    fn accumulate(
+        &self,
+        problem: &Problem,
+        block: &Block,
+        k: Range<usize>,
+        specials: Specials,
+        accumulators: &mut [u64],
+    ) {
+        match specials {
+            Specials::Themselves => {
+                exact::accumulate(problem, self, block, k, accumulators, |x| x);
+            }
+            Specials::Zeros => exact::accumulate(problem, self, block, k, accumulators, zeroed),
+        }
+    }
+}
+
+/// The operand as a kernel sees it that takes specials for zeros.
+fn zeroed(x: Unpacked) -> Unpacked {
+    match x.class {
+        Class::Finite => x,
+        Class::Infinite | Class::Nan => Unpacked {
+            class: Class::Finite,
+            negative: x.negative,
+            significand: 0,
+            exponent: 0,
+        },
+    }
+}
