@@ -21,6 +21,7 @@ SpanLike = Union[str, int, slice]
 class CheckFields(TypedDict, total=False):
     """What a check may say beside its operands; docs/request.md has the meanings."""
 
+    # begin: written by tests/commands/docs.rs
     model: str | os.PathLike[str] | None
     instruction: str | None
     dtype: FormatLike | None
@@ -38,7 +39,7 @@ class CheckFields(TypedDict, total=False):
     reduction: str | None
     partition: str | None
     custom: int | None
-    accumulation: str | None
+    accumulation: Literal["fast", "slow"] | None
     multiprocessors: int | None
     rotation: int | None
     whole_tail: bool | None
@@ -84,12 +85,17 @@ class CheckFields(TypedDict, total=False):
     transpose_a: bool | None
     transpose_b: bool | None
     tf32_input: Literal["truncate", "exact", "nearest"] | None
+    # end
+
+
+def _fields_of(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, of in CheckFields.__annotations__.items() if kind in str(of))
 
 
 #: Fields that are arrays.
-ARRAYS = ("a", "b", "c", "scale_a", "scale_b", "bias", "azp", "azp_adj", "d")
+ARRAYS = ("a", "b", *_fields_of("ArrayLike"), "d")
 _FACTORS = ("alpha", "beta", "scale_result")
-_FORMATS = ("dtype", "dtype_b", "acc", "c_dtype", "scale_dtype", "bias_dtype", "d_dtype")
+_FORMATS = _fields_of("FormatLike")
 
 
 def _span(name: str, value: SpanLike) -> str:

@@ -228,6 +228,7 @@ impl Arrays {
         from: &mut Reader,
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
+        let transpose = schedule.stored(operands);
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
@@ -264,7 +265,7 @@ impl Arrays {
             by_role.insert(role, Array::read(role, opened, format, rows)?);
         }
         // Stored transposed, rows do not lie together.
-        let a_rows = if operands.transpose_a { &None } else { rows };
+        let a_rows = if transpose[0] { &None } else { rows };
         let parts = schedule.spec().split_terms.is_some();
         for (role, opened, format, its_rows) in [
             (Role::A, a, arithmetic.a, a_rows),
@@ -276,7 +277,7 @@ impl Arrays {
         }
         let arrays = Arrays {
             by_role,
-            transpose: [operands.transpose_a, operands.transpose_b],
+            transpose,
             any_k: schedule.spec().without_products.is_some(),
             block: (!schedule.takes_scales())
                 .then(|| arithmetic.scale.map(|scale| scale.block))
@@ -365,6 +366,11 @@ impl Arrays {
     /// All that there are, D last.
     pub fn iter(&self) -> impl Iterator<Item = (Role, &Array)> {
         self.by_role.iter().map(|(role, array)| (*role, array))
+    }
+
+    /// Whether A and B are stored transposed.
+    pub fn transpose(&self) -> [bool; 2] {
+        self.transpose
     }
 
     /// Of A and of B: the instruction's, or the kernel's.

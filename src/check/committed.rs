@@ -86,10 +86,10 @@ impl Prepared {
     /// # Errors
     /// If one cannot be.
     pub fn lined_inputs(&self) -> Result<Vec<LinedInput<'_>>, CheckError> {
-        let operands = &self.check.operands;
+        let [transpose_a, transpose_b] = self.arrays.transpose();
         let along = |turned: bool, otherwise, along| if turned { otherwise } else { along };
-        let of_a = along(operands.transpose_a, Along::Columns, Along::Rows);
-        let of_b = along(operands.transpose_b, Along::Rows, Along::Columns);
+        let of_a = along(transpose_a, Along::Columns, Along::Rows);
+        let of_b = along(transpose_b, Along::Rows, Along::Columns);
         let [scales_of_a, scales_of_b] = match self.scheduling.takes_scales() {
             true => [Along::Whole; 2],
             false => [of_a, of_b],

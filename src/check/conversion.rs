@@ -10,6 +10,7 @@ use super::request::{
 use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::schedule::Overrides;
+use crate::num::Format;
 use crate::report::Policy;
 use crate::role::Role;
 
@@ -70,25 +71,28 @@ impl Fields {
         }
     }
 
-    /// What a kernel's words say of GPU and formats, where nobody else does.
-    fn complete(&mut self) -> Result<(), CheckError> {
+    /// GPU and formats of A and B: as the fields say, or else a kernel's words.
+    fn named(&self) -> Result<(Option<String>, [Option<Format>; 2]), CheckError> {
+        let (arch, formats) = (self.arch.clone(), [self.dtype, self.dtype_b]);
         let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
         let Some(text) = self.kernel.as_ref().filter(|_| open) else {
-            return Ok(());
+            return Ok((arch, formats));
         };
         let reading = crate::kernel::read(text);
         let reading =
             reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
         let settings = &reading.settings;
-        if let (None, Some(said)) = (self.dtype, &settings.operands) {
-            let [a, b] = said.value;
-            self.dtype = Some(a);
-            self.dtype_b = self.dtype_b.or((a != b).then_some(b));
-        }
-        if let (None, None, Some(said)) = (&self.arch, &self.model, &settings.capability) {
-            self.arch = Some(said.value.to_string());
-        }
-        Ok(())
+        let formats = match (self.dtype, &settings.operands) {
+            (None, Some(said)) => {
+                let [a, b] = said.value;
+                [Some(a), self.dtype_b.or((a != b).then_some(b))]
+            }
+            _ => formats,
+        };
+        let capability = settings.capability.as_ref();
+        let capability = capability.filter(|_| self.model.is_none());
+        let arch = arch.or_else(|| capability.map(|said| said.value.to_string()));
+        Ok((arch, formats))
     }
 
     fn draw(&self) -> Result<Seed, CheckError> {
@@ -150,20 +154,43 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// What is multiplied.
+    ///
+    /// # Errors
+    /// If A or B is missing.
+    pub fn operands(&self) -> Result<Operands, CheckError> {
+        let mut arrays = self.arrays();
+        arrays.remove(&Role::D);
+        for role in [Role::A, Role::B] {
+            if !arrays.contains_key(&role) {
+                let field = role.field();
+                return Err(CheckError::request(field, format!("`{field}` is missing")));
+            }
+        }
+        Ok(Operands {
+            arrays,
+            bias_dtype: self.bias_dtype,
+            transpose_a: self.transpose_a.unwrap_or(false),
+            transpose_b: self.transpose_b.unwrap_or(false),
+            tf32_input: self.tf32_input.unwrap_or(Tf32Input::Truncate),
+        })
+    }
+}
+
 impl TryFrom<Fields> for Check {
     type Error = CheckError;
 
-    fn try_from(mut fields: Fields) -> Result<Check, CheckError> {
+    fn try_from(fields: Fields) -> Result<Check, CheckError> {
         fields.validate()?;
-        fields.complete()?;
-        let mut arrays = fields.arrays();
-        let claimed = arrays.remove(&Role::D);
+        let (arch, [dtype, dtype_b]) = fields.named()?;
+        let operands = fields.operands();
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
         let missing = |field: &'static str| {
             move || CheckError::request(field, format!("`{field}` is missing"))
         };
-        let from = match (fields.model, fields.arch) {
+        let from = match (fields.model, arch) {
             (Some(path), _) => ModelSource::File(path),
             (None, Some(name)) => ModelSource::Catalogue(name),
             (None, None) => {
@@ -173,7 +200,7 @@ impl TryFrom<Fields> for Check {
                 ));
             }
         };
-        let claim = match (claimed, fields.d_digest) {
+        let claim = match (fields.d, fields.d_digest) {
             (Some(d), _) => Claim::Tensor(d),
             (None, Some(digest)) => {
                 let digest = crate::io::parse_sha256(&digest).map_err(|reason| {
@@ -183,11 +210,6 @@ impl TryFrom<Fields> for Check {
             }
             (None, None) => Claim::Nothing,
         };
-        for role in [Role::A, Role::B] {
-            if !arrays.contains_key(&role) {
-                return Err(missing(role.field())());
-            }
-        }
         if fields.block_rows == Some(0) {
             return Err(CheckError::request(
                 "block_rows",
@@ -195,17 +217,11 @@ impl TryFrom<Fields> for Check {
             ));
         }
         Ok(Check {
-            operands: Operands {
-                arrays,
-                bias_dtype: fields.bias_dtype,
-                transpose_a: fields.transpose_a.unwrap_or(false),
-                transpose_b: fields.transpose_b.unwrap_or(false),
-                tf32_input: fields.tf32_input.unwrap_or(Tf32Input::Truncate),
-            },
+            operands: operands?,
             model: ModelRequest {
                 from,
-                dtype: fields.dtype.ok_or_else(missing("dtype"))?,
-                dtype_b: fields.dtype_b,
+                dtype: dtype.ok_or_else(missing("dtype"))?,
+                dtype_b,
                 instruction: fields.instruction,
                 acc: fields.acc,
                 c_dtype: fields.c_dtype,

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::declaration::product_fields;
+use super::error::CheckError;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
@@ -19,15 +21,45 @@ use crate::role::Role;
 use crate::words::Word;
 
 /// A field's value as one word of a command line.
-pub(super) enum Argument {
+pub(crate) enum Argument {
     /// An option without a value.
     Flag,
     Value(OsString),
 }
 
+/// What a field is, for pages and for other languages.
+#[derive(Clone, Debug)]
+pub struct FieldAbout {
+    pub name: &'static str,
+    /// Its value in documents.
+    pub value: String,
+    /// The type of its value in Python.
+    pub python: String,
+    /// What its option's help says.
+    pub about: &'static str,
+}
+
 /// What a field may hold.
-pub(super) trait Field: Sized {
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+pub(crate) trait Field: Sized {
+    /// What a parser of command lines hands over.
+    type Word;
+
+    /// # Errors
+    /// If it is not written as it must be.
+    fn of_word(field: &'static str, word: Self::Word) -> Result<Self, CheckError>;
+
+    /// Whether it says something: a flag that is not set does not.
+    fn says(&self) -> bool {
+        true
+    }
+
+    /// As a word of a command line.
     fn argument(&self) -> Option<Argument>;
+
+    fn value() -> String;
+
+    fn python() -> String;
 
     /// A path that is not absolute starts in this folder.
     fn in_folder(&mut self, _: &Path) {}
@@ -39,14 +71,46 @@ pub(super) trait Field: Sized {
 }
 
 impl Field for bool {
+    type Word = bool;
+
+    fn of_word(_: &'static str, word: bool) -> Result<bool, CheckError> {
+        Ok(word)
+    }
+
+    fn says(&self) -> bool {
+        *self
+    }
+
     fn argument(&self) -> Option<Argument> {
         self.then_some(Argument::Flag)
+    }
+
+    fn value() -> String {
+        "boolean".into()
+    }
+
+    fn python() -> String {
+        "bool".into()
     }
 }
 
 impl Field for Source {
+    type Word = PathBuf;
+
+    fn of_word(field: &'static str, word: PathBuf) -> Result<Source, CheckError> {
+        Source::parse(word.as_os_str()).map_err(|reason| CheckError::request(field, reason))
+    }
+
     fn argument(&self) -> Option<Argument> {
         Some(Argument::Value(not_an_option(self.text())))
+    }
+
+    fn value() -> String {
+        "array".into()
+    }
+
+    fn python() -> String {
+        "_arrays.ArrayLike".into()
     }
 
     fn in_folder(&mut self, folder: &Path) {
@@ -59,8 +123,22 @@ impl Field for Source {
 }
 
 impl Field for PathBuf {
+    type Word = PathBuf;
+
+    fn of_word(_: &'static str, word: PathBuf) -> Result<PathBuf, CheckError> {
+        Ok(word)
+    }
+
     fn argument(&self) -> Option<Argument> {
         Some(Argument::Value(not_an_option(self.clone().into())))
+    }
+
+    fn value() -> String {
+        "file".into()
+    }
+
+    fn python() -> String {
+        "str | os.PathLike[str]".into()
     }
 
     fn in_folder(&mut self, folder: &Path) {
@@ -80,41 +158,74 @@ fn not_an_option(path: OsString) -> OsString {
     }
 }
 
+/// Fields whose text is a word of a command line, and what they are in documents and in Python.
 macro_rules! shown {
-    ($($kind:ty),*) => {
+    // The parser of command lines has it.
+    (parsed) => {
+        type Word = Self;
+
+        fn of_word(_: &'static str, word: Self) -> Result<Self, CheckError> {
+            Ok(word)
+        }
+    };
+    // A text that is wrong gets one sentence, not a page of usage.
+    (text) => {
+        type Word = String;
+
+        fn of_word(field: &'static str, word: String) -> Result<Self, CheckError> {
+            let wrong = |reason| CheckError::request(field, format!("`{field}` {reason}"));
+            word.parse().map_err(wrong)
+        }
+    };
+    ($($kind:ty: $value:literal, $python:literal, $word:ident;)*) => {
         $(impl Field for $kind {
+            shown!($word);
+
             fn argument(&self) -> Option<Argument> {
                 Some(Argument::Value(self.to_string().into()))
+            }
+
+            fn value() -> String {
+                $value.into()
+            }
+
+            fn python() -> String {
+                $python.into()
             }
         })*
     };
 }
 
-shown!(
-    String,
-    Format,
-    usize,
-    u32,
-    u64,
-    F32,
-    Span,
-    PromoteChoice,
-    Scheme,
-    Partition
-);
-
-impl Field for Layout {
-    fn argument(&self) -> Option<Argument> {
-        let word = serde_json::to_value(self).ok()?;
-        Some(Argument::Value(word.as_str()?.into()))
-    }
+shown! {
+    String: "text", "str", parsed;
+    Format: "format", "FormatLike", parsed;
+    usize: "whole number", "int", parsed;
+    u32: "whole number", "int", parsed;
+    u64: "whole number", "int", parsed;
+    F32: "f32", "float | str", parsed;
+    Span: "span", "SpanLike", text;
+    PromoteChoice: "whole number, or `\"never\"`", "int | Literal[\"never\"]", text;
+    Scheme: "`none`, `inplace`, `compute_type`, `output_type`", "str", parsed;
+    Partition: "`universal`, `serial_tiles`, `parallel_tiles`", "str", parsed;
 }
 
 macro_rules! worded {
     ($($kind:ty),*) => {
         $(impl Field for $kind {
+            shown!(parsed);
+
             fn argument(&self) -> Option<Argument> {
                 Some(Argument::Value(self.word().into()))
+            }
+
+            fn value() -> String {
+                let words = <$kind>::ALL.iter().map(|(_, word, _)| format!("`{word}`"));
+                words.collect::<Vec<_>>().join(", ")
+            }
+
+            fn python() -> String {
+                let words = <$kind>::ALL.iter().map(|(_, word, _)| format!("{word:?}"));
+                format!("Literal[{}]", words.collect::<Vec<_>>().join(", "))
             }
         })*
     };
@@ -131,10 +242,27 @@ worded!(
     Accumulation
 );
 
+impl Field for Layout {
+    shown!(parsed);
+
+    fn argument(&self) -> Option<Argument> {
+        let word = serde_json::to_value(self).ok()?;
+        Some(Argument::Value(word.as_str()?.into()))
+    }
+
+    fn value() -> String {
+        "`bhsd`, `bshd`".into()
+    }
+
+    fn python() -> String {
+        "Literal[\"bhsd\", \"bshd\"]".into()
+    }
+}
+
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.
 macro_rules! fields {
     ($(#[$about:meta])* pub struct $all:ident, roles: $roles:expr;
-     $($(#[doc = $doc:literal])+ $name:ident: $kind:ty,)*) => {
+     $($(#[doc = $doc:tt])+ $name:ident: $kind:ty,)*) => {
         $(#[$about])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -150,6 +278,16 @@ macro_rules! fields {
         impl $all {
             /// The names of all fields.
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// What each field is, for pages and for other languages.
+            pub fn about() -> Vec<$crate::check::FieldAbout> {
+                vec![$($crate::check::FieldAbout {
+                    name: stringify!($name),
+                    value: <$kind as $crate::check::fields::Field>::value(),
+                    python: <$kind as $crate::check::fields::Field>::python(),
+                    about: concat!($($doc),+).trim(),
+                }),*]
+            }
 
             /// Those that say something, as words of a command line.
             pub(super) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
@@ -193,161 +331,34 @@ macro_rules! fields {
 
 pub(super) use fields;
 
-fields! {
-    /// Everything that a check may say. A field that is absent is as it is by default.
-    pub struct Fields, roles: Role::PRODUCT;
+/// [`Fields`], of the rows of `declaration.rs`; how a command line takes them is the program's.
+macro_rules! of_groups {
+    ($(
+        $(#[doc = $about:tt])+
+        #[command($($command:tt)*)]
+        $group:ident {
+            $($(#[doc = $doc:tt])+ #[arg($($arg:tt)*)] $name:ident: $kind:ty,)*
+        }
+    )*) => {
+        fields! {
+            /// Everything that a check may say. A field that is absent is as it is by default.
+            pub struct Fields, roles: Role::PRODUCT;
 
-    /// Architecture, compute capability or GPU of the catalogue.
-    arch: String,
-    /// An architecture file in place of the catalogue.
-    model: PathBuf,
-    /// Instruction; by default the architecture's own for the operands.
-    instruction: String,
-    /// Format of A and B.
-    dtype: Format,
-    /// Format of B, where it differs from A's.
-    dtype_b: Format,
-    /// Format that the instruction accumulates in and returns.
-    acc: Format,
-    /// Format of C, where it is another than D's.
-    c_dtype: Format,
-    /// Format of the scales of A and B.
-    scale_dtype: Format,
-    /// Consecutive k that share a scale.
-    scale_block: usize,
-    /// How the kernel chains the instruction over K: a preset.
-    schedule: String,
-    /// A schedule file.
-    schedule_file: PathBuf,
-    /// What a library says of its kernel: a log line, a configuration, a name.
-    kernel: String,
-    /// A cuBLASLt log, one of whose lines is about this product.
-    kernel_log: PathBuf,
-    /// A kernel table that was recorded on a GPU.
-    kernel_table: PathBuf,
-    /// Bytes of workspace that the library was given, to choose among answers of a kernel table.
-    workspace: u64,
-    /// How slices of the kernel meet, where its words leave that open.
-    reduction: Scheme,
-    /// How CUTLASS cuts K, where the words leave that open.
-    partition: Partition,
-    /// CUSTOM_OPTION of the kernel's configuration, where the words leave that open.
-    custom: u32,
-    /// FP8 accumulation, where the kernel's words leave that open.
-    accumulation: Accumulation,
-    /// Multiprocessors of the GPU, where the kernel's words leave that open.
-    multiprocessors: u32,
-    /// Turns by which a workgroup's loop over K is rotated (AMD).
-    rotation: usize,
-    /// Slices reach the end of K: a library without the defect of the lost tail.
-    whole_tail: bool,
-    /// k of a tile of the main loop.
-    tile_k: usize,
-    /// Which tile is the partial one.
-    residue: ResidueChoice,
-    /// Products of an instruction, where those are fewer than the unit adds in one step.
-    instruction_k: usize,
-    /// How slices come together, where the schedule has none.
-    split: SplitChoice,
-    /// Slices that K is divided into.
-    split_k: usize,
-    /// What slices are multiples of, where those are not whole tiles.
-    grain: usize,
-    /// What a workspace keeps partial sums in.
-    partials: PartialsChoice,
-    /// In which order partial sums are added.
-    sum_order: OrderChoice,
-    /// Workers that share the tiles of a stream-K kernel.
-    workers: usize,
-    /// k between two promotions to an accumulator in f32, or "never".
-    promote: PromoteChoice,
-    /// The sum is multiplied with this in f32.
-    alpha: F32,
-    /// C is multiplied with this and added to the finished sum.
-    beta: F32,
-    /// FP8 results are multiplied with this in f32 before they are rounded.
-    scale_result: F32,
-    /// One number for every column of D.
-    bias: Source,
-    /// Format of the bias, where its file cannot say it.
-    bias_dtype: Format,
-    /// Zero points of A's rows, int32: one for every row of D.
-    azp: Source,
-    /// What zero points add to the integer sums of a column of D, int32: one for every column.
-    azp_adj: Source,
-    /// Format of D, where its file cannot say it.
-    d_dtype: Format,
-    /// SHA-256 of D's canonical payload, instead of D.
-    d_digest: String,
-    /// Whether NaN bits must agree.
-    nan: Strictness,
-    /// Whether signs of zeros must agree.
-    zero: Strictness,
-    /// A commitment that operands, model and D must be those of.
-    against: PathBuf,
-    /// So many random elements instead of all.
-    sample: u64,
-    /// Seed of the draw; whoever knew it when D was made could spare the sample.
-    seed: u64,
-    /// A commitment, which operands, model and D must be those of: it and the beacon make the seed.
-    seed_from: PathBuf,
-    /// A public value that nobody could know when the commitment was published.
-    beacon: String,
-    /// Only these rows of D.
-    rows: Span,
-    /// Only these columns of D.
-    cols: Span,
-    /// Only this rectangle: ROWS,COLUMNS.
-    region: String,
-    /// How many mismatches to list.
-    max_mismatches: usize,
-    /// Name the reproduced D by the root of its Merkle tree.
-    tree: bool,
-    /// Rows of D in a block of the tree.
-    block_rows: u64,
-    /// Do not look for what would give a D that differs.
-    no_causes: bool,
-    /// Do not look for other arithmetics that give a D that does not differ.
-    no_discrimination: bool,
-    /// Who computes.
-    engine: EngineChoice,
-    /// C.
-    c: Source,
-    /// Scales of A.
-    scale_a: Source,
-    /// Scales of B.
-    scale_b: Source,
-    /// A is stored KxM.
-    transpose_a: bool,
-    /// B is stored NxK.
-    transpose_b: bool,
-    /// What to do with FP32 bits that TF32 and XF32 lack.
-    tf32_input: Tf32Input,
-    /// A.
-    a: Source,
-    /// B.
-    b: Source,
-    /// The captured D.
-    d: Source,
+            $($($(#[doc = $doc])+ $name: $kind,)*)*
+        }
+    };
 }
 
-impl Fields {
-    /// Those that are formats.
-    const FORMATS: [&str; 7] = [
-        "dtype",
-        "dtype_b",
-        "acc",
-        "c_dtype",
-        "scale_dtype",
-        "bias_dtype",
-        "d_dtype",
-    ];
+product_fields!(of_groups);
 
+impl Fields {
     /// Gives a field of an object that somebody wrote the one name that documents have for a format, of which people
     /// know several, as the command line takes them.
     pub fn canonical(field: &str, value: &mut serde_json::Value) {
         if let Some(format) = value.as_str().and_then(Format::from_name)
-            && Fields::FORMATS.contains(&field)
+            && Fields::about()
+                .iter()
+                .any(|known| known.name == field && known.value == "format")
         {
             *value = format.name().into();
         }

@@ -62,6 +62,8 @@ pub struct Planned {
     pub words: KernelWords,
     /// Of the words as they were read: [`KernelSaid::sha256`].
     pub sha256: String,
+    /// Whether A and B are stored transposed.
+    pub stored: [bool; 2],
     /// D's format, if the words say it.
     pub result: Option<Format>,
     /// Who computes the chains, as far as the words say.
@@ -227,7 +229,7 @@ impl KernelRequest {
     /// over where the files do not multiply otherwise.
     pub(super) fn plan(
         &self,
-        check: &mut Check,
+        check: &Check,
         from: &mut Reader,
     ) -> Result<(Schedule, Planned), CheckError> {
         let field = self.said.field();
@@ -238,7 +240,6 @@ impl KernelRequest {
         let fail = |error| said(field, &place, error);
         let turned = shapes.under(&reading);
         let taken = (turned != shapes.turned).then(|| stored(turned, &reading));
-        [check.operands.transpose_a, check.operands.transpose_b] = turned;
         let product = shapes.product(turned);
         let shape = product.under(&reading).map_err(&fail)?;
         let plan = reading.plan(&shape, &options).map_err(&fail)?;
@@ -260,6 +261,7 @@ impl KernelRequest {
         let planned = Planned {
             words,
             sha256: digest(&content),
+            stored: turned,
             result,
             instruction: model.instruction,
         };

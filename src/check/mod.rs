@@ -7,7 +7,7 @@
 //! a plan, a program        ┘
 //! ```
 //!
-//! * `request`: the type; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
+//! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
 //!   `command_line`: as words of a shell.
 //! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
@@ -20,6 +20,7 @@ mod command_line;
 mod committed;
 mod contradictions;
 mod conversion;
+mod declaration;
 mod discrimination;
 mod error;
 mod explain;
@@ -48,8 +49,12 @@ mod words;
 pub use arrays::{Array, Arrays};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, read_commitment};
+#[cfg(feature = "cli")]
+pub(crate) use declaration::product_fields;
 pub use error::CheckError;
-pub use fields::Fields;
+#[cfg(feature = "cli")]
+pub(crate) use fields::Field;
+pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{said as kernel_fault, words as kernel_words};

@@ -22,8 +22,6 @@ use crate::tensor::Tensor;
 #[derive(Debug)]
 pub struct Prepared {
     /// As it was asked.
-    pub(super) request: Check,
-    /// The same, with what a kernel's words say of how operands are stored.
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
@@ -92,10 +90,7 @@ impl Prepared {
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
         let mut from = Reader::new(files, memory);
-        let request = check.clone();
-        let mut check = check.clone();
-        let scheduling = Scheduling::of(&mut check, &mut from)?;
-        let check = check;
+        let scheduling = Scheduling::of(check, &mut from)?;
         scheduling.check_bias(check.operands.has(Role::Bias))?;
         let mut wanted = check.model.clone();
         if wanted.instruction.is_none() {
@@ -104,7 +99,7 @@ impl Prepared {
         let model = wanted.select(check.operands.has_scales(), &scheduling)?;
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
-        let mut arrays = Arrays::read(&check, arithmetic, &scheduling, rows, &mut from)?;
+        let mut arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let d = match &check.claim {
@@ -140,8 +135,7 @@ impl Prepared {
             arrays.insert(Role::D, d);
         }
         Ok(Prepared {
-            request,
-            check,
+            check: check.clone(),
             values,
             scheduled,
             format,
@@ -154,12 +148,16 @@ impl Prepared {
 
     /// What was asked.
     pub fn request(&self) -> &Check {
-        &self.request
+        &self.check
     }
 
-    /// The same; where a kernel's words say how operands are stored, it says so, too.
-    pub fn check(&self) -> &Check {
-        &self.check
+    /// The same, with what a kernel's words say of how operands are stored.
+    pub fn spelled_out(&self) -> Check {
+        let mut check = self.check.clone();
+        let [transpose_a, transpose_b] = self.arrays.transpose();
+        check.operands.transpose_a = transpose_a;
+        check.operands.transpose_b = transpose_b;
+        check
     }
 
     /// The rule that judges.
@@ -213,13 +211,14 @@ impl Prepared {
 
     pub fn product(&self) -> Product {
         let problem = self.problem();
+        let [transpose_a, transpose_b] = self.arrays.transpose();
         Product {
             batch: problem.a.batch_shape().to_vec(),
             m: problem.m,
             n: problem.n,
             k: problem.k,
-            transpose_a: self.check.operands.transpose_a,
-            transpose_b: self.check.operands.transpose_b,
+            transpose_a,
+            transpose_b,
         }
     }
 

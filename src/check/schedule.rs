@@ -6,7 +6,7 @@ use std::path::Path;
 use super::arrays::Reader;
 use super::error::CheckError;
 use super::kernel::Planned;
-use super::request::{Check, ScheduleRequest, ScheduleSource};
+use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{Fault, FileError, MAX_DOCUMENT, read_text};
@@ -28,11 +28,11 @@ pub struct Scheduling {
 impl Scheduling {
     /// The schedule of a check. A kernel's words need the shapes of its operands, and may say how those are
     /// stored.
-    pub(super) fn of(check: &mut Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
+    pub(super) fn of(check: &Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
         let ScheduleSource::Kernel(kernel) = &check.schedule.from else {
             return check.schedule.resolve();
         };
-        let (schedule, planned) = kernel.clone().plan(check, from)?;
+        let (schedule, planned) = kernel.plan(check, from)?;
         let Overrides {
             alpha,
             beta,
@@ -109,6 +109,14 @@ impl Scheduling {
     /// SHA-256 of those words as they were read.
     pub fn said_sha256(&self) -> Option<String> {
         Some(self.kernel.as_ref()?.sha256.clone())
+    }
+
+    /// Whether A and B are stored transposed, by the request or a kernel's words.
+    pub fn stored(&self, operands: &Operands) -> [bool; 2] {
+        match &self.kernel {
+            Some(planned) => planned.stored,
+            None => [operands.transpose_a, operands.transpose_b],
+        }
     }
 
     /// D's format, if a kernel's words say it.

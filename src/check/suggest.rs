@@ -65,7 +65,7 @@ impl Prepared {
             against: None,
             // Who computes makes no difference to the bits.
             engine: EngineChoice::Fast,
-            ..self.check.clone()
+            ..self.spelled_out()
         };
         let changed = self.changed(check, ask)?;
         Some(shell_line(command_line(Verb::Check, &changed)))
@@ -146,7 +146,7 @@ impl Prepared {
     pub(super) fn asked(&self) -> Check {
         Check {
             engine: EngineChoice::Fast,
-            ..self.request.clone()
+            ..self.check.clone()
         }
     }
 
@@ -165,7 +165,7 @@ impl Prepared {
         }
         let first = comparison.first.first()?;
         let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
-        let mut words = command_line(Verb::Explain, &self.check);
+        let mut words = command_line(Verb::Explain, &self.spelled_out());
         words.extend(["--at".into(), index.join(",").into()]);
         Some(shell_line(words))
     }

@@ -301,9 +301,9 @@ impl Verify {
             (Role::C, &self.c),
             (Role::ScaleA, &self.scale_a),
             (Role::ScaleB, &self.scale_b),
-            (Role::Bias, &self.schedule.bias),
-            (Role::Azp, &self.schedule.azp),
-            (Role::AzpAdj, &self.schedule.azp_adj),
+            (Role::Bias, &self.schedule.changes.bias),
+            (Role::Azp, &self.schedule.changes.azp),
+            (Role::AzpAdj, &self.schedule.changes.azp_adj),
         ];
         all.into_iter()
             .filter_map(|(role, path)| Some((role, path.as_ref()?)))

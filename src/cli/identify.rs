@@ -10,7 +10,7 @@ use super::operation::OperationHint;
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{CheckError, option};
+use crate::check::{CheckError, EngineChoice, option};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
@@ -158,7 +158,7 @@ impl Identify {
                 budget: self.budget.saturating_mul(1_000_000),
                 quick: self.quick,
             },
-            engine: self.operands.engine,
+            engine: self.operands.engine.engine.unwrap_or(EngineChoice::Fast),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 
-use super::args::Unsaid;
+use super::args::{Unsaid, said};
 use super::progress::Bar;
 use super::screen_coverage::Measure;
 use super::values::word;
@@ -188,7 +188,7 @@ impl Make {
             tile_k: self.tile_k,
             ..Fields::default()
         };
-        self.open.fill(&mut fields);
+        said(self.open.fill(&mut fields))?;
         let library = Library {
             fields,
             kernels: self.kernel,

@@ -84,7 +84,7 @@ impl Bench<'_> {
             let given = (index, &payload[..]);
             // What has explained another product, with this one's operands.
             let again = self.known.iter().find_map(|other| {
-                let other = other.of(ready.prepared.check());
+                let other = other.of(&ready.prepared.spelled_out());
                 let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
                 fits.then_some(other)
             });

@@ -63,12 +63,11 @@ pub fn other(
     (index, tile): (usize, &[u8]),
     digest: Hash,
 ) -> Option<Other> {
-    let check = prepared.check();
     let problem = prepared.problem();
     let arithmetic = &prepared.model().arithmetic;
     let result = prepared.replay().format();
     let mut tries = Vec::new();
-    let mut check = check.clone();
+    let mut check = prepared.spelled_out();
     if check.schedule != ScheduleRequest::default() {
         // Other orders are of the same instruction, and one chain over K is one of them.
         check.model.instruction = Some(prepared.choice().instruction.name.clone());

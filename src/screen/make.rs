@@ -199,7 +199,7 @@ fn finished(
     if prepared.problem().work() <= TWICE {
         let exact = Check {
             engine: EngineChoice::Exact,
-            ..prepared.check().clone()
+            ..prepared.spelled_out()
         };
         if payload(&exact.prepare()?, &()) != d {
             let name = &product.name;

@@ -185,14 +185,14 @@ impl Computed<'_> {
                         };
                         let check = Check {
                             schedule: ScheduleRequest::preset(name, &overrides),
-                            ..prepared.check().clone()
+                            ..prepared.spelled_out()
                         };
                         run.other(check, &mut log)?;
                     }
                     // Only products of floats have an order that a library chooses.
                     Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
-                        let mut check = prepared.check().clone();
+                        let mut check = prepared.spelled_out();
                         check.model.from = ModelSource::Catalogue(name.clone());
                         run.other(check, &mut log)?;
                     }

@@ -87,14 +87,52 @@ fn the_readme_and_the_rustdoc_have_one_example() {
 }
 
 #[test]
-fn the_page_of_requests_has_every_field() {
-    let page = read("docs/request.md");
-    let named = page.lines().filter_map(|line| {
-        let (name, _) = line.strip_prefix("| `")?.split_once("` |")?;
-        Some(name)
+fn the_page_of_requests_lists_every_field() {
+    keep("docs/request.md", |old| {
+        let (before, rest) = old.split_once(BEGIN).expect("the page has the marker");
+        let (_, after) = rest.split_once(END).expect("the page has the end marker");
+        format!("{before}{BEGIN}\n{}\n{END}{after}", fields())
     });
-    let named: Vec<_> = named.collect();
-    assert_eq!(named, Fields::NAMES);
+}
+
+/// The fields of a check, as their options' help has them, with fields in place of options.
+fn fields() -> String {
+    let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
+    for field in Fields::about() {
+        let words = field.about.split(' ').map(|word| {
+            let bare = word.trim_matches(|c: char| ",;.()".contains(c));
+            let named = bare.strip_prefix("--").map(|name| name.replace('-', "_"));
+            match named.filter(|name| Fields::NAMES.contains(&name.as_str())) {
+                Some(name) => word.replace(bare, &format!("`{name}`")),
+                None => word.to_owned(),
+            }
+        });
+        let about = words.collect::<Vec<_>>().join(" ").replace('|', "\\|");
+        writeln!(text, "| `{}` | {} | {about} |", field.name, field.value).unwrap();
+    }
+    text
+}
+
+/// Python's annotations of the fields of a check, but of the architecture and the matrices, which are arguments.
+#[test]
+fn python_has_every_field() {
+    const BEGIN: &str = "    # begin: written by tests/commands/docs.rs\n";
+    const END: &str = "    # end\n";
+    keep("python/tcverify/_request.py", |old| {
+        let (before, rest) = old.split_once(BEGIN).expect("the class has the marker");
+        let (_, after) = rest.split_once(END).expect("the class has the end marker");
+        let own = ["arch", "a", "b", "d"];
+        let fields = Fields::about().into_iter();
+        let fields = fields.filter(|field| !own.contains(&field.name));
+        let lines = fields.map(|field| {
+            let python = match field.name {
+                "region" => "str | tuple[SpanLike, SpanLike]",
+                _ => &field.python,
+            };
+            format!("    {}: {python} | None\n", field.name)
+        });
+        format!("{before}{BEGIN}{}{END}{after}", lines.collect::<String>())
+    });
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Platform {
         #[allow(unused_mut)]
         let mut platforms = vec![Platform(Set::Portable)];
         // Its lanes were thought through for little endian only.
-        #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+        #[cfg(target_arch = "aarch64")]
         if cfg!(target_endian = "little") {
             platforms.push(Platform(Set::Neon));
         }
@@ -63,6 +63,16 @@ impl Platform {
                 platforms.push(Platform(Set::Avx512));
             }
         }
+        platforms
+    }
+
+    /// The same and, elsewhere, NEON through an emulation of its instructions, for tests.
+    #[cfg(any(test, feature = "emulated-neon"))]
+    pub fn with_emulated() -> Vec<Platform> {
+        #[allow(unused_mut)]
+        let mut platforms = Platform::available();
+        #[cfg(all(not(target_arch = "aarch64"), target_endian = "little"))]
+        platforms.insert(1, Platform(Set::Neon));
         platforms
     }
 

@@ -140,7 +140,7 @@ fn a_plan_from_a_text() {
     let check_of_text = check(KernelSaid::Text(good()));
     let planned = prepared(&check_of_text).expect("a product");
     assert!(!planned.request().operands.transpose_b);
-    assert!(planned.check().operands.transpose_b);
+    assert!(planned.spelled_out().operands.transpose_b);
     let scheduling = planned.scheduling();
     assert_eq!(scheduling.result(), Some(Format::Bf16));
     let sha256 = hex(&sha2::Sha256::digest(good()));

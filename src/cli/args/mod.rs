@@ -1,7 +1,6 @@
 //! Options that several commands share, and the fields of a request that they fill.
 
-mod judge;
-mod kernel;
+mod fields;
 mod product;
 
 use std::path::Path;
@@ -9,9 +8,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::judge::CheckArgs;
-pub use self::kernel::{KernelArgs, ScheduleArgs, Unsaid};
-pub use self::product::{ModelArgs, OperandArgs, ProductArgs, arithmetic};
+pub use self::fields::{ModelArgs, Unsaid};
+pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::check::{CheckError, Source, option};
 use crate::io::{Files, Privacy, escaped_path};
 use crate::memory::Limits;
@@ -70,15 +68,6 @@ pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>
     parsed
         .transpose()
         .map_err(|reason| CheckError::request(field, reason))
-}
-
-/// A value whose text is wrong in one sentence, not in a page of usage.
-fn parsed<T: std::str::FromStr<Err = String>>(
-    field: &'static str,
-    text: Option<&str>,
-) -> Result<Option<T>, CheckError> {
-    let fail = |reason| CheckError::request(field, format!("`{field}` {reason}"));
-    text.map(str::parse).transpose().map_err(fail)
 }
 
 /// Refuses a name for one array that says that it is something else than `.npy`.

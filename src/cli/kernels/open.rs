@@ -61,7 +61,7 @@ impl OpenArgs {
             fast_accumulation: unsaid.accumulation.map(|how| how == Accumulation::Fast),
             multiprocessors: unsaid.multiprocessors,
             rotation: unsaid.rotation,
-            whole_tail: unsaid.whole_tail,
+            whole_tail: unsaid.whole_tail == Some(true),
             ..Options::default()
         };
         let sizes = [

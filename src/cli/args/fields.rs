@@ -1,0 +1,70 @@
+//! The options of a check, from the one declaration of its fields.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use crate::check::{
+    CheckError, EngineChoice, Field, Fields, Source, Span, Strictness, Tf32Input, product_fields,
+};
+use crate::cli::values::{
+    accumulator_format, any_float, arch_names, instruction_names, operand_format, result_format,
+    scale_format, schedule_names, word,
+};
+use crate::emu::schedule::{
+    OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
+};
+use crate::kernel::{Accumulation, Partition, Scheme};
+use crate::num::{F32, Format};
+
+/// A struct of options for every group of fields.
+macro_rules! options {
+    ($(
+        $(#[doc = $about:tt])+
+        #[command($($command:tt)*)]
+        $group:ident {
+            $($(#[doc = $doc:tt])+ #[arg($($arg:tt)*)] $name:ident: $kind:ty,)*
+        }
+    )*) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Args, Clone)]
+            #[command($($command)*)]
+            pub struct $group {
+                $(
+                    $(#[doc = $doc])+
+                    #[arg($($arg)*)]
+                    pub $name: Option<<$kind as Field>::Word>,
+                )*
+            }
+
+            impl $group {
+                /// Says it in the fields of a check.
+                ///
+                /// # Errors
+                /// If one is not written as it must be.
+                pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
+                    $(
+                        let word = self.$name.clone();
+                        let value = word.map(|word| <$kind>::of_word(stringify!($name), word));
+                        fields.$name = value.transpose()?.filter(Field::says);
+                    )*
+                    Ok(())
+                }
+            }
+        )*
+    };
+}
+
+product_fields!(options);
+
+/// Of a reduction scheme's name or number.
+fn parse_scheme(text: &str) -> Result<Scheme, String> {
+    Scheme::parse(text)
+        .ok_or_else(|| "NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4".into())
+}
+
+/// Of a partition's name.
+fn parse_partition(text: &str) -> Result<Partition, String> {
+    Partition::parse(text).ok_or_else(|| "universal, serial-tiles or parallel-tiles".into())
+}
