@@ -39,7 +39,7 @@ impl View {
             ));
         }
         annotation(self.tone, &title, &said, out)?;
-        for case in &self.cases {
+        for case in self.uncovered.iter().chain(&self.cases) {
             if case.tone == Tone::Good && case.qualified.is_empty() {
                 continue;
             }

@@ -37,7 +37,7 @@ impl View {
                 )?);
             }
             false => {
-                for case in &self.cases {
+                for case in self.uncovered.iter().chain(&self.cases) {
                     suite.add_test_case(of_case(case)?);
                 }
             }
@@ -104,6 +104,13 @@ impl Tested<'_> {
         (word, qualified): (&str, &str),
         body: impl FnOnce() -> io::Result<String>,
     ) -> io::Result<TestCase> {
+        if self.kind == "skipped" {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(line(said));
+            let mut case = TestCase::new(line(self.name), status);
+            case.set_classname(line(self.class));
+            return Ok(case);
+        }
         let kind = match self.tone {
             Tone::Good | Tone::Part => None,
             Tone::Bad => Some(NonSuccessKind::Failure),

@@ -17,24 +17,26 @@ impl Batch {
         let (tone, word) = match (self.verdict, totals.different) {
             (CaseVerdict::Unjudged, 0) => (Tone::Unsure, "Not all could be judged"),
             (CaseVerdict::Unjudged, _) => (Tone::Bad, CaseVerdict::Different.title()),
+            // Of products that ran and were not recorded nothing is known.
+            (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
+                (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
+            }
             (verdict, _) => (verdict.tone(), verdict.title()),
         };
-        // Of what ran and was not recorded nothing is known.
-        let missed = self.missed() > 0;
-        let tone = match tone {
-            Tone::Good | Tone::Part if missed => Tone::Unsure,
-            tone => tone,
-        };
         let mut facts = Vec::new();
-        if let Some(covered) = &self.coverage {
-            facts.push(Fact::caution("products", covered.sentence()).and(covered.lines()));
-        }
         facts.extend(self.policy.as_ref().map(|policy| {
             Fact::new(
                 "policy",
                 format!("{} (sha256 {})", policy.name, policy.sha256),
             )
         }));
+        let left_out: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
+        if !left_out.is_empty() {
+            facts.push(Fact {
+                lines: left_out.clone(),
+                ..Fact::caution("left out", "")
+            });
+        }
         if let Some(chain) = &self.chain {
             let lines = chain.sentences();
             facts.push(Fact {
@@ -66,16 +68,37 @@ impl Batch {
                 facts,
                 ..Section::default()
             }],
-            cases: {
-                let unseen = self.coverage.as_ref().filter(|_| missed).map(unseen);
-                let cases = self.cases.iter().enumerate();
-                let cases = cases.map(|(i, case)| shown(case, page(i)));
-                unseen.into_iter().chain(cases).collect()
-            },
+            cases: self
+                .cases
+                .iter()
+                .enumerate()
+                .map(|(i, case)| shown(case, page(i)))
+                .collect(),
             noun: "case",
+            uncovered: self.uncovered(&left_out),
             test: ["tcverify".to_owned(), "tcverify".to_owned(), String::new()],
             ..View::default()
         }
+    }
+}
+
+impl Batch {
+    /// Products that are no case: what a test that could not run to its end is to a CI server, or one that was skipped.
+    fn uncovered(&self, left_out: &[String]) -> Option<Case> {
+        let covered = self.coverage.as_ref().filter(|_| !left_out.is_empty())?;
+        let (tone, state) = match self.missed() {
+            0 => (Tone::Part, "skipped"),
+            _ => (Tone::Unsure, "not_recorded"),
+        };
+        Some(Case {
+            name: "products that ran".to_owned(),
+            class: "tcverify".to_owned(),
+            tone,
+            state: state.to_owned(),
+            word: "Not all were judged".to_owned(),
+            said: format!("{}: {}", covered.sentence(), left_out.join("; ")),
+            ..Case::default()
+        })
     }
 }
 
@@ -87,21 +110,6 @@ impl CaseVerdict {
             CaseVerdict::Different => Tone::Bad,
             CaseVerdict::Unjudged => Tone::Unsure,
         }
-    }
-}
-
-/// Products that ran and were not recorded: a test that could not run to its end.
-fn unseen(covered: &Covered) -> Case {
-    let lines: Vec<String> = covered.lines().collect();
-    Case {
-        name: "products that ran".to_owned(),
-        tone: Tone::Unsure,
-        state: "not_recorded".to_owned(),
-        word: "Not recorded".to_owned(),
-        said: format!("{}; {}", covered.sentence(), lines.join("; ")),
-        class: "tcverify".to_owned(),
-        group: "not recorded".to_owned(),
-        ..Case::default()
     }
 }
 

@@ -47,6 +47,8 @@ pub struct View {
     /// Of a batch or a fleet, and what one of them is called.
     pub cases: Vec<Case>,
     pub noun: &'static str,
+    /// What ran and is no case of them.
+    pub uncovered: Option<Case>,
     /// The page of which this is one case.
     pub within: Option<PageOf>,
     /// What a CI server calls the suite and its one case: suite, class, name.
