@@ -111,6 +111,14 @@ def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
         except (BufferError, RuntimeError, TypeError, ValueError):
             # Types that NumPy does not import, or another device's memory: the library's own way to NumPy, below.
             pass
+    if isinstance(value, (list, tuple)):
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            raise CheckError(argument, f"`{argument}` is a list whose rows have several lengths") from None
+        if array.dtype.kind not in "fiu":
+            raise CheckError(argument, f"`{argument}` is a list of {array.dtype}; a list of rows of numbers is expected")
+        return array
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return np.asarray(value)
     try:

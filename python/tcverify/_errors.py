@@ -16,6 +16,10 @@ class CheckError(ValueError):
     reason: str
 
     def __init__(self, argument: str | None, reason: str) -> None:
+        # Arrays in memory have the names of arguments here, and no files'.
+        for name in ("A", "B", "C", "D"):
+            reason = reason.replace(f"{name} = (in memory)", f"`{name.lower()}`")
+            reason = reason.replace(f"{name.lower()} (in memory): ", f"`{name.lower()}`: ")
         super().__init__(reason)
         self.argument = argument
         self.reason = reason

@@ -116,6 +116,30 @@ def _format(name: str, value: FormatLike) -> str:
         raise CheckError(name, f"`{name}`: {value!r} is no format") from None
 
 
+def _counted(values: dict[str, Any]) -> None:
+    """Slices with negative bounds count from the end of D, as NumPy's."""
+    shape = getattr(values.get("d"), "shape", None)
+    for name, axis in (("rows", -2), ("cols", -1)):
+        span = values.get(name)
+        if not isinstance(span, slice) or min(span.start or 0, span.stop or 0) >= 0:
+            continue
+        if shape is None or len(shape) < 2:
+            raise CheckError(name, f"`{name}`: bounds count from the end of `d`, which is no array here; say them from the start")
+        start, stop, _ = slice(span.start, span.stop).indices(shape[axis])
+        if stop <= start:
+            raise CheckError(name, f"`{name}`: {span} has no part of the {shape[axis]} {name} of `d`")
+        values[name] = slice(start, stop, span.step)
+
+
+def _there(name: str, value: Any) -> None:
+    """A file that is missing is told so, before anything else is."""
+    path = os.fspath(value)
+    if not isinstance(path, str) or path.startswith("generate:"):
+        return
+    if not os.path.exists(path) and not os.path.exists(path.split("#")[0]):
+        raise CheckError(name, f"`{name}`: {path}: there is no such file")
+
+
 def plain(name: str, value: Any) -> Any:
     """A field's value as JSON has it."""
     if name in _FORMATS:
@@ -166,12 +190,15 @@ def divided(values: Mapping[str, Any]) -> tuple[str, dict[str, _arrays.Held]]:
     fields: dict[str, Any] = {}
     arrays: dict[str, _arrays.Held] = {}
     values = known(values)
+    _counted(values)
     for name, value in values.items():
         if value is None or value is False:
             continue
         if name in ARRAYS and not _arrays.is_named(value):
             arrays[name] = _arrays.held(name, value)
         else:
+            if name in ARRAYS:
+                _there(name, value)
             fields[name] = plain(name, value)
     if "a" in arrays and "b" in arrays:
         arrays["a"], arrays["b"] = _arrays.broadcast(arrays["a"], arrays["b"])

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def rows(count: int) -> Any:
     [
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at=(-1, 0), arch="h100")),
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at=3, arch="h100")),  # type: ignore[arg-type]
-        ("at", lambda a, b, d: tcverify.explain(a, b, d, at="3,4", arch="h100")),
+        ("at", lambda a, b, d: tcverify.explain(a, b, d, at="3,4", arch="h100")),  # type: ignore[arg-type]
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at=(0.5, 1), arch="h100")),  # type: ignore[arg-type]
         ("budget", lambda a, b, d: tcverify.identify(a, b, d, budget=-1)),
         ("budget", lambda a, b, d: tcverify.identify(a, b, d, budget=1 << 62)),
@@ -106,3 +107,21 @@ def test_a_path_is_a_document(product: tuple[Array, Array, Array], tmp_path: Pat
     opening = tcverify.open(tmp_path / "c.json", product[2], [1])
     (tmp_path / "p.json").write_text(opening.proof)
     assert tcverify.verify(tmp_path / "c.json", tmp_path / "p.json", opening.rows)[0].block == 1
+
+
+def test_lists_slices_and_files_are_taken_as_one_expects(product: tuple[Array, Array, Array]) -> None:
+    a, b, d = product
+    assert tcverify.replay([[1.0, 2.0]], [[1.0], [2.0]], arch="h100", dtype="fp16").tolist() == [[5.0]]
+    report = tcverify.check(a, b, d, arch="h100", rows=slice(-2, None), cols=slice(None, -1))
+    assert report.verdict == "identical_in_part" and report.elements == 2 * (d.shape[1] - 1)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("rows", lambda: tcverify.check(a, b, d, arch="h100", rows=slice(-1, -2))),
+        ("a", lambda: tcverify.check("missing.npy", b, d, arch="h100")),
+        ("a", lambda: tcverify.replay([["x"]], b, arch="h100")),
+    ]
+    for argument, call in calls:
+        with pytest.raises(tcverify.CheckError) as caught:
+            call()
+        assert caught.value.argument == argument
+    with pytest.raises(tcverify.CheckError, match="`a`, `b`: the inner dimensions differ"):
+        tcverify.check(a, a, d, arch="h100")
