@@ -2,6 +2,7 @@
 //! probes, and texts about kernels.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::sync::{LazyLock, Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use tcverify::kernel::{self, KernelTable};
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
-use tcverify::report::{Exporter, Fragment, GitHub, Html, Junit, Markdown, Text};
+use tcverify::report::{Layout, View};
 use tcverify::shard::{PART, PLAN, Part, Plan, merge};
 use tcverify::tensor::Tensor;
 
@@ -136,11 +137,18 @@ pub fn report(data: &[u8]) {
             let read = verify::parse(&again).expect("what was written is read");
             assert_eq!(serde_json::to_string(&read).expect("plain data"), again);
             if report.contradictions().is_empty() {
-                let (page, cell) = (Html::default(), Fragment::default());
-                let forms: [&dyn Exporter; 6] = [&Text, &page, &cell, &Markdown, &Junit, &GitHub];
+                let view = report.view();
+                assert!(!view.plain_text(Layout::default()).is_empty());
+                type Form = fn(&View, &mut dyn Write) -> io::Result<()>;
+                let forms: [Form; 5] = [
+                    View::html,
+                    View::notebook,
+                    View::markdown,
+                    View::junit,
+                    View::github,
+                ];
                 for form in forms {
-                    let shown = form.export(&report, &mut std::io::sink());
-                    shown.expect("a sink takes everything");
+                    form(&view, &mut io::sink()).expect("a sink takes everything");
                 }
             }
         }

@@ -4,9 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tcverify::check::{Check, verify};
 use tcverify::explain::{self, Wish};
-use tcverify::report::{
-    Batch, Exporter, Fragment, Html, Json, Junit, Markdown, MismatchMap, Outcome, Report, Text,
-};
+use tcverify::report::{Batch, Layout, MismatchMap, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
 use crate::request::{Arrays, Request};
@@ -41,38 +39,41 @@ pub fn written(
     Ok(String::from_utf8(out)?)
 }
 
+impl Judged {
+    /// What every form shows.
+    fn view(&self) -> View {
+        let with = Pictured {
+            map: self.map.clone(),
+            trace: self.trace.clone(),
+        };
+        self.report.view().pictured(&with)
+    }
+}
+
 #[pymethods]
 impl Judged {
-    fn text(&self) -> PyResult<String> {
-        plain(|out| Text.export(&self.report, out))
+    fn text(&self) -> String {
+        self.view().plain_text(Layout::default())
     }
 
     fn json(&self) -> PyResult<String> {
-        written(|out| Json.export(&self.report, out))
+        written(|out| write_json(&self.report, out))
     }
 
     fn html(&self) -> PyResult<String> {
-        let page = Html {
-            map: self.map.clone(),
-            trace: self.trace.clone(),
-            of: None,
-        };
-        written(|out| page.export(&self.report, out))
+        written(|out| self.view().html(out))
     }
 
     fn fragment(&self) -> PyResult<String> {
-        let fragment = Fragment {
-            map: self.map.clone(),
-        };
-        written(|out| fragment.export(&self.report, out))
+        written(|out| self.view().notebook(out))
     }
 
     fn markdown(&self) -> PyResult<String> {
-        written(|out| Markdown.export(&self.report, out))
+        written(|out| self.view().markdown(out))
     }
 
     fn junit(&self) -> PyResult<String> {
-        written(|out| Junit.export(&self.report, out))
+        written(|out| self.view().junit(out))
     }
 
     /// The listed mismatches: index, code reproduced, code given, ulps (or none), class.
@@ -160,21 +161,31 @@ pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
 #[pyclass(frozen, module = "tcverify._tcverify")]
 pub struct BatchResult(pub Batch);
 
+impl BatchResult {
+    fn view(&self) -> View {
+        self.0.view(&|_| None)
+    }
+}
+
 #[pymethods]
 impl BatchResult {
-    fn text(&self) -> PyResult<String> {
-        plain(|out| self.0.text(usize::MAX, out))
+    fn text(&self) -> String {
+        self.view().plain_text(Layout::default())
     }
 
     fn json(&self) -> PyResult<String> {
         written(|out| self.0.json(out))
     }
 
+    fn fragment(&self) -> PyResult<String> {
+        written(|out| self.view().notebook(out))
+    }
+
     fn markdown(&self) -> PyResult<String> {
-        written(|out| self.0.markdown(out))
+        written(|out| self.view().markdown(out))
     }
 
     fn junit(&self) -> PyResult<String> {
-        written(|out| self.0.junit(out))
+        written(|out| self.view().junit(out))
     }
 }

@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use tcverify::check::CheckError;
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
+use tcverify::report::{FITS_SHOWN, Layout};
 use tcverify::role::Role;
 
 use crate::error;
-use crate::report::plain;
 use crate::request::{Arrays, Request};
 use crate::watch::attended;
 
@@ -80,5 +80,6 @@ pub fn identify(
             },
         )
     })?;
-    Ok((plain(|out| found.text(out))?, json + "\n"))
+    let text = found.view(FITS_SHOWN).plain_text(Layout::default());
+    Ok((text, json + "\n"))
 }

@@ -439,8 +439,9 @@ class Case:
     report: Report | None
     #: The report as data, of an operation too: ``tcverify.operation-report/1``. None without a verdict.
     document: dict[str, Any] | None
-    #: In words: ``title`` (the verdict, and what it is under), ``sentence``, ``model``, ``product``. None without a verdict.
-    summary: Mapping[str, str | None] | None
+    #: In words: ``title`` (the verdict, and what it is under), ``sentence``, ``model``, ``product``; of one that differs
+    #: ``cause`` and ``next``, where there are any. None without a verdict.
+    summary: Mapping[str, Any] | None
 
 
 class Batch:
@@ -558,9 +559,7 @@ class Batch:
             raise DifferentError(self.text()).of(self)
 
     def _repr_html_(self) -> str:
-        from tcverify._pages import table
-
-        return table(self)
+        return self._result.fragment()
 
     def __str__(self) -> str:
         return self.text()

@@ -13,6 +13,7 @@ mod open;
 mod opening;
 mod pieces;
 mod verdict;
+mod view;
 
 pub use challenge::{CHALLENGE, Challenge, MOST_ELEMENTS};
 pub use model::{AuditModel, OwnCopies};

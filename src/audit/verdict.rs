@@ -116,7 +116,7 @@ impl AuditReport {
             root: commitment.d.root,
             product: commitment.product.clone(),
             evidence: model.evidence,
-            evidence_says: crate::report::evidence_in_words(&model),
+            evidence_says: model.evidence_in_words(),
             architecture: model.architecture,
             instruction: model.instruction,
             model_sha256: commitment.model_sha256,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BatchError, Case};
 use crate::io::{FileError, Output, Outputs, escaped_path};
-use crate::report::{Batch, CaseVerdict, Exporter, Html, OperationReport, PageOf, Report};
+use crate::report::{Batch, CaseVerdict, PageOf, View};
 
 /// Where the pages go.
 pub struct Pages {
@@ -50,32 +50,13 @@ impl Pages {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(super) fn write(&self, place: usize, page: Html, report: &Report) -> Result<(), FileError> {
-        let (page, output) = self.page(place, page)?;
-        output.commit(|out| page.export(report, out))
-    }
-
-    /// The same of an operation between products.
-    pub(super) fn write_operation(
-        &self,
-        place: usize,
-        page: Html,
-        report: &OperationReport,
-    ) -> Result<(), FileError> {
-        let (page, output) = self.page(place, page)?;
-        output.commit(|out| page.operation(report, out))
-    }
-
-    fn page(&self, place: usize, page: Html) -> Result<(Html, Output), FileError> {
-        let page = Html {
-            of: Some(PageOf {
-                case: self.names[place].clone(),
-                index: "index.html".to_owned(),
-            }),
-            ..page
+    pub(super) fn write(&self, place: usize, view: View) -> Result<(), FileError> {
+        let all = PageOf {
+            case: self.names[place].clone(),
+            index: "index.html".to_owned(),
         };
         let output = Output::prepare(&self.folder.join(file_name(place, self.names.len())))?;
-        Ok((page, output))
+        output.commit(|out| view.within(all).html(out))
     }
 
     /// Writes the index: last, when all that it leads to is there.
@@ -87,7 +68,7 @@ impl Pages {
             let judged = batch.cases[place].verdict != CaseVerdict::Unjudged;
             judged.then(|| file_name(place, batch.cases.len()))
         };
-        self.index.commit(|out| batch.index(&page, out))
+        self.index.commit(|out| batch.view(&page).html(out))
     }
 }
 

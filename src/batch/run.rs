@@ -10,7 +10,7 @@ use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy, Work};
 use crate::check::{CheckError, Operation, Progress, Source};
 use crate::io::Files;
-use crate::report::{Batch, BatchCase, Html, Store};
+use crate::report::{Batch, BatchCase, Store};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
@@ -165,7 +165,7 @@ fn judged(
         };
         // The page of one that differs shows what no report holds: it is judged again.
         if let Ok(Some(report)) = known.agreeing() {
-            let written = pages.write(place, Html::default(), &report);
+            let written = pages.write(place, report.view());
             written.map_err(BatchError::File)?;
             return put_away(known);
         }
@@ -220,9 +220,11 @@ fn judge(
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);
     let judged = judged.map_err(words)?;
+    let next = prepared.explain_command(&judged.report);
     if let Some(pages) = terms.pages {
-        let page = prepared.page(&judged).map_err(|error| error.to_string())?;
-        let written = pages.write(place, page, &judged.report);
+        let with = prepared.page(&judged).map_err(|error| error.to_string())?;
+        let view = judged.report.view().pictured(&with).then(next.clone());
+        let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;
@@ -241,7 +243,7 @@ fn judge(
         path: path.clone(),
         sha256: committed.file_sha256.clone(),
     }));
-    let judged = BatchCase::judged(&case.name, &report).map_err(|error| error.to_string())?;
+    let judged = BatchCase::judged(&case.name, &report, next).map_err(|error| error.to_string())?;
     let entry = Entry::of(case, &prepared, files, &judged);
     Ok((judged, entry))
 }
@@ -262,8 +264,8 @@ fn judge_operation(
         .judge(terms.pages.is_some(), progress)
         .map_err(words)?;
     if let Some(pages) = terms.pages {
-        let page = prepared.page(&judged).map_err(words)?;
-        let written = pages.write_operation(place, page, &judged.report);
+        let with = prepared.page(&judged).map_err(words)?;
+        let written = pages.write(place, judged.report.view().pictured(&with));
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;

@@ -4,7 +4,7 @@ use super::error::CheckError;
 use super::prepare::Prepared;
 use super::subject::Judged;
 use crate::explain::{self, Wish};
-use crate::report::{Html, Outcome, Report};
+use crate::report::{Outcome, Pictured, Report};
 
 /// The longest K that a page explains: more takes long, and memory.
 const MAX_EXPLAINED_K: usize = 1 << 20;
@@ -14,11 +14,10 @@ impl Prepared {
     ///
     /// # Errors
     /// If a file has changed.
-    pub fn page(&self, judged: &Judged<Report>) -> Result<Html, CheckError> {
-        Ok(Html {
+    pub fn page(&self, judged: &Judged<Report>) -> Result<Pictured, CheckError> {
+        Ok(Pictured {
             trace: self.trace(&judged.report)?,
             map: judged.map.clone(),
-            of: None,
         })
     }
 

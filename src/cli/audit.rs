@@ -8,12 +8,13 @@ use clap::{Args, Subcommand};
 use super::args::{MemoryArgs, ModelArgs, ScheduleArgs, arithmetic, said};
 use super::commit::WholeArgs;
 use super::documents::pretty;
+use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
-use crate::io::{Files, MappedFile, Outputs, escaped, escaped_path};
-use crate::report::{Verdict, grouped};
+use crate::io::{Files, MappedFile, Outputs, escaped_path};
+use crate::report::{Verdict, grouped, write_json};
 use crate::role::Role;
 
 /// Audit a committed product by a few of its rows and columns
@@ -144,13 +145,11 @@ struct Verify {
     #[arg(long, value_name = "SB.npy", help_heading = "Own copies")]
     scale_b: Option<PathBuf>,
 
-    /// Write what was found as JSON; "-" is standard output, instead of the text
-    #[arg(long, value_name = "FILE", help_heading = "Report")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
-    /// Print nothing; the exit code tells
-    #[arg(long, short, help_heading = "Report")]
-    quiet: bool,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 impl Audit {
@@ -248,10 +247,7 @@ impl Verify {
         for (_, path) in check.documents() {
             outputs.protect("the model or schedule", path);
         }
-        let json = self.json.as_deref();
-        let json = json
-            .map(|path| outputs.open("the JSON report", path))
-            .transpose()?;
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let (commitment, sha256) = &committed;
         let model = AuditModel::new(&check, commitment);
         let Some(model) = answered(model, &self.commitment)? else {
@@ -273,14 +269,10 @@ impl Verify {
             source.file().confirm_unchanged()?;
         }
         let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
-        if let Some(json) = json {
-            let text = pretty(&report)?;
-            json.commit(|out| out.write_all(&text))?;
-        }
-        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
-        if !self.quiet && !to_stdout {
-            show::print(|out| text(&report, &self.commitment, out))?;
-        }
+        let view = report.view(&self.commitment.display().to_string());
+        let to_stdout = reports.to_stdout;
+        reports.publish(&view, |out| write_json(&report, out))?;
+        self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Different => Ending::Different,
             _ => Ending::Done,
@@ -339,86 +331,4 @@ impl Verify {
         }
         Ok((own, opened))
     }
-}
-
-/// The verdict for people.
-fn text(
-    report: &AuditReport,
-    commitment: &Path,
-    out: &mut dyn std::io::Write,
-) -> std::io::Result<()> {
-    let (elements, all) = (grouped(report.elements), grouped(report.population));
-    let percent = 100.0 * report.elements as f64 / report.population as f64;
-    match report.verdict {
-        Verdict::Different => writeln!(
-            out,
-            "DIFFERENT  {} of {elements} drawn elements differ, of {all} that D has",
-            grouped(report.mismatches)
-        )?,
-        Verdict::Identical => writeln!(
-            out,
-            "IDENTICAL  all {all} elements of D were drawn, and are reproduced, bit for bit"
-        )?,
-        Verdict::IdenticalInPart => writeln!(
-            out,
-            "IDENTICAL IN PART  all {elements} drawn elements, of {all} that D has ({percent:.6} %), are reproduced, bit for bit"
-        )?,
-    }
-    writeln!(out)?;
-    let mut row = |label: &str, text: &str| writeln!(out, "  {label:<9} {}", escaped(text));
-    row(
-        "model",
-        &format!("{} {}", report.architecture, report.instruction),
-    )?;
-    row("evidence", &report.evidence_says)?;
-    if let Some(schedule) = &report.schedule {
-        row(
-            "schedule",
-            &format!("{}, {}", schedule.name, schedule.sha256),
-        )?;
-    }
-    let product = &report.product;
-    let (m, n, k) = (product.m, product.n, product.k);
-    row("product", &format!("{m}x{k} by {k}x{n}"))?;
-    let sha256 = report.commitment_sha256;
-    row("commit", &format!("{sha256}  {}", commitment.display()))?;
-    row("beacon", &report.beacon)?;
-    row("draw", &report.draw_sha256.to_string())?;
-    if !report.own.is_empty() {
-        row(
-            "own",
-            &format!(
-                "your copies have the committed roots: {}",
-                report.own.join(", ")
-            ),
-        )?;
-    }
-    if report.verdict == Verdict::IdenticalInPart {
-        let missed = report.missed.iter().take_while(|m| m.probability >= 0.01);
-        let missed =
-            missed.map(|m| format!("{} {:.4} %", grouped(m.tampered), 100.0 * m.probability));
-        row(
-            "odds",
-            &format!(
-                "misses wrong elements: {}",
-                missed.collect::<Vec<_>>().join(", ")
-            ),
-        )?;
-        let caught = grouped(report.caught_99_percent);
-        row(
-            "",
-            &format!("finds {caught} or more wrong elements of D with 99 % at least"),
-        )?;
-        row("if", &report.assumes)?;
-    }
-    for wrong in &report.wrong {
-        row(
-            "wrong",
-            &format!(
-                "{:?}  reproduced 0x{}, committed 0x{}",
-                wrong.index, wrong.reproduced, wrong.given
-            ),
-        )?;
-    }
-    Ok(())
 }

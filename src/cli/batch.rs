@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::Ending;
 use super::args::MemoryArgs;
 use super::progress::Bar;
-use super::reports::{Destinations, ReportArgs};
-use super::{Ending, show};
+use super::reports::ReportArgs;
 use crate::batch::{self, Pages, Policy, State};
 use crate::io::Outputs;
-use crate::report::{Batch, CaseVerdict};
+use crate::report::CaseVerdict;
 
 /// Run many checks: a manifest's, or those of a folder of case folders
 ///
@@ -62,6 +62,10 @@ pub struct BatchArgs {
     #[command(flatten)]
     report: ReportArgs,
 
+    /// Print the whole report of every case that went wrong, and a line for every other one, however many there are
+    #[arg(long, short, help_heading = "Report")]
+    verbose: bool,
+
     /// Write a folder of pages for a browser: index.html lists all cases, and leads to the page of each. What has
     /// these names there is replaced; they load nothing
     #[arg(long, value_name = "FOLDER", help_heading = "Report")]
@@ -101,19 +105,13 @@ impl BatchArgs {
         if let Some(coverage) = coverage {
             batch.cover(coverage, &products);
         }
+        let view = batch.view(&|_| None);
         let to_stdout = reports.to_stdout;
-        publish(&batch, reports)?;
+        reports.publish(&view, |out| batch.json(out))?;
         if let Some(pages) = pages {
             pages.finish(&batch)?;
         }
-        if self.report.brief && !to_stdout {
-            show::print(|out| batch.brief(out))?;
-        } else if !self.report.quiet && !to_stdout {
-            show::print(|out| batch.text(show::columns(), out))?;
-        }
-        if self.report.github {
-            show::commands(|out| batch.github(out))?;
-        }
+        self.report.print(&view, self.verbose, to_stdout)?;
         match batch.verdict {
             CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
                 let missed = batch.missed();
@@ -129,26 +127,4 @@ impl BatchArgs {
             }
         }
     }
-}
-
-/// Writes the report on all cases.
-fn publish(batch: &Batch, reports: Destinations) -> Result<()> {
-    type Form = fn(&Batch, &mut dyn std::io::Write) -> std::io::Result<()>;
-    let forms: [(_, Form); 3] = [
-        (reports.junit, Batch::junit),
-        (reports.markdown, Batch::markdown),
-        (reports.json, Batch::json),
-    ];
-    for (output, form) in forms {
-        if let Some(output) = output {
-            output.commit(|out| form(batch, out))?;
-        }
-    }
-    if let Some(summary) = reports.summary {
-        summary.commit(|out| {
-            batch.markdown(out)?;
-            writeln!(out)
-        })?;
-    }
-    Ok(())
 }

@@ -7,11 +7,11 @@ use super::args::{CheckArgs, MemoryArgs, said};
 use super::auto::{self, Auto};
 use super::operation::OperationHint;
 use super::progress::Bar;
-use super::reports::{PageArgs, ReportArgs, annotate};
+use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::check::CheckError;
-use crate::io::{Outputs, escaped};
-use crate::report::{Exporter, TextWithin, Verdict};
+use crate::io::Outputs;
+use crate::report::{Verdict, write_json};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -114,27 +114,14 @@ impl Check {
             judged => said(judged)?,
         };
         judged.report.chosen = chosen;
-        let to_stdout = reports.to_stdout;
         let report = &judged.report;
-        reports.publish(&prepared, &judged)?;
-        if self.report.brief && !to_stdout {
-            show::print(|out| report.brief(out))?;
-        } else if !self.report.quiet && !to_stdout {
-            let explain = prepared.explain_command(report);
-            show::print(|out| {
-                TextWithin(show::columns()).export(report, out)?;
-                match explain {
-                    Some(command) => {
-                        let command = escaped(&command);
-                        writeln!(out, "\n  the first mismatch, step by step:\n  {command}")
-                    }
-                    None => Ok(()),
-                }
-            })?;
+        let mut view = report.view().then(prepared.explain_command(report));
+        if reports.html.is_some() {
+            view = view.pictured(&said(prepared.page(&judged))?);
         }
-        if self.report.github {
-            annotate(report)?;
-        }
+        let to_stdout = reports.to_stdout;
+        reports.publish(&view, |out| write_json(report, out))?;
+        self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,

@@ -14,7 +14,7 @@ use crate::check::{CheckError, option};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
-use crate::report::FITS_SHOWN;
+use crate::report::{FITS_SHOWN, Layout};
 
 /// Find out which models of the catalogue give a D
 ///
@@ -127,7 +127,11 @@ impl Identify {
         }
         let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
         if !self.quiet && !to_stdout {
-            show::print(|out| found.text_of(self.limit, out))?;
+            let layout = Layout {
+                width: show::columns(),
+                ..Layout::default()
+            };
+            show::print(|out| found.view(self.limit).text(layout, out))?;
         }
         Ok(match found.fits.is_empty() {
             true => Ending::Different,

@@ -1,16 +1,14 @@
 //! Where reports go: the destinations that commands share, opened before the work starts.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::show;
-use crate::check::{Judged, Prepared};
 use crate::io::{Output, Outputs};
-use crate::report::{Exporter, GitHub, Html, Json, Junit, Markdown, Report};
-
-use super::args::said;
+use crate::report::{Layout, View};
 
 /// The environment variable that names the file to which steps of GitHub Actions append.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -26,6 +24,10 @@ pub struct ReportArgs {
     /// Print one line: the verdict, and the model that it is by; of a batch, one for every case
     #[arg(long, conflicts_with = "quiet")]
     pub brief: bool,
+
+    /// Print the SHA-256 of everything that the verdict rests on, too; documents and pages always have them
+    #[arg(long)]
+    pub digests: bool,
 
     /// Write the report as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
@@ -111,48 +113,30 @@ impl ReportArgs {
 }
 
 impl Destinations {
-    /// Writes the report on one product.
+    /// Writes every form but a page; `json` writes the document.
     ///
     /// # Errors
     /// The first destination that cannot be written.
-    pub fn publish(mut self, prepared: &Prepared, judged: &Judged<Report>) -> Result<()> {
-        let report = &judged.report;
-        if let Some(html) = self.html.take() {
-            let page = said(prepared.page(judged))?;
-            html.commit(|out| page.export(report, out))?;
+    pub fn publish(
+        self,
+        view: &View,
+        json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        if let Some(output) = self.html {
+            output.commit(|out| view.html(out))?;
         }
-        self.publish_report(report)
-    }
-
-    /// The same of what was merged, without a look at the operands.
-    ///
-    /// # Errors
-    /// The first destination that cannot be written.
-    pub fn publish_plainly(mut self, report: &Report) -> Result<()> {
-        if let Some(html) = self.html.take() {
-            html.commit(|out| Html::default().export(report, out))?;
+        if let Some(output) = self.junit {
+            output.commit(|out| view.junit(out))?;
         }
-        self.publish_report(report)
-    }
-
-    /// The same without a page.
-    ///
-    /// # Errors
-    /// The first destination that cannot be written.
-    pub fn publish_report(self, report: &Report) -> Result<()> {
-        let forms: [(_, &dyn Exporter); 3] = [
-            (self.junit, &Junit),
-            (self.markdown, &Markdown),
-            (self.json, &Json),
-        ];
-        for (output, form) in forms {
-            if let Some(output) = output {
-                output.commit(|out| form.export(report, out))?;
-            }
+        if let Some(output) = self.markdown {
+            output.commit(|out| view.markdown(out))?;
+        }
+        if let Some(output) = self.json {
+            output.commit(json)?;
         }
         if let Some(summary) = self.summary {
             summary.commit(|out| {
-                Markdown.export(report, out)?;
+                view.markdown(out)?;
                 writeln!(out)
             })?;
         }
@@ -160,10 +144,26 @@ impl Destinations {
     }
 }
 
-/// Prints annotations: after the text, so that it stays in one piece.
-///
-/// # Errors
-/// If standard output cannot be written.
-pub fn annotate(report: &Report) -> Result<()> {
-    show::commands(|out| GitHub.export(report, out))
+impl ReportArgs {
+    /// Prints what was asked for: text, or one line, unless a document takes its place; annotations after it, so that it
+    /// stays in one piece.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print(&self, view: &View, verbose: bool, to_stdout: bool) -> Result<()> {
+        let layout = Layout {
+            width: show::columns(),
+            digests: self.digests,
+            verbose,
+        };
+        if self.brief && !to_stdout {
+            show::print(|out| view.brief(out))?;
+        } else if !self.quiet && !to_stdout {
+            show::print(|out| view.text(layout, out))?;
+        }
+        match self.github {
+            true => show::commands(|out| view.github(out)),
+            false => Ok(()),
+        }
+    }
 }

@@ -12,9 +12,10 @@ use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
 use crate::io::{Outputs, escaped_path};
+use crate::report::Layout;
 use crate::screen::{
-    Injection, Level, Library, Results, Route, Simulated, Suite, judge, junit, make, order, page,
-    prometheus, simulate, text,
+    Injection, Level, Library, Results, Route, Simulated, Suite, judge, make, order, prometheus,
+    simulate,
 };
 use crate::words::Word;
 
@@ -315,24 +316,29 @@ impl Judge {
         });
         let all = read.collect::<Result<Vec<_>>>()?;
         let fleet = judge(&suite, id, all)?;
+        let view = fleet.view();
         if let Some(output) = json {
             output.commit(|out| out.write_all(fleet.json().as_bytes()))?;
         }
         if let Some(output) = html {
-            output.commit(|out| page(&fleet, out))?;
+            output.commit(|out| view.html(out))?;
         }
         if let Some(output) = metrics {
             output.commit(|out| prometheus(&fleet, out))?;
         }
         if let Some(output) = xml {
-            output.commit(|out| junit(&fleet, out))?;
+            output.commit(|out| view.junit(out))?;
         }
         let written = [&self.json, &self.html, &self.prometheus, &self.junit];
         let to_stdout = written
             .iter()
             .any(|path| path.as_deref() == Some(Path::new("-")));
         if !self.quiet && !to_stdout {
-            show::print(|out| text(&fleet, out))?;
+            let layout = Layout {
+                width: show::columns(),
+                ..Layout::default()
+            };
+            show::print(|out| view.text(layout, out))?;
         }
         Ok(match fleet.gpus.iter().all(|gpu| gpu.condition.right()) {
             true => Ending::Done,

@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 
 use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
-use super::reports::{ReportArgs, annotate};
+use super::reports::ReportArgs;
 use super::{Ending, show};
 use crate::check::{Check, Judged};
 use crate::io::Outputs;
-use crate::report::{Exporter, TextWithin, Verdict};
+use crate::report::{Verdict, write_json};
 use crate::shard::{Part, Plan, merge};
 use crate::sign::{PublicKey, Signer};
 
@@ -268,22 +268,16 @@ impl Merge {
         let reports = asked.open(&mut outputs, self.html.as_deref())?;
         let prepared = plan.prepare_merge(&parts, &self.memory.files())?;
         let report = merge(&plan, &prepared, parts)?;
-        let to_stdout = reports.to_stdout;
         let judged = Judged { report, map: None };
-        match plan.check.causes {
-            true => reports.publish(&prepared, &judged)?,
-            // Nobody looks at operands then.
-            false => reports.publish_plainly(&judged.report)?,
+        let report = &judged.report;
+        let mut view = report.view().then(prepared.explain_command(report));
+        // Without causes, nobody looks at operands.
+        if reports.html.is_some() && plan.check.causes {
+            view = view.pictured(&said(prepared.page(&judged))?);
         }
-        let report = judged.report;
-        if asked.brief && !to_stdout {
-            show::print(|out| report.brief(out))?;
-        } else if !asked.quiet && !to_stdout {
-            show::print(|out| TextWithin(show::columns()).export(&report, out))?;
-        }
-        if asked.github {
-            annotate(&report)?;
-        }
+        let to_stdout = reports.to_stdout;
+        reports.publish(&view, |out| write_json(report, out))?;
+        asked.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
             Verdict::Different => Ending::Different,

@@ -1,13 +1,11 @@
 //! Cases whose arrays are results of other cases: a layer, step by step.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::batch::{BatchCase, CaseVerdict};
-use super::words::grouped;
-use crate::io::escaped;
+use super::view::grouped;
 
 /// What is known of steps that follow from each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -126,14 +124,6 @@ impl Chain {
             said.push(format!("not judged: {}", names(&self.unjudged)));
         }
         said
-    }
-
-    pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for (i, sentence) in self.sentences().iter().enumerate() {
-            let label = if i == 0 { "layer" } else { "" };
-            writeln!(out, "  {label:9}  {}", escaped(sentence))?;
-        }
-        Ok(())
     }
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::grouped;
 use super::{Outcome, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
@@ -413,12 +412,6 @@ pub struct Missed {
 }
 
 impl Sampled {
-    /// `200 of 4,096 elements`.
-    pub(super) fn compared(&self) -> String {
-        let (elements, population) = (grouped(self.elements), grouped(self.population));
-        format!("{elements} of {population} elements")
-    }
-
     /// `rows 0 to 63, columns 0 to 63`: of which part.
     pub(super) fn place(&self) -> String {
         let ([top, bottom], [left, right]) = (self.rows, self.columns);

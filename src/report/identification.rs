@@ -1,8 +1,7 @@
 //! What `identify` found, as data and as text. `docs/identifying.md` is its contract.
 
-mod headline;
-mod text;
 mod ties;
+mod view;
 
 use serde::Serialize;
 

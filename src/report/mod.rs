@@ -1,4 +1,4 @@
-//! What a check found: the comparison, the report built around it, and one exporter per form.
+//! What a check found: the comparison, the report built around it, and the view that every form shows.
 
 mod batch;
 mod chain;
@@ -8,16 +8,12 @@ mod diff;
 mod document;
 #[cfg(test)]
 mod example;
-mod github;
-mod html;
+mod form;
 mod identification;
 pub mod inspection;
 mod json;
-mod junit;
 mod kernel;
-mod lines;
 mod map;
-mod markdown;
 mod operation;
 mod outcome;
 mod piece;
@@ -25,10 +21,7 @@ mod scheduled;
 mod spread;
 mod stacks;
 mod stored;
-mod text;
-mod words;
-
-use std::io::{self, Write};
+pub mod view;
 
 pub use batch::{
     BATCH, Batch, BatchCase, CaseVerdict, Coverage, Covered, KeptCase, LeftOut, Policed, Summary,
@@ -42,18 +35,14 @@ pub use document::{
     Inputs, LowBits, Missed, Model, ModelFile, Product, Report, Reproduced, ReproducedTree, SCHEMA,
     Sampled, SeedFrom, Tool, Verdict,
 };
-pub use github::GitHub;
-pub use html::{Fragment, Html, PageOf};
+pub use form::{Layout, wrapped};
 pub use identification::{
     Apart, ApartOperands, FITS_SHOWN, Fit, IDENTIFICATION, Identification, Identified,
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
-pub use json::Json;
-pub use junit::Junit;
+pub use json::write_json;
 pub use kernel::{KernelSetting, KernelWords};
-pub use lines::wrapped;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
-pub use markdown::Markdown;
 pub use operation::{
     CommittedOperation, MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport,
     ReproducedResult,
@@ -64,14 +53,4 @@ pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use stored::{Store, Stored};
-pub use text::{Text, TextWithin};
-pub use words::{evidence as evidence_in_words, grouped};
-
-/// A form a report can take.
-pub trait Exporter {
-    /// Writes the whole report.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    fn export(&self, report: &Report, out: &mut dyn Write) -> io::Result<()>;
-}
+pub use view::{PageOf, Pictured, View, grouped};

@@ -104,13 +104,13 @@ fn the_example_of_requests_compiles() {
     fn example() -> Result<(), Box<dyn std::error::Error>> {
         use tcverify::check::Check;
         use tcverify::num::Format;
-        use tcverify::report::{Exporter, Text};
+        use tcverify::report::Layout;
 
         let files = ["a.npy".into(), "b.npy".into(), "d.npy".into()];
         let mut check = Check::new("h100", Format::Bf16, files);
         check.operands.transpose_b = true;
         let report = check.prepare()?.run(&())?;
-        Text.export(&report, &mut std::io::stdout())?;
+        report.view().text(Layout::default(), &mut std::io::stdout())?;
         Ok(())
     }
     let page = read("docs/request.md");

@@ -12,7 +12,7 @@ use crate::emu::shape_text;
 use crate::io::escaped;
 use crate::num::decimal;
 use crate::ops::float32::Event;
-use crate::report::{Html, OperationReport, Outcome};
+use crate::report::{OperationReport, Outcome, Pictured};
 
 /// How one element comes about: every operation of its row.
 #[derive(Clone, Debug, Serialize)]
@@ -101,7 +101,7 @@ impl PreparedOperation {
     ///
     /// # Errors
     /// If a file has changed.
-    pub fn page(&self, judged: &Judged<OperationReport>) -> Result<Html, CheckError> {
+    pub fn page(&self, judged: &Judged<OperationReport>) -> Result<Pictured, CheckError> {
         let first = match &judged.report.outcome {
             Outcome::Elements { comparison, .. } => comparison.first.first(),
             Outcome::Digest { .. } => None,
@@ -112,10 +112,9 @@ impl PreparedOperation {
             written.expect("memory takes everything");
             Ok(String::from_utf8_lossy(&text).into_owned())
         });
-        Ok(Html {
+        Ok(Pictured {
             trace: trace.transpose()?,
             map: judged.map.clone(),
-            ..Html::default()
         })
     }
 }

@@ -5,13 +5,13 @@ use clap::Args;
 
 use super::args::CompareArgs;
 use super::{OperationArgs, RuleArgs, said};
-use crate::check::{CheckError, Judged, PreparedOperation};
+use crate::check::CheckError;
 use crate::cli::args::MemoryArgs;
 use crate::cli::progress::Bar;
-use crate::cli::reports::{Destinations, PageArgs, ReportArgs};
+use crate::cli::reports::{PageArgs, ReportArgs};
 use crate::cli::{Ending, show};
 use crate::io::Outputs;
-use crate::report::{OperationReport, Verdict};
+use crate::report::{Verdict, write_json};
 
 /// Judge an operation between products: a norm, an activation, softmax, attention ...
 ///
@@ -88,47 +88,16 @@ impl Check {
             judged => said(judged)?,
         };
         let report = &judged.report;
+        let mut view = report.view();
+        if reports.html.is_some() {
+            view = view.pictured(&said(prepared.page(&judged))?);
+        }
         let to_stdout = reports.to_stdout;
-        publish(&prepared, &judged, reports)?;
-        if self.report.brief && !to_stdout {
-            show::print(|out| report.brief(out))?;
-        } else if !self.report.quiet && !to_stdout {
-            show::print(|out| report.write_text(show::columns(), out))?;
-        }
-        if self.report.github {
-            show::commands(|out| report.write_github(out))?;
-        }
+        reports.publish(&view, |out| write_json(report, out))?;
+        self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Different => Ending::Different,
             _ => Ending::Done,
         })
     }
-}
-
-fn publish(
-    prepared: &PreparedOperation,
-    judged: &Judged<OperationReport>,
-    mut to: Destinations,
-) -> Result<()> {
-    let report = &judged.report;
-    if let Some(html) = to.html.take() {
-        let page = said(prepared.page(judged))?;
-        html.commit(|out| page.operation(report, out))?;
-    }
-    if let Some(output) = to.junit {
-        output.commit(|out| report.write_junit(out))?;
-    }
-    if let Some(output) = to.markdown {
-        output.commit(|out| report.write_markdown(out))?;
-    }
-    if let Some(output) = to.json {
-        output.commit(|out| report.write_json(out))?;
-    }
-    if let Some(output) = to.summary {
-        output.commit(|out| {
-            report.write_markdown(out)?;
-            writeln!(out)
-        })?;
-    }
-    Ok(())
 }

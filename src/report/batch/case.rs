@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::CaseVerdict;
 use crate::emu::Evidence;
 use crate::io::from_hex;
-use crate::report::words::{evidence, model_line, product_line, sentence, title};
-use crate::report::{Exporter, Input, Json, OperationReport, Report, Store, Stored, Verdict};
+use crate::report::view::{Case, View};
+use crate::report::{Cause, Input, OperationReport, Report, Store, Stored, Verdict, write_json};
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
@@ -80,10 +80,21 @@ pub struct Summary {
     pub sentence: String,
     pub model: String,
     pub product: String,
-    /// The text of the report, of a case that differs.
-    #[serde(deserialize_with = "Option::deserialize")]
-    #[cfg_attr(feature = "schemars", schemars(with = "Option<String>"))]
-    pub text: Option<Stored>,
+    /// What would give a result that differs: the first of its causes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SummedCause>,
+    /// The command that tells more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A cause in short.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SummedCause {
+    pub kind: String,
+    pub sentence: String,
 }
 
 /// A report in the place it has in the whole; no string of JSON has a line end.
@@ -124,33 +135,21 @@ impl BatchCase {
     ///
     /// # Errors
     /// None: a report can be written to memory.
-    pub fn judged(name: &str, report: &Report) -> io::Result<BatchCase> {
-        let mut json = Vec::new();
-        Json.export(report, &mut json)?;
-        let different = report.verdict == Verdict::Different;
-        Ok(BatchCase {
-            name: name.to_owned(),
-            verdict: match report.verdict {
-                Verdict::Identical => CaseVerdict::Identical,
-                Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
-                Verdict::Different => CaseVerdict::Different,
-            },
-            error: None,
-            summary: Some(Summary {
-                title: title(report),
-                sentence: sentence(report),
-                model: match report.model.evidence {
-                    Evidence::Claimed => {
-                        format!("{} ({})", model_line(report), evidence(&report.model))
-                    }
-                    _ => model_line(report),
-                },
-                product: product_line(report),
-                text: different.then(|| report.text().into()),
-            }),
-            report: Some(String::from_utf8(json).map_err(io::Error::other)?.into()),
-            arrays: Arrays::of_product(report),
-        })
+    pub fn judged(name: &str, report: &Report, next: Option<String>) -> io::Result<BatchCase> {
+        let view = report.view().then(next);
+        let rule = &view.about[0];
+        let model = match report.model.evidence {
+            Evidence::Claimed => format!("{rule} ({})", report.model.evidence_in_words()),
+            _ => rule.clone(),
+        };
+        let arrays = Arrays::of_product(report);
+        BatchCase::of(
+            (name, report.verdict),
+            &view,
+            (model, report.causes.first()),
+            arrays,
+            report,
+        )
     }
 
     /// The same of an operation between products.
@@ -158,26 +157,42 @@ impl BatchCase {
     /// # Errors
     /// None: a report can be written to memory.
     pub fn judged_operation(name: &str, report: &OperationReport) -> io::Result<BatchCase> {
+        let view = report.view();
+        let arrays = Arrays::of_operation(report);
+        let by = (view.about[0].clone(), report.causes.first());
+        BatchCase::of((name, report.verdict), &view, by, arrays, report)
+    }
+
+    fn of(
+        (name, verdict): (&str, Verdict),
+        view: &View,
+        (model, cause): (String, Option<&Cause>),
+        arrays: Arrays,
+        report: &impl Serialize,
+    ) -> io::Result<BatchCase> {
         let mut json = Vec::new();
-        report.write_json(&mut json)?;
-        let different = report.verdict == Verdict::Different;
+        write_json(report, &mut json)?;
         Ok(BatchCase {
             name: name.to_owned(),
-            verdict: match report.verdict {
+            verdict: match verdict {
                 Verdict::Identical => CaseVerdict::Identical,
                 Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
                 Verdict::Different => CaseVerdict::Different,
             },
             error: None,
             summary: Some(Summary {
-                title: report.title(),
-                sentence: report.sentence(),
-                model: report.rule_line(),
-                product: report.about_line(),
-                text: different.then(|| report.text().into()),
+                title: view.title(),
+                sentence: view.sentence.clone(),
+                model,
+                product: view.about[1].clone(),
+                cause: cause.map(|cause| SummedCause {
+                    kind: cause.kind.clone(),
+                    sentence: cause.sentence.clone(),
+                }),
+                next: view.next.clone(),
             }),
             report: Some(String::from_utf8(json).map_err(io::Error::other)?.into()),
-            arrays: Arrays::of_operation(report),
+            arrays,
         })
     }
 
@@ -224,44 +239,15 @@ impl BatchCase {
         })
     }
 
-    /// The same case, its texts put away.
+    /// The same case, its report put away.
     ///
     /// # Errors
     /// Those of the store's file.
     pub fn put_away(mut self, store: &Arc<Store>) -> io::Result<BatchCase> {
-        let text = self.summary.as_mut().map(|summary| &mut summary.text);
-        let report = Some(&mut self.report);
-        for stored in [text, report].into_iter().flatten().flatten() {
-            let kept = store.keep(&stored.text()?)?;
-            *stored = kept;
+        if let Some(report) = &mut self.report {
+            *report = store.keep(&report.text()?)?;
         }
         Ok(self)
-    }
-
-    /// The text of the report, of a case that differs.
-    pub(super) fn text(&self) -> io::Result<Option<String>> {
-        let text = self
-            .summary
-            .as_ref()
-            .and_then(|summary| summary.text.as_ref());
-        let text = text.map(Stored::text).transpose()?;
-        Ok(text.map(|text| text.into_owned()))
-    }
-
-    /// The same, in so many columns.
-    pub(super) fn text_within(&self, width: usize) -> io::Result<Option<String>> {
-        let known = self.text()?;
-        let widest = |text: &String| text.lines().map(str::len).max();
-        if known
-            .as_ref()
-            .and_then(widest)
-            .is_none_or(|widest| width >= widest)
-        {
-            return Ok(known);
-        }
-        let report = self.report.as_ref().map(Stored::text).transpose()?;
-        let report: Option<Report> = report.and_then(|text| serde_json::from_str(&text).ok());
-        Ok(report.map(|report| report.text_within(width)).or(known))
     }
 
     /// The report, if D or its part agreed.
@@ -288,12 +274,24 @@ impl BatchCase {
         summary.map_or(self.verdict.title(), |summary| summary.title.as_str())
     }
 
-    /// Whether there is more to say than that D is identical.
-    pub(super) fn is_qualified(&self) -> bool {
-        self.verdict <= CaseVerdict::IdenticalInPart && self.title() != Verdict::Identical.title()
-    }
-
     pub(in crate::report) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
+    }
+}
+
+impl Case {
+    /// The view of its report, if it has one.
+    ///
+    /// # Errors
+    /// Those of the file that it is in.
+    pub fn opened(&self) -> io::Result<Option<View>> {
+        let text = self.report.as_ref().map(Stored::text).transpose()?;
+        let view = text.and_then(|text| match serde_json::from_str::<Report>(&text) {
+            Ok(report) => Some(report.view()),
+            Err(_) => serde_json::from_str::<OperationReport>(&text)
+                .ok()
+                .map(|report| report.view()),
+        });
+        Ok(view.map(|view| view.then(self.next.clone())))
     }
 }

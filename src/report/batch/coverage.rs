@@ -1,12 +1,9 @@
 //! How much of what ran the cases are: a recording says what it saw, and the verdict says what of it was judged.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 
 use super::{Batch, CaseVerdict};
-use crate::io::escaped as line;
-use crate::report::words::grouped;
+use crate::report::view::grouped;
 
 /// What a recording saw of a program. A call that may hold products counts as one product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,14 +122,6 @@ impl Covered {
             };
             format!("{word}: {op}{calls}{place}: {why}")
         })
-    }
-
-    /// A block of the text for people.
-    pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for said in self.lines() {
-            writeln!(out, "  {}", line(&said))?;
-        }
-        Ok(())
     }
 }
 

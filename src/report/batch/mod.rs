@@ -2,12 +2,10 @@
 
 mod case;
 mod coverage;
-mod forms;
 
-use anstyle::Style;
 use serde::{Deserialize, Serialize};
 
-use super::words::grouped;
+use super::view::grouped;
 use super::{Chain, Tool, Verdict};
 
 pub use case::{BatchCase, KeptCase, Summary};
@@ -142,20 +140,5 @@ impl Batch {
             grouped(different),
             grouped(unjudged)
         )
-    }
-
-    /// The verdict in a word for the first line.
-    fn mark(&self) -> (Style, &'static str) {
-        match (forms::mark(self.verdict), &self.coverage) {
-            ((style, _), Some(_)) if self.verdict == CaseVerdict::IdenticalInPart => {
-                (style, "IDENTICAL IN PART")
-            }
-            (mark, _) => mark,
-        }
-    }
-
-    fn bad(&self) -> impl Iterator<Item = &BatchCase> {
-        let cases = self.cases.iter();
-        cases.filter(|case| case.verdict > CaseVerdict::IdenticalInPart)
     }
 }

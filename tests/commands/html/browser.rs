@@ -287,7 +287,7 @@ fn the_index_sorts_and_filters() {
     );
     if let Some(run) = shown(&folder, "driven.html") {
         assert_eq!(complaints(&run), [""; 0]);
-        let said = "SAID 12345 / 14235 / 53214 / 32154 / 14 / 5 / 1 of 5 cases shown / 32154";
+        let said = "SAID 35214 / 35214 / 14253 / 32154 / 14 / 5 / 1 of 5 cases shown / 32154";
         assert!(run.stdout.contains(said), "{}", run.stdout);
     }
     // Without the script all of it is there to read.

@@ -84,7 +84,7 @@ fn the_host_part_of_the_cuda_program() {
     assert!(faulty.stdout.contains("on SM 3"), "{faulty:#?}");
     assert!(faulty.stdout.contains("element [1, 2]"), "{faulty:#?}");
     assert!(
-        faulty.stdout.contains("case: results/bad.json.cases/"),
+        faulty.stdout.contains("case      results/bad.json.cases/"),
         "{faulty:#?}"
     );
     let batch = folder.tcverify("batch results/bad.json.cases").expect(1);
@@ -301,7 +301,7 @@ fn the_module_for_pytorch() {
         .tcverify("screen judge --suite suite.json bad.json")
         .expect(1);
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
-    assert!(judged.stdout.starts_with("FAULTY  1 GPUs"), "{judged:#?}");
+    assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
     assert!(
         judged
             .stdout

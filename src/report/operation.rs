@@ -1,9 +1,5 @@
 //! The report on an operation between products, as data; its forms.
 
-mod forms;
-mod text;
-mod words;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -1,0 +1,110 @@
+//! The verdict as workflow commands of GitHub Actions: an annotation for it, and one for every case that is not
+//! identical.
+
+use std::io::{self, Write};
+
+use crate::io::{escaped as line, without_commands};
+use crate::report::view::{Tone, View};
+
+/// Mismatches that an annotation lists.
+const LISTED: usize = 5;
+
+impl View {
+    /// The workflow commands.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn github(&self, out: &mut dyn Write) -> io::Result<()> {
+        let title = format!("tcverify: {}", self.title().to_lowercase());
+        let mut said = vec![self.sentence.clone()];
+        for cause in &self.causes {
+            said.push(format!("likely cause: {}", cause.sentence));
+            said.extend(cause.command.clone());
+        }
+        said.extend(self.tried.clone());
+        said.extend(self.next.as_ref().map(|next| format!("next: {next}")));
+        let how = self
+            .differences
+            .iter()
+            .flat_map(|d| d.how.iter().chain(&d.place));
+        let facts = how.chain(self.facts()).chain(&self.ambiguity);
+        said.extend(facts.map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))));
+        let cards = self.sections.iter().flat_map(|section| &section.cards);
+        said.extend(cards.map(|card| format!("{}: {}", card.name, card.path)));
+        for (_, m) in self.differences.iter().flat_map(|d| &d.first).take(LISTED) {
+            let ulp = m.ulp.map_or(String::new(), |ulp| format!(", {ulp:+} ulp"));
+            said.push(format!(
+                "{:?}: 0x{} expected, 0x{} given{ulp}",
+                m.index, m.reproduced, m.given
+            ));
+        }
+        annotation(self.tone, &title, &said, out)?;
+        for case in self.uncovered.iter().chain(&self.cases) {
+            if case.tone == Tone::Good && case.qualified.is_empty() {
+                continue;
+            }
+            let tone = match case.tone {
+                Tone::Good => Tone::Part,
+                tone => tone,
+            };
+            let word = format!("{}{}", case.word, case.qualified).to_lowercase();
+            let title = format!("tcverify: {}: {word}", case.name);
+            let cause = case
+                .cause
+                .as_ref()
+                .map(|cause| format!("likely cause: {cause}"));
+            let next = case.next.as_ref().map(|next| format!("next: {next}"));
+            let said: Vec<_> = [Some(case.said.clone()), cause, next]
+                .into_iter()
+                .flatten()
+                .collect();
+            annotation(tone, &title, &said, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn annotation(tone: Tone, title: &str, said: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let level = match tone {
+        Tone::Good => "notice",
+        Tone::Part => "warning",
+        Tone::Bad | Tone::Unsure => "error",
+    };
+    let said: Vec<_> = said.iter().map(|text| line(text)).collect();
+    writeln!(
+        out,
+        "::{level} title={}::{}",
+        property(&line(title)),
+        data(&said.join("\n"))
+    )
+}
+
+fn data(text: &str) -> String {
+    let text = without_commands(text).replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_one_line() {
+        let said = [
+            "50 %\r".to_owned(),
+            "::error::x".to_owned(),
+            "##[error]x\n##vso[task]".to_owned(),
+        ];
+        let mut out = Vec::new();
+        annotation(Tone::Bad, "a: b, c", &said, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "::error title=a%3A b%2C c::50 %25\\r%0A:\\u003aerror::x%0A#\\u0023[error]x\\n#\\u0023vso[task]\n"
+        );
+    }
+}

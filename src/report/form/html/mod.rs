@@ -1,0 +1,391 @@
+//! One page: nothing is loaded from anywhere, and what it says can be read without its scripts.
+
+mod charts;
+mod elements;
+mod map;
+mod markup;
+
+use std::io::{self, Write};
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use self::markup::LINE;
+use crate::report::Tool;
+use crate::report::view::{
+    Card, Case, Constant, Differences, Digest, Fact, Item, Section, Tone, View, Weight, capital,
+    grouped,
+};
+
+pub(super) use self::map::plain as plain_map;
+pub(super) use self::markup::{lines, text};
+
+const STYLE: &str = include_str!("report.css");
+const MAPPED: &str = include_str!("report.js");
+const LISTED: &str = include_str!("index.js");
+
+/// Nothing but what is in the page itself.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+impl View {
+    /// The page.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn html(&self, out: &mut dyn Write) -> io::Result<()> {
+        let title = match self.about.first() {
+            Some(rule) => format!("{}: {rule}", self.title()),
+            None => format!("{}: {}", self.title(), self.sentence),
+        };
+        let title = match &self.within {
+            Some(of) => format!("{}: {title}", of.case),
+            None => title,
+        };
+        let mapped = self.differences.as_ref().is_some_and(|d| d.map.is_some());
+        let Tool { name, version } = Tool::default();
+        let page = html! {
+            (DOCTYPE) (LINE)
+            html lang="en" { (LINE)
+                head { (LINE)
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(PreEscaped(POLICY));
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer"; (LINE)
+                    title { (text(&title)) " - tcverify" } (LINE)
+                    style { (PreEscaped(STYLE)) } (LINE)
+                } (LINE)
+                body class=(class(self.tone)) { (LINE)
+                    main { (LINE) (self.body()) } (LINE)
+                    footer { p { (name) " " (version) " \u{b7} " code { (text(&self.schema)) } " \u{b7} No time, no host: the \
+                        same inputs give the same page." } } (LINE)
+                    @if mapped { script { (LINE) (PreEscaped(MAPPED)) } }
+                    @if !self.cases.is_empty() { script { (LINE) (PreEscaped(LISTED)) } }
+                } (LINE)
+            } (LINE)
+        };
+        out.write_all(page.into_string().as_bytes())
+    }
+
+    fn body(&self) -> Markup {
+        html! {
+            @if let Some(of) = &self.within {
+                nav { a href=(text(&of.index)) { "All cases" } " " span aria-hidden="true" { "\u{203a}" } " " (text(&of.case)) }
+                (LINE)
+            }
+            (self.headline()) (LINE)
+            (self.caused())
+            @if !self.cases.is_empty() { (self.failed()) (self.all_cases()) (self.known()) }
+            @if let Some(differences) = &self.differences { (self.different(differences)) }
+            @if !self.proves.is_empty() {
+                (section("proves", "What this proves", html! {
+                    p { (text(&self.proves)) }
+                    @if let Some(told) = &self.ambiguity { @for line in &told.lines { p { (text(line)) } } }
+                    @if let Some(command) = &self.repeat { p.hint { "The same again:" } (shell(command)) }
+                }))
+            }
+            @for part in &self.sections { @if !part.is_empty() { (section(part.id, &part.heading, part.drawn())) } }
+        }
+    }
+
+    /// Verdict, sentence, what was judged, and figures.
+    fn headline(&self) -> Markup {
+        let mark = match self.tone {
+            // No tick: it is not the whole.
+            Tone::Part => "M7 12h10",
+            Tone::Good => "M7 12.5l3.5 3.5L17.5 8.5",
+            Tone::Bad => "M8 8l8 8M16 8l-8 8",
+            Tone::Unsure => "M12 6v7M12 17v.5",
+        };
+        // Rows as even as they can be.
+        let count = self.figures.len().max(1);
+        let columns = count.div_ceil(count.div_ceil(4));
+        let rest = columns - (count - 1) % columns;
+        html! {
+            header { svg.mark viewBox="0 0 24 24" aria-hidden="true" { circle cx="12" cy="12" r="11" {} path d=(mark) {} }
+                div { h1 { (text(&self.title())) }
+                    p.lead { (text(&capital(&self.sentence))) "." }
+                    @if !self.about.is_empty() { p.model { @for (i, line) in self.about.iter().enumerate() {
+                        @if i > 0 { br; } (text(line))
+                    } } }
+                } }
+            @if !self.figures.is_empty() {
+                dl.tiles style={ "--columns: " (columns) "; --rest: " (rest) } { @for (name, value) in &self.figures {
+                    div { dt { (text(name)) } dd { (text(value)) } }
+                } }
+            }
+        }
+    }
+
+    /// What would give a result that differs, what was tried, and what to do next.
+    fn caused(&self) -> Markup {
+        let heading = match self.causes.len() {
+            0 if self.tried.is_some() => "No cause was found",
+            0 => "What next",
+            1 => "Likely cause",
+            _ => "Likely causes",
+        };
+        if self.causes.is_empty() && self.tried.is_none() && self.next.is_none() {
+            return html! {};
+        }
+        section(
+            "causes",
+            heading,
+            html! {
+                @for cause in &self.causes {
+                    div.cause { p { (badge(cause.group)) (text(&cause.sentence)) }
+                        @if let Some(command) = &cause.command { p.hint { "This checks all of it:" } (shell(command)) } } (LINE)
+                }
+                @if let Some(tried) = &self.tried { p { (text(&capital(tried))) "." } }
+                @if let Some(next) = &self.next { p.hint { "The first mismatch in full:" } (shell(next)) }
+            },
+        )
+    }
+
+    fn different(&self, differences: &Differences) -> Markup {
+        html! {
+            (section("where", "Where they are", map::places(differences)))
+            (section("how", "How they differ", html! { div.columns {
+                (charts::bars("By class", "class", &differences.classes))
+                @if !differences.distances.is_empty() { (charts::bars("By distance, in ulps", "ulps", &differences.distances)) }
+            } }))
+            @if !differences.first.is_empty() {
+                (section("first", "The first mismatches", elements::table(differences)))
+            }
+            @if let Some(trace) = self.trace.as_ref().filter(|trace| !trace.text.is_empty()) {
+                (section("trace", &format!("The first mismatch, {}", trace.how), html! {
+                    details { summary { "What " code { (trace.command) } " says of it" }
+                        pre tabindex="0" { (lines(&trace.text)) } }
+                }))
+            }
+        }
+    }
+
+    /// What went wrong, by what it has in common.
+    fn failed(&self) -> Markup {
+        let groups = self.groups();
+        if groups.is_empty() {
+            return html! {};
+        }
+        section(
+            "groups",
+            "What went wrong",
+            html! {
+                ul { @for group in &groups { li { (text(&group.heading)) br;
+                    @for (i, case) in group.cases.iter().take(4).enumerate() { @if i > 0 { ", " } (linked(case)) }
+                    @if group.cases.len() > 4 { " and " (grouped(group.cases.len() as u64 - 4)) " more" }
+                } } }
+            },
+        )
+    }
+
+    /// All cases, those first that went wrong: as a grid where they have short names, and as a table.
+    fn all_cases(&self) -> Markup {
+        let mut states: Vec<(&str, &str, u64)> = Vec::new();
+        for case in &self.cases {
+            match states.iter_mut().find(|(state, ..)| *state == case.state) {
+                Some((.., count)) => *count += 1,
+                None => states.push((&case.state, &case.word, 1)),
+            }
+        }
+        let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
+        cases.sort_by_key(|(_, case)| rank(case.tone));
+        section(
+            "cases",
+            &format!("{}s", capital(self.noun)),
+            html! {
+                @if self.cases.iter().any(|case| case.short.is_some()) {
+                    div.grid { @for case in &self.cases { (square(case)) } } (LINE)
+                }
+                div.filter role="group" aria-label="Cases by verdict" hidden {
+                    button type="button" data-verdict="all" { "All " (grouped(self.cases.len() as u64)) }
+                    @for (state, word, count) in states {
+                        button type="button" data-verdict=(text(state)) { (text(word)) " " (grouped(count)) }
+                    }
+                }
+                p.hint #shown aria-live="polite" {}
+                table.cases {
+                    thead { tr { th scope="col" { (self.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
+                        th scope="col" { @if self.noun == "case" { "model" } @else { "measured" } } } } (LINE)
+                    tbody { (LINE) @for (place, case) in cases { (row(place, case)) (LINE) } }
+                }
+            },
+        )
+    }
+
+    /// What else is known of those that went wrong.
+    fn known(&self) -> Markup {
+        let known = self
+            .cases
+            .iter()
+            .filter_map(|case| Some((case, case.card.as_ref()?)));
+        html! { @for (case, card) in known {
+            section id=(anchor(&case.name)) {
+                h2 { (text(&case.name)) " " span class={ "tag " (class(case.tone)) } { (text(&case.word)) } }
+                p { (text(&case.said)) }
+                @if let Some(next) = &case.next { p.hint { "The same fault again:" } (shell(next)) }
+                (card.drawn())
+            } (LINE)
+        } }
+    }
+}
+
+impl Section {
+    fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+            && self.digests.is_empty()
+            && self.cards.is_empty()
+            && self.outline.is_empty()
+    }
+
+    fn drawn(&self) -> Markup {
+        html! {
+            (facts(&self.facts, &self.digests))
+            @if !self.outline.is_empty() { (outline(&self.outline)) }
+            @if !self.constants.is_empty() { (constants(&self.constants)) }
+            @if !self.sources.is_empty() {
+                details { summary { "Sources" } dl.facts { @for (key, citation) in &self.sources {
+                    div { dt { (text(key)) } dd { (text(citation)) } }
+                } } }
+            }
+            @if !self.cards.is_empty() { div.cards { @for card in &self.cards { (card.drawn()) (LINE) } } }
+        }
+    }
+}
+
+impl Card {
+    fn drawn(&self) -> Markup {
+        html! {
+            article {
+                @if !self.name.is_empty() { h3 { (text(&self.name)) " " span.path { (text(&self.path)) } } }
+                (facts(&self.facts, &self.digests))
+                @if !self.pictures.is_empty() { div.charts { @for picture in &self.pictures { (picture.drawn()) } } }
+            }
+        }
+    }
+}
+
+pub(super) fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Part => "part",
+        Tone::Unsure => "unsure",
+        Tone::Bad => "bad",
+    }
+}
+
+/// Those first that went wrong.
+pub(super) fn rank(tone: Tone) -> u8 {
+    match tone {
+        Tone::Bad => 0,
+        Tone::Unsure => 1,
+        Tone::Part => 2,
+        Tone::Good => 3,
+    }
+}
+
+/// A part of the page with a heading.
+fn section(id: &str, heading: &str, body: Markup) -> Markup {
+    html! { section aria-labelledby=(id) { h2 id=(id) { (text(heading)) } (LINE) (body) } (LINE) }
+}
+
+/// What is to be copied.
+fn shell(command: &str) -> Markup {
+    html! { pre.command tabindex="0" { (text(command)) } }
+}
+
+/// The number of a group, as the map has it.
+fn badge(group: Option<usize>) -> Markup {
+    html! { @if let Some(number) = group { span.badge { span.unseen { "group " } (number) } " " } }
+}
+
+fn facts(facts: &[Fact], digests: &[Digest]) -> Markup {
+    html! {
+        dl.facts {
+            @for item in facts { (fact(item)) }
+            @for digest in digests {
+                div { dt { @if digest.part.is_empty() { "SHA-256 of " (text(&digest.of)) } @else { (capital(digest.part)) } }
+                    dd { code.digest { (text(&digest.sha256)) }
+                        @if digest.part.is_empty() && !digest.about.is_empty() { " " span.hint { (text(&digest.about)) } } } }
+            }
+        }
+    }
+}
+
+fn fact(fact: &Fact) -> Markup {
+    let class = (fact.weight == Weight::Caution).then_some("caution");
+    html! {
+        div class=[class] { dt { (text(&capital(&fact.label))) }
+            dd { @for (i, line) in fact.lines.iter().enumerate() { @if i > 0 { br; } (text(line)) } } } (LINE)
+    }
+}
+
+/// Lines and what is under them.
+fn outline(items: &[Item]) -> Markup {
+    html! { ul { @for item in items { li class=[(item.weight == Weight::Caution).then_some("caution")] {
+        @if item.command { code { (text(&item.text)) } } @else { (text(item.text.trim_start_matches("- "))) }
+        @if !item.under.is_empty() { (outline(&item.under)) }
+    } (LINE) } } }
+}
+
+fn constants(rows: &[Constant]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label="Constants" { table.constants {
+            caption { "Constants, and how each is known" }
+            thead { tr { th scope="col" { "constant" } th scope="col" { "value" } th scope="col" { "evidence" }
+                th scope="col" { "source" } th scope="col" { "note" } } }
+            tbody { @for row in rows {
+                tr { th scope="row" { code { (text(&row.name)) } } td { code { (text(&row.value)) } }
+                    td { span class={ "tag " (text(&row.known)) } { (text(&row.known)) } } td { (text(&row.source)) }
+                    td { (text(&row.note)) } } (LINE)
+            } }
+        } }
+    }
+}
+
+/// A name that leads to the case's page, or to what is said of it here.
+fn linked(case: &Case) -> Markup {
+    let place = case.page.clone().or(case
+        .card
+        .as_ref()
+        .map(|_| format!("#{}", anchor(&case.name))));
+    html! { @match place {
+        Some(place) => a href=(text(&place)) { (text(&case.name)) },
+        None => (text(&case.name)),
+    } }
+}
+
+/// What a fragment of an address may hold.
+fn anchor(name: &str) -> String {
+    let plain = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    format!("of-{}", plain.collect::<String>())
+}
+
+fn square(case: &Case) -> Markup {
+    let short = case.short.as_deref().unwrap_or(&case.name);
+    let (class, title) = (
+        format!("gpu {}", class(case.tone)),
+        format!("{}: {}", case.name, case.word),
+    );
+    let inside = html! { span { bdi { (text(short)) } } };
+    html! { @match case.card.is_some() {
+        true => a class=(class) href={ "#" (anchor(&case.name)) } title=(text(&title)) { (inside) },
+        false => span class=(class) title=(text(&title)) { (inside) },
+    } }
+}
+
+fn row(place: usize, case: &Case) -> Markup {
+    // How much of D it is about, and what it lets pass.
+    let more = case.qualified.trim_start_matches([',', ' ']);
+    html! {
+        tr class=(text(&case.state)) data-rank=(rank(case.tone)) data-place=(place) {
+            th scope="row" { (linked(case)) }
+            td { span class={ "verdict " (class(case.tone)) } { (text(&case.word)) }
+                @if !more.is_empty() { " " span.more { (text(more)) } } }
+            td { (lines(&case.said)) }
+            td { (text(&case.by)) }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! GitHub's Markdown, for summaries and comments.
+
+use std::io::{self, Write};
+
+use super::html::rank;
+use crate::io::{escaped as line, without_commands};
+use crate::report::Tool;
+use crate::report::view::{Differences, Fact, Item, Tone, View, capital, grouped};
+
+impl View {
+    /// The Markdown.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mark = match self.tone {
+            Tone::Good => "\u{2705}",
+            Tone::Part => "\u{1f7e1}",
+            Tone::Bad => "\u{274c}",
+            Tone::Unsure => "\u{26a0}\u{fe0f}",
+        };
+        writeln!(
+            out,
+            "## {mark} {}\n\n{}.",
+            escaped(&self.title()),
+            escaped(&capital(&self.sentence))
+        )?;
+        for cause in &self.causes {
+            writeln!(out, "\n**Likely cause:** {}", escaped(&cause.sentence))?;
+            if let Some(command) = &cause.command {
+                block("sh", command, out)?;
+            }
+        }
+        if let Some(tried) = &self.tried {
+            writeln!(out, "\n**No cause:** {}", escaped(tried))?;
+        }
+        if let Some(next) = &self.next {
+            writeln!(out, "\n**Next:**")?;
+            block("sh", next, out)?;
+        }
+        if !self.cases.is_empty() {
+            self.case_rows(out)?;
+        }
+        let how = self
+            .differences
+            .iter()
+            .flat_map(|d| d.how.iter().chain(&d.place));
+        table(how.chain(self.facts()).chain(&self.ambiguity), out)?;
+        for section in self
+            .sections
+            .iter()
+            .filter(|section| !section.outline.is_empty())
+        {
+            writeln!(out, "\n### {}\n", escaped(&section.heading))?;
+            outline(&section.outline, 0, out)?;
+        }
+        if let Some(differences) = &self.differences {
+            mismatches(differences, out)?;
+        }
+        if self.digests().next().is_some() {
+            writeln!(
+                out,
+                "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 | of |\n|---|---|---|"
+            )?;
+            for digest in self.digests() {
+                let name = format!("{} {}", digest.of, digest.part);
+                let (name, about) = (escaped(name.trim_end()), escaped(&digest.about));
+                writeln!(out, "| {name} | `{}` | {about} |", line(&digest.sha256))?;
+            }
+            writeln!(out, "\n</details>")?;
+        }
+        if !self.proves.is_empty() {
+            writeln!(out, "\n{}", self.proves)?;
+        }
+        if let Some(command) = &self.repeat {
+            block("sh", command, out)?;
+        }
+        let Tool { name, version } = Tool::default();
+        writeln!(out, "\n{name} {version}")
+    }
+
+    /// One line a case, those first that went wrong.
+    fn case_rows(&self, out: &mut dyn Write) -> io::Result<()> {
+        for group in self.groups() {
+            if group.cases.len() > 1 {
+                writeln!(out, "\n- {}", escaped(&group.heading))?;
+            }
+        }
+        writeln!(out, "\n| case | verdict | | model |\n|---|---|---|---|")?;
+        let mut cases: Vec<_> = self.cases.iter().collect();
+        cases.sort_by_key(|case| rank(case.tone));
+        for case in cases {
+            let cause = case
+                .cause
+                .as_ref()
+                .map_or(String::new(), |cause| format!(": {cause}"));
+            let verdict = format!("{}{}", case.word, case.qualified);
+            let said = format!("{}{cause}", case.said);
+            let cells = [&case.name, &verdict, &said, &case.by].map(|text| escaped(text));
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+        Ok(())
+    }
+}
+
+fn table<'f>(facts: impl Iterator<Item = &'f Fact>, out: &mut dyn Write) -> io::Result<()> {
+    for (i, fact) in facts.enumerate() {
+        if i == 0 {
+            writeln!(out, "\n| | |\n|---|---|")?;
+        }
+        let lines: Vec<_> = fact.lines.iter().map(|text| escaped(text)).collect();
+        writeln!(out, "| {} | {} |", escaped(&fact.label), lines.join("<br>"))?;
+    }
+    Ok(())
+}
+
+fn outline(items: &[Item], indent: usize, out: &mut dyn Write) -> io::Result<()> {
+    for item in items {
+        let text = escaped(item.text.trim_start_matches("- "));
+        writeln!(out, "{:indent$}- {text}", "")?;
+        outline(&item.under, indent + 2, out)?;
+    }
+    Ok(())
+}
+
+fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> {
+    if differences.first.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n| index | reproduced | given | xor | ulp | reproduced value | given value |\n|---|---|---|---|--:|--:|--:|"
+    )?;
+    for (_, m) in &differences.first {
+        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+        writeln!(
+            out,
+            "| {} | `0x{}` | `0x{}` | `0x{}` | {ulp} | {} | {} |",
+            escaped(&format!("{:?}", m.index)),
+            m.reproduced,
+            m.given,
+            m.xor,
+            escaped(&m.reproduced_value),
+            escaped(&m.given_value)
+        )?;
+    }
+    match differences
+        .count
+        .saturating_sub(differences.first.len() as u64)
+    {
+        0 => Ok(()),
+        hidden => writeln!(out, "\n\u{2026} and {} more", grouped(hidden)),
+    }
+}
+
+/// A line of code, in a block that nothing in it can end.
+fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let text = without_commands(&line(text));
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
+}
+
+/// One line that means itself, in a cell of a table too.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '&' => escaped += "&amp;",
+            // Whom it would call, and what it would link to.
+            '@' => escaped += "&#64;",
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(
+            escaped("a|b <img src=x> *c* `d`\n# e @f [g](h)"),
+            "a\\|b &lt;img src=x&gt; \\*c\\* \\`d\\`\\\\n\\# e &#64;f \\[g\\](h)"
+        );
+        let mut out = Vec::new();
+        block("sh", "a ```` b", &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\n`````sh\na ```` b\n`````\n"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! The forms that a view takes. None of them reads a report.
+
+mod github;
+mod html;
+mod junit;
+mod lines;
+mod markdown;
+mod notebook;
+mod text;
+
+pub use lines::wrapped;
+pub use text::Layout;

@@ -1,0 +1,446 @@
+//! For people: text with colours, which whoever owns the stream strips where they are not wanted.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::wrapped;
+use crate::io::escaped;
+use crate::report::view::{Case, Differences, Fact, Group, Item, Tone, View, Weight, grouped};
+use crate::report::{Report, Tool};
+
+/// How much of a view text shows, and how wide it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns: sentences go on under themselves. What is to be copied, commands and digests, stays in one piece.
+    pub width: usize,
+    /// SHA-256 of everything.
+    pub digests: bool,
+    /// Of many cases, every one.
+    pub verbose: bool,
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout {
+            width: usize::MAX,
+            digests: false,
+            verbose: false,
+        }
+    }
+}
+
+const CAUTION: Style = AnsiColor::Yellow.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+/// Fewer columns hold no sentence.
+const LEAST: usize = 40;
+
+/// Where the text of a row begins.
+const INDENT: usize = 12;
+
+/// Columns of the longest bar.
+const BAR: usize = 30;
+
+/// Cases, cases of one group, and groups that are shown of many.
+const CASES: usize = 20;
+const NAMES: usize = 3;
+const KINDS: usize = 6;
+
+impl Tone {
+    fn style(self) -> Style {
+        let colour = match self {
+            Tone::Good => AnsiColor::Green,
+            Tone::Part | Tone::Unsure => AnsiColor::Yellow,
+            Tone::Bad => AnsiColor::Red,
+        };
+        colour.on_default().bold()
+    }
+}
+
+/// What is written to, and how wide it is.
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+}
+
+impl View {
+    /// The text.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+        let width = layout.width.max(LEAST);
+        let page = &mut Page { out, width };
+        page.headline(self)?;
+        if !self.cases.is_empty() {
+            return page.cases(self, layout);
+        }
+        if let Some(differences) = &self.differences {
+            page.facts(&differences.how)?;
+        }
+        for cause in &self.causes {
+            page.row("cause", Style::new(), &cause.sentence)?;
+            if let Some(command) = &cause.command {
+                page.whole("", command)?;
+            }
+        }
+        if let Some(tried) = &self.tried {
+            page.row("no cause", Style::new(), tried)?;
+        }
+        if let Some(next) = &self.next {
+            page.whole("next", next)?;
+        }
+        if let Some(differences) = &self.differences {
+            page.facts(&differences.place)?;
+            page.histogram(differences)?;
+            page.listed(differences)?;
+            writeln!(page.out)?;
+        }
+        page.facts(self.facts().chain(&self.ambiguity))?;
+        let outlined = self
+            .sections
+            .iter()
+            .filter(|section| !section.outline.is_empty());
+        for section in outlined.clone() {
+            writeln!(page.out, "{}", section.heading)?;
+            page.outline(&section.outline, 2)?;
+            writeln!(page.out)?;
+        }
+        if outlined.count() > 0 {
+            return Ok(());
+        }
+        if layout.digests {
+            page.digests(self)?;
+        }
+        writeln!(page.out)?;
+        if let Some(command) = &self.repeat {
+            page.whole("repeat", command)?;
+        }
+        let Tool { name, version } = Tool::default();
+        page.row("by", Style::new(), &format!("{name} {version}"))?;
+        writeln!(page.out)?;
+        for line in wrapped(&self.proves, page.width - 2) {
+            writeln!(page.out, "  {QUIET}{line}{QUIET:#}")?;
+        }
+        Ok(())
+    }
+
+    /// The same without colours.
+    pub fn plain_text(&self, layout: Layout) -> String {
+        let mut text = Vec::new();
+        self.text(layout, &mut text)
+            .expect("memory takes everything");
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
+    }
+
+    /// The verdict in one line, with its rule and how that is known; of many cases a line for each, too.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
+        let style = self.tone.style();
+        let by = match self.about.first() {
+            Some(rule) => format!("; {rule} ({})", self.evidence),
+            None => String::new(),
+        };
+        let said = format!("{}{by}", self.sentence);
+        writeln!(out, "{style}{}{style:#}  {}", self.head(), escaped(&said))?;
+        for case in &self.cases {
+            let style = case.tone.style();
+            let title = format!("{}{}", case.word.to_uppercase(), case.qualified);
+            let by = if case.by.is_empty() {
+                String::new()
+            } else {
+                format!("; {}", case.by)
+            };
+            let said = format!("{}: {}{by}", case.name, case.said);
+            writeln!(
+                out,
+                "{style}{}{style:#}  {}",
+                escaped(&title),
+                escaped(&said)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> String {
+        escaped(&format!("{}{}", self.word.to_uppercase(), self.qualified))
+    }
+}
+
+impl Page<'_> {
+    fn headline(&mut self, view: &View) -> io::Result<()> {
+        let (style, head, sentence) = (view.tone.style(), view.head(), escaped(&view.sentence));
+        // A head that leaves no room has a line of its own.
+        let gap = if view.word.is_empty() { " " } else { "  " };
+        let indent = head.chars().count() + gap.len();
+        let room = self.width.saturating_sub(indent);
+        let (first, indent, lines) = match room < LEAST && room < sentence.len() {
+            true => ("\n  ", 2, wrapped(&sentence, self.width - 2)),
+            false => (gap, indent, wrapped(&sentence, room)),
+        };
+        let lines = lines.join(&format!("\n{:indent$}", ""));
+        writeln!(self.out, "{style}{head}{style:#}{first}{lines}\n")
+    }
+
+    fn facts<'f>(&mut self, facts: impl IntoIterator<Item = &'f Fact>) -> io::Result<()> {
+        for fact in facts {
+            let style = match fact.weight {
+                Weight::Caution => CAUTION,
+                _ => Style::new(),
+            };
+            for (i, line) in fact.lines.iter().enumerate() {
+                self.row(if i == 0 { &fact.label } else { "" }, style, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// No line ends within what the text holds: much of it comes from files and names.
+    fn row(&mut self, label: &str, style: Style, text: &str) -> io::Result<()> {
+        let (label, text) = (escaped(label), escaped(text));
+        // A label that fills its column still ends before the text.
+        let room = self.width.saturating_sub(INDENT);
+        for (i, line) in wrapped(&text, room).into_iter().enumerate() {
+            let label = if i == 0 { &label } else { "" };
+            writeln!(
+                self.out,
+                "  {QUIET}{label:<9}{QUIET:#} {style}{line}{style:#}"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Lines and what is under them; what is to be copied is one line, however long.
+    fn outline(&mut self, items: &[Item], indent: usize) -> io::Result<()> {
+        for item in items {
+            let style = match (item.weight, item.command) {
+                (Weight::Caution, _) => CAUTION,
+                (_, true) => QUIET,
+                _ => Style::new(),
+            };
+            let text = escaped(&item.text);
+            let lines = match item.command {
+                true => vec![text.as_str()],
+                false => wrapped(&text, self.width.saturating_sub(indent)),
+            };
+            for line in lines {
+                writeln!(self.out, "{:indent$}{style}{line}{style:#}", "")?;
+            }
+            self.outline(&item.under, indent + 2)?;
+        }
+        Ok(())
+    }
+
+    /// One line, however long: what is to be copied.
+    fn whole(&mut self, label: &str, text: &str) -> io::Result<()> {
+        writeln!(self.out, "  {QUIET}{label:<9}{QUIET:#} {}", escaped(text))
+    }
+
+    fn histogram(&mut self, differences: &Differences) -> io::Result<()> {
+        let rows = &differences.distances;
+        let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let ranges = rows.iter().map(|(range, _)| range.len()).max().unwrap_or(0);
+        let counts = rows
+            .iter()
+            .map(|(_, count)| grouped(*count).len())
+            .max()
+            .unwrap_or(0);
+        let room = self.width.saturating_sub(INDENT + ranges + counts + 4);
+        let longest = room.clamp(1, BAR) as u64;
+        for (i, (range, count)) in rows.iter().enumerate() {
+            let bar = (u128::from(*count) * u128::from(longest)).div_ceil(most.into());
+            let text = format!(
+                "{range:>ranges$}  {:>counts$}  {}",
+                grouped(*count),
+                "#".repeat(bar as usize)
+            );
+            self.whole(if i == 0 { "ulps" } else { "" }, &text)?;
+        }
+        Ok(())
+    }
+
+    /// The first mismatches: a line each, or two where one is too long.
+    fn listed(&mut self, differences: &Differences) -> io::Result<()> {
+        if differences.first.is_empty() {
+            return Ok(());
+        }
+        let width = 2 + 2 * differences.format.bytes();
+        let rows = differences.first.iter().map(|(_, m)| {
+            let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+            let values = format!("{} -> {}", m.reproduced_value, m.given_value);
+            (format!("{:?}", m.index), m, ulp, values)
+        });
+        let rows: Vec<_> = rows.collect();
+        let index_width = rows
+            .iter()
+            .map(|(index, ..)| index.len())
+            .max()
+            .unwrap_or(0)
+            .max(5);
+        let values_width = rows.iter().map(|(.., values)| values.len()).max();
+        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
+        let narrow = one_line > self.width;
+        let last = match narrow {
+            true => format!("\n  {:index_width$}  values", ""),
+            false => "         ulp  values".to_owned(),
+        };
+        writeln!(
+            self.out,
+            "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}{last}",
+            "index", "reproduced", "given", "xor"
+        )?;
+        for (index, m, ulp, values) in &rows {
+            let last = match narrow {
+                true => format!("\n  {:index_width$}  {values}, {ulp} ulp", ""),
+                false => format!("  {ulp:>10}  {values}"),
+            };
+            let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
+            writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
+        }
+        match differences.count.saturating_sub(rows.len() as u64) {
+            0 => Ok(()),
+            hidden => {
+                let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));
+                writeln!(self.out, "{QUIET}{text}{QUIET:#}")
+            }
+        }
+    }
+
+    /// Digests and what they are of, on a line of its own where one is too short.
+    fn digests(&mut self, view: &View) -> io::Result<()> {
+        writeln!(self.out, "\n  SHA-256")?;
+        let name = |of: &str, part: &str| escaped(format!("{of} {part}").trim_end());
+        let width = view
+            .digests()
+            .map(|d| name(&d.of, d.part).chars().count())
+            .max()
+            .unwrap_or(0);
+        for digest in view.digests() {
+            let (name, about) = (name(&digest.of, digest.part), escaped(&digest.about));
+            let mut line = format!("    {name:<width$}  {}", escaped(&digest.sha256));
+            if !about.is_empty() {
+                let room = line.chars().count() + 2 + about.chars().count() <= self.width;
+                let between = if room {
+                    "  ".to_owned()
+                } else {
+                    format!("\n{:w$}", "", w = width + 6)
+                };
+                write!(line, "{between}{about}").expect("a string");
+            }
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    /// Those first that went wrong, by what they have in common; then one line a case.
+    fn cases(&mut self, view: &View, layout: Layout) -> io::Result<()> {
+        let groups = view.groups();
+        let [kinds, names] = match layout.verbose {
+            true => [usize::MAX; 2],
+            false => [KINDS, NAMES],
+        };
+        for group in groups.iter().take(kinds) {
+            let style = group.cases[0].tone.style();
+            for line in wrapped(&escaped(&group.heading), self.width - 2) {
+                writeln!(self.out, "  {style}{line}{style:#}")?;
+            }
+            for case in group.cases.iter().take(names) {
+                self.failed(case, group, layout)?;
+            }
+            if group.cases.len() > names {
+                let more = grouped((group.cases.len() - names) as u64);
+                self.row("", QUIET, &format!("and {more} more (--verbose)"))?;
+            }
+            writeln!(self.out)?;
+        }
+        if groups.len() > kinds {
+            let more = grouped((groups.len() - kinds) as u64);
+            writeln!(
+                self.out,
+                "  {QUIET}and {more} other kinds (--verbose){QUIET:#}\n"
+            )?;
+        }
+        self.facts(view.facts())?;
+        if view.facts().next().is_some() {
+            writeln!(self.out)?;
+        }
+        let many = !layout.verbose && view.cases.len() > CASES;
+        let plain = |case: &&Case| !many || (!case.is_bad() && !case.qualified.is_empty());
+        let shown: Vec<&Case> = view.cases.iter().filter(plain).collect();
+        let most = if many { CASES } else { usize::MAX };
+        let names: Vec<_> = shown.iter().map(|case| escaped(&case.name)).collect();
+        let width = names
+            .iter()
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(48);
+        let words = shown.iter().map(|case| case.word.chars().count());
+        let words = words.max().unwrap_or(0).max(9);
+        for (case, name) in shown.iter().zip(&names).take(most) {
+            let (style, word) = (case.tone.style(), case.word.to_uppercase());
+            let row = format!(
+                "{style}{word:words$}{style:#}  {name:width$}  {}",
+                escaped(&case.by)
+            );
+            writeln!(self.out, "  {}", row.trim_end())?;
+            if !case.qualified.is_empty() && !case.is_bad() {
+                let title = format!("{}{}", case.word, case.qualified);
+                writeln!(self.out, "  {:words$}  {}", "", escaped(&title))?;
+            }
+        }
+        if many {
+            let hidden = view.cases.len() - shown.len().min(most);
+            let text = format!(
+                "and {} more cases (--verbose); {}",
+                grouped(hidden as u64),
+                view.sentence
+            );
+            self.row("", QUIET, &text)?;
+        }
+        Ok(())
+    }
+
+    /// What is known of one that went wrong.
+    fn failed(&mut self, case: &Case, group: &Group, layout: Layout) -> io::Result<()> {
+        let style = case.tone.style();
+        writeln!(self.out, "    {style}{}{style:#}", escaped(&case.name))?;
+        if layout.verbose
+            && let Some(view) = case.opened()?
+        {
+            let width = self.width.saturating_sub(2).max(LEAST);
+            let text = view.plain_text(Layout { width, ..layout });
+            for line in text.trim_end().lines() {
+                writeln!(self.out, "{}", format!("    {line}").trim_end())?;
+            }
+            return Ok(());
+        }
+        if !group.heading.ends_with(&case.said) {
+            self.row("", Style::new(), &case.said)?;
+        }
+        if let Some(cause) = case
+            .cause
+            .as_ref()
+            .filter(|cause| !group.heading.ends_with(*cause))
+        {
+            self.row("cause", Style::new(), cause)?;
+        }
+        let facts = case.card.iter().flat_map(|card| &card.facts);
+        self.facts(facts.filter(|fact| fact.weight != Weight::Detail))?;
+        match &case.next {
+            Some(next) => self.whole("next", next),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Report {
+    /// The report for people, without colours.
+    pub fn text(&self) -> String {
+        self.view().plain_text(Layout::default())
+    }
+}

@@ -1,0 +1,389 @@
+//! The view of a search: what was searched, what fits and how much that proves, and what was not searched.
+
+use super::ties::{Line, Tie, ties};
+use super::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
+use crate::num::decimal;
+use crate::report::KernelWords;
+use crate::report::view::{Item, Section, Tone, View, grouped};
+
+/// How many names of an arithmetic are shown.
+const NAMES: usize = 6;
+
+/// So few elements prove little.
+const WEAK: u64 = 16;
+
+impl Identification {
+    /// What it says, with at most so many lines of fits, and as many of the others.
+    pub fn view(&self, limit: usize) -> View {
+        let (tone, [word, qualified], sentence) = self.verdict();
+        let section = |id, heading: &str, outline| Section {
+            id,
+            heading: heading.to_owned(),
+            outline,
+            ..Section::default()
+        };
+        let mut sections = vec![section("evidence", "Evidence", self.strength())];
+        sections.push(section("fits", "What fits", self.shown(limit)));
+        if !self.others.is_empty() {
+            let first = counted(self.sample.first, "sampled element");
+            let heading = format!(
+                "Others, those first that agree in most of the first {first}: so many agree of those that each was tested on"
+            );
+            sections.push(section("others", &heading, self.rest(limit)));
+        }
+        sections.push(section("left", "Not searched", self.left()));
+        View {
+            schema: self.schema.clone(),
+            tone,
+            word,
+            qualified,
+            sentence,
+            sections,
+            ..View::default()
+        }
+    }
+
+    /// Whether so few elements tell candidates apart that what fits may do so by chance.
+    fn is_weak(&self) -> bool {
+        self.nearest_other.is_none_or(|missed| missed < WEAK)
+    }
+
+    /// Whether models were tried alone: not where a kernel is known to be behind D.
+    fn tried_alone(&self) -> bool {
+        self.plain + self.untested > 0
+    }
+
+    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the
+    /// kernel's words allow`.
+    fn searched(&self) -> String {
+        let of = match self.architectures.is_empty() {
+            true => String::new(),
+            false => format!(" of {}", self.architectures.join(", ")),
+        };
+        let models = counted(self.plain, "model");
+        let Some(searched) = &self.schedules else {
+            return format!("{models}{of}; schedules were not searched");
+        };
+        let under = counted(searched.tested, "candidate");
+        match (self.tried_alone(), self.kernel.is_some()) {
+            (_, true) => format!("{under}{of} that the kernel's words allow"),
+            (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
+            (false, false) => format!("{under} under schedules of kernels{of}"),
+        }
+    }
+
+    /// `2 models alone and 3 under schedules`, or those of them that there can be.
+    fn fitting(&self) -> String {
+        let under = |fit: &&Fit| fit.model.schedule.is_some();
+        let scheduled = self.fits.iter().filter(under).count();
+        let models = counted(self.fits.len() - scheduled, "model");
+        match (&self.schedules, self.tried_alone()) {
+            (None, _) => format!("{models} alone"),
+            (Some(_), true) => format!(
+                "{models} alone and {} under schedules",
+                grouped(scheduled as u64)
+            ),
+            (Some(_), false) => counted(scheduled, "candidate"),
+        }
+    }
+
+    fn verdict(&self) -> (Tone, [String; 2], String) {
+        let all = match self.fits.iter().all(|fit| fit.in_full) {
+            true if self.elements == 1 => "the one element of D".to_owned(),
+            true => format!("all {} elements of D", grouped(self.elements)),
+            false if self.fits.len() == 1 => "all elements of D that it was tested on".to_owned(),
+            false => "all elements of D that they were tested on".to_owned(),
+        };
+        let searched = self.searched();
+        let word = |word: &str| [word.to_owned(), String::new()];
+        if self.fits.is_empty() {
+            return (
+                Tone::Bad,
+                word("None"),
+                format!("gives this D, of {searched}"),
+            );
+        }
+        let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
+        let all_looked_at = complete && self.untested == 0 && self.architectures.is_empty();
+        let sure = all_looked_at && self.fits[0].in_full && !self.is_weak();
+        if self.fits.len() == 1 && sure {
+            return (
+                Tone::Good,
+                word("One"),
+                format!("gives {all}, of {searched}"),
+            );
+        }
+        let (give, apart) = match self.fits.len() {
+            1 => ("gives", ""),
+            _ => ("give", "; this D cannot tell them apart"),
+        };
+        let sentence = format!("{give} {all}{apart} (of {searched})");
+        (Tone::Part, [String::new(), self.fitting()], sentence)
+    }
+
+    fn strength(&self) -> Vec<Item> {
+        let order = match self.sample.telling_first {
+            true => ", those first whose sums are nearest to where D's rounding turns over",
+            false => "",
+        };
+        let mut items = vec![Item::new(format!(
+            "of a sample of {}{order}, {} tell candidates apart",
+            counted(self.sample.most, "element"),
+            grouped(self.telling as u64)
+        ))];
+        if self.is_weak() && !self.fits.is_empty() {
+            let tested = self.schedules.as_ref().map_or(0, |of| of.tested);
+            let missed = match self.nearest_other {
+                None if self.kernel.is_some() && tested == 1 => {
+                    "the kernel's words leave nothing open, so nothing else was tested".to_owned()
+                }
+                None => "no candidate that was tested gives anything else".to_owned(),
+                Some(1) => {
+                    "the nearest candidate that does not fit differs in 1 element".to_owned()
+                }
+                Some(n) => {
+                    format!("the nearest candidate that does not fit differs in {n} elements")
+                }
+            };
+            items.push(Item::caution(format!(
+                "Weak evidence: {missed}; a kernel that was not searched may give this D, too"
+            )));
+        }
+        if self.fits.len() > 1 {
+            items.push(Item::new(
+                "Commonest kernels first; D says nothing for one of them more than for another",
+            ));
+        }
+        items
+    }
+
+    /// What fits, as far as there is room.
+    fn shown(&self, limit: usize) -> Vec<Item> {
+        let (mut shown, mut fits, mut items) = (0, 0, Vec::new());
+        for tie in ties(self) {
+            let lines = &tie.lines[..tie.lines.len().min(limit - shown)];
+            if lines.is_empty() {
+                break;
+            }
+            let mut item = heading(&tie, limit);
+            for line in lines {
+                item.under.push(self.line(line));
+                fits += line.fits.len();
+            }
+            shown += lines.len();
+            items.push(item);
+        }
+        if self.fits.len() > fits {
+            let more = self.fits.len() - fits;
+            let fit = if more == 1 { "fits" } else { "fit" };
+            let more = grouped(more as u64);
+            items.push(Item::new(format!(
+                "{more} more {fit}: see --limit; the JSON has all of them"
+            )));
+        }
+        items
+    }
+
+    /// A kernel's fits; the command is that of the first.
+    fn line(&self, line: &Line) -> Item {
+        let first = &self.fits[line.fits[0]];
+        let words = line.words();
+        let words = words.iter().flat_map(KernelWords::lines);
+        let mut under: Vec<_> = words
+            .map(|(how, what)| Item::new(format!("{how}: {what}")))
+            .collect();
+        let schedule = first.model.schedule.iter();
+        under.extend(
+            schedule
+                .flat_map(IdentifiedSchedule::omits)
+                .map(Item::caution),
+        );
+        under.push(Item::command(&first.model.best_name().command));
+        let partly = line
+            .fits
+            .iter()
+            .map(|&i| &self.fits[i])
+            .filter(|fit| !fit.in_full);
+        if let Some(tested) = partly.map(|fit| fit.tested as u64).min() {
+            under.push(Item::caution(format!(
+                "tested on {} elements alone",
+                grouped(tested)
+            )));
+        }
+        let apart = self.separations.iter();
+        let apart = apart.filter(|apart| line.fits.contains(&apart.between[1]));
+        // Operands tell more than that there are none.
+        let apart = apart.max_by_key(|apart| (apart.operands.is_some(), !apart.between[1]));
+        under.extend(apart.map(|apart| Item::new(self.separation(apart, line.fits.len() == 1))));
+        Item {
+            under,
+            ..Item::new(format!("- {line}"))
+        }
+    }
+
+    /// Those that do not fit.
+    fn rest(&self, limit: usize) -> Vec<Item> {
+        let others = self.others.iter().take(limit).map(|other| {
+            let agreement = match other.mismatches {
+                Some(n) => format!("{n} of {} differ", self.elements),
+                None => format!("{} of {}", other.agreed, other.tested),
+            };
+            let name = &other.model.names[0];
+            let more = match other.model.names.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            let schedule = other.model.schedule.as_ref();
+            let schedule = schedule.map_or(String::new(), |schedule| format!("; {schedule}"));
+            Item::new(format!(
+                "{agreement:<14} {} {}{more}: {}{schedule}",
+                name.architecture,
+                name.instruction,
+                other.model.formats()
+            ))
+        });
+        let mut items: Vec<_> = others.collect();
+        match self.others.len().saturating_sub(limit) {
+            0 => {}
+            1 => items.push(Item::new("1 more does not fit either")),
+            more => items.push(Item::new(format!(
+                "{} more do not fit either",
+                grouped(more as u64)
+            ))),
+        }
+        items
+    }
+
+    /// What was not done.
+    fn left(&self) -> Vec<Item> {
+        let mut left = Vec::new();
+        if !self.architectures.is_empty() {
+            let only = self.architectures.join(", ");
+            left.push(format!("architectures other than {only}: see --arch"));
+        }
+        let untested = |count, what, of| {
+            let were = if count == 1 { "was" } else { "were" };
+            format!("{}{of} {were} not tested", counted(count, what))
+        };
+        if self.untested > 0 {
+            left.push(untested(self.untested, "model", ""));
+        }
+        match &self.schedules {
+            None => left.push("schedules of kernels were not searched: see --schedules".into()),
+            Some(searched) if searched.untested > 0 => {
+                left.push(untested(searched.untested, "candidate", " under schedules"));
+            }
+            Some(_) => {}
+        }
+        match self.fits.iter().filter(|fit| !fit.in_full).count() {
+            0 => {}
+            1 => left.push("1 that fits was not replayed in full: see --budget and --quick".into()),
+            n => left.push(format!(
+                "{} that fit were not replayed in full: see --budget and --quick",
+                grouped(n as u64)
+            )),
+        }
+        left.extend(
+            self.never_searched
+                .iter()
+                .map(|what| format!("never: {what}")),
+        );
+        left.into_iter().map(Item::caution).collect()
+    }
+
+    fn separation(&self, apart: &Apart, alone: bool) -> String {
+        let named = |position: usize| {
+            let model = &self.fits[apart.between[position]].model;
+            match &model.schedule {
+                None => model.best_name().to_string(),
+                Some(schedule) => format!("{} under {schedule}", model.best_name()),
+            }
+        };
+        let (first, here) = (named(0), named(1));
+        // Of a line with one fit it is plain who differs.
+        let (who, it) = match alone {
+            true => (String::new(), "it"),
+            false => (format!("{here} "), here.as_str()),
+        };
+        if !apart.comparable {
+            return format!("{who}reads the files as other formats than {first}");
+        }
+        let Some(operands) = &apart.operands else {
+            return format!("no operands found on which {it} differs from {first}");
+        };
+        let pairs = operands.a.iter().zip(&operands.b).enumerate();
+        let zero = |code: &str| code.bytes().all(|digit| digit == b'0');
+        let products: Vec<_> = pairs
+            .filter(|(_, (a, b))| !zero(a) || !zero(b))
+            .map(|(k, (a, b))| format!("k={k} {a}*{b}"))
+            .collect();
+        let products = match products.len() {
+            0..=6 => products.join(", "),
+            n => format!(
+                "{}, ... ({n} products, all of them in the JSON)",
+                products[..3].join(", ")
+            ),
+        };
+        let result = self.fits[apart.between[1]].model.result();
+        let value = |code: &str| match u64::from_str_radix(code, 16) {
+            Ok(code) => decimal(result, code),
+            Err(_) => String::new(),
+        };
+        let [theirs, ours] = &operands.results;
+        format!(
+            "{who}differs from {first} on {products} + C={} (K = {}): {theirs} there, {ours} here ({} and {})",
+            operands.c,
+            operands.a.len(),
+            value(theirs),
+            value(ours)
+        )
+    }
+}
+
+/// The arithmetics of a tie, and who has them.
+fn heading(tie: &Tie, limit: usize) -> Item {
+    let mut item = Item::new(tie.models[0].formats());
+    for model in tie.models.iter().take(limit) {
+        let best = model.best_name();
+        let others = model.names.iter().filter(|name| *name != best);
+        let names = std::iter::once(best).chain(others);
+        let names: Vec<_> = names
+            .map(|name| format!("{name} ({})", name.evidence))
+            .collect();
+        let more = match names.len().saturating_sub(NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = names[..names.len().min(NAMES)].join(", ");
+        item.under
+            .push(Item::new(format!("{shown}{more}: {}", model.summary)));
+    }
+    if tie.models.len() > limit {
+        let more = tie.models.len() - limit;
+        item.under
+            .push(Item::new(format!("and {more} more arithmetics")));
+    }
+    item
+}
+
+impl Identified {
+    /// `fp16*fp16 -> fp32, rounded to bf16`.
+    pub fn formats(&self) -> String {
+        let a = &self.arithmetic;
+        let scale = a.scale.map_or(String::new(), |s| format!(", scales {s}"));
+        let addend = a.addend.map_or(String::new(), |c| format!(", C {c}"));
+        let rounded = self
+            .rounded_to
+            .map_or(String::new(), |f| format!(", rounded to {f}"));
+        format!(
+            "{}*{}{scale}{addend} -> {}{rounded}",
+            a.a, a.b, a.accumulator
+        )
+    }
+}
+
+/// `1 model`, `1,024 models`.
+fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count as u64))
+}

@@ -1,0 +1,235 @@
+//! Which elements differ, how, and which group of mismatches each belongs to.
+
+use super::said::{grouped, of};
+use super::{Cause, Differences, Fact, Mark};
+use crate::emu::layout::Units;
+use crate::num::Format;
+use crate::report::{self, Bucket, Comparison, Mismatch, Outcome};
+
+/// Mismatches so few that each is pointed at.
+const FEW: u64 = 8;
+
+/// The comparison of a result in which some elements differ.
+pub fn of_result(
+    outcome: &Outcome,
+    causes: &[report::Cause],
+    (result, format, shape): (&str, Format, &[usize]),
+) -> Option<Differences> {
+    let c = compared(outcome).filter(|c| c.mismatches > 0)?;
+    let areas = areas(causes);
+    let kinds = classes(c);
+    let named: Vec<_> = kinds
+        .iter()
+        .map(|(what, count)| format!("{} {what}", grouped(*count)))
+        .collect();
+    let mut how = vec![Fact::new("how", named.join(", "))];
+    if let Some(largest) = &c.largest {
+        how.push(Fact::new(
+            "largest",
+            format!("{:+} ulp at {:?}", largest.ulp, largest.index),
+        ));
+    }
+    let (rows, columns) = (of(c.rows_touched, c.rows), of(c.columns_touched, c.columns));
+    let mut place = vec![Fact::new(
+        "where",
+        format!("{rows} rows, {columns} columns"),
+    )];
+    place.extend(
+        c.units
+            .as_ref()
+            .map(|units| Fact::new("tiles", touched(units))),
+    );
+    Some(Differences {
+        result: result.to_owned(),
+        format,
+        how,
+        place,
+        classes: kinds,
+        distances: c
+            .histogram
+            .iter()
+            .map(|bucket| (range(bucket), bucket.count))
+            .collect(),
+        first: c
+            .first
+            .iter()
+            .map(|m| (group_of(m, shape, &areas), m.clone()))
+            .collect(),
+        count: c.mismatches,
+        map: None,
+        marks: marks(&areas, c, shape),
+    })
+}
+
+/// The comparison, if elements were compared.
+pub fn compared(outcome: &Outcome) -> Option<&Comparison> {
+    match outcome {
+        Outcome::Elements { comparison, .. } => Some(comparison),
+        Outcome::Digest { .. } => None,
+    }
+}
+
+/// Figures of what came out.
+pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
+    let figure = |name: &str, value: String| (name.to_owned(), value);
+    let Some(c) = compared(outcome) else {
+        return vec![figure("elements reproduced", grouped(computed))];
+    };
+    let mut figures = vec![
+        figure("elements compared", grouped(c.elements)),
+        figure("differ", grouped(c.mismatches)),
+    ];
+    if c.mismatches > 0 {
+        figures.push(figure("rows touched", of(c.rows_touched, c.rows)));
+        figures.push(figure("columns touched", of(c.columns_touched, c.columns)));
+    }
+    if let Some(largest) = &c.largest {
+        let sign = if largest.ulp < 0 { '\u{2212}' } else { '+' };
+        let ulp = largest.ulp.unsigned_abs();
+        let ulp = u64::try_from(ulp).map_or(ulp.to_string(), grouped);
+        figures.push(figure("largest, in ulps", format!("{sign}{ulp}")));
+    }
+    if c.accepted > 0 {
+        figures.push(figure("accepted by policy", grouped(c.accepted)));
+    }
+    figures
+}
+
+/// Causes with the number of their group.
+pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
+    let areas = areas(causes);
+    let group = |cause: &report::Cause| {
+        let area = cause.area.as_ref()?;
+        let area = [area.rows, area.columns];
+        areas.iter().position(|other| *other == area).map(|i| i + 1)
+    };
+    let cause = |cause: &report::Cause| Cause {
+        group: group(cause),
+        sentence: cause.sentence.clone(),
+        command: cause.command.clone(),
+    };
+    causes.iter().map(cause).collect()
+}
+
+/// What is said where nothing that was tried gives the result.
+pub fn nothing(tried: &[std::borrow::Cow<str>], result: &str) -> Option<String> {
+    let this = match result {
+        "D" => "this D",
+        _ => "this result",
+    };
+    (!tried.is_empty())
+        .then(|| format!("nothing that was tried gives {this}: {}", tried.join("; ")))
+}
+
+/// Mismatches by class, in words; classes without any are left out.
+fn classes(c: &Comparison) -> Vec<(String, u64)> {
+    let classes = [
+        ("only in the sign of zero", c.classes.zero_sign),
+        ("only in the NaN's bits", c.classes.nan_payload),
+        ("NaN against a number", c.classes.nan_against_number),
+        ("infinite against finite", c.classes.infinity_against_finite),
+        ("in the sign of infinity", c.classes.infinity_sign),
+        ("in sign", c.classes.sign),
+        ("in exponent", c.classes.exponent),
+        ("in significand only", c.classes.significand),
+    ];
+    let some = classes.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(what, count)| (what.to_owned(), count)).collect()
+}
+
+/// The distances of a bucket.
+fn range(bucket: &Bucket) -> String {
+    match (bucket.from, bucket.to) {
+        (from, to) if from == to => format!("{from}"),
+        (from, to) => format!("{from} to {to}"),
+    }
+}
+
+/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, and the condition under which that is so.
+fn touched(units: &Units) -> String {
+    const LISTED: usize = 4;
+    let mut touched: Vec<_> = units
+        .counts
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .collect();
+    let (count, all) = (touched.len(), units.counts.len());
+    let [m, n] = units.layout.tile();
+    let unit = &units.unit;
+    let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
+    if count < all {
+        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let named = touched.iter().take(LISTED);
+        let named: Vec<_> = named
+            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
+            .collect();
+        text += &format!(", {}", named.join(", "));
+        if count > LISTED {
+            text += ", ...";
+        }
+    }
+    text + ", if the kernel tiles D plainly"
+}
+
+/// Groups by what was found of them; where nothing was, or one thing of all, few mismatches each by its index.
+fn marks(areas: &[[[usize; 2]; 2]], c: &Comparison, shape: &[usize]) -> Vec<Mark> {
+    if !areas.is_empty() || c.mismatches > FEW || c.mismatches != c.first.len() as u64 {
+        let numbered = areas.iter().enumerate();
+        return numbered
+            .map(|(i, &[rows, columns])| Mark {
+                label: (i + 1).to_string(),
+                rows,
+                columns,
+            })
+            .collect();
+    }
+    let elements = c.first.iter().map(|mismatch| {
+        let [row, column] = place(mismatch, shape);
+        Mark {
+            label: format!("{:?}", mismatch.index),
+            rows: [row, row + 1],
+            columns: [column, column + 1],
+        }
+    });
+    elements.collect()
+}
+
+/// The number of the group that a mismatch lies in, from 1: of the smallest of those around it.
+fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> Option<usize> {
+    let at = place(mismatch, shape);
+    let around = areas.iter().enumerate().filter(|(_, sides)| {
+        let inside = |(at, [from, to]): (usize, &[usize; 2])| *from <= at && at < *to;
+        at.into_iter().zip(*sides).all(inside)
+    });
+    let size = |[rows, columns]: &[[usize; 2]; 2]| {
+        (rows[1] - rows[0]).saturating_mul(columns[1] - columns[0])
+    };
+    around
+        .min_by_key(|(_, sides)| size(sides))
+        .map(|(i, _)| i + 1)
+}
+
+/// Every place that something was found of, once.
+fn areas(causes: &[report::Cause]) -> Vec<[[usize; 2]; 2]> {
+    let mut areas = Vec::new();
+    for area in causes.iter().filter_map(|cause| cause.area.as_ref()) {
+        let area = [area.rows, area.columns];
+        if !areas.contains(&area) {
+            areas.push(area);
+        }
+    }
+    areas
+}
+
+/// The row, counted on from matrix to matrix, and the column.
+fn place(mismatch: &Mismatch, shape: &[usize]) -> [usize; 2] {
+    let Some((column, rows)) = mismatch.index.split_last() else {
+        return [0, 0];
+    };
+    let row = rows
+        .iter()
+        .zip(shape)
+        .fold(0, |row, (at, length)| row * length + at);
+    [row, *column]
+}

@@ -1,0 +1,366 @@
+//! What a report says, in the order in which people need it. Every form renders a view; none reads a report.
+
+mod batch;
+mod differences;
+mod operation;
+mod product;
+mod said;
+
+use super::{Mismatch, MismatchMap, Stored, Verdict};
+use crate::num::Format;
+
+pub use batch::Group;
+pub use said::{capital, evidence_fact, grouped, odds, of, proves};
+
+/// Everything that a form may show.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    pub schema: String,
+    pub tone: Tone,
+    /// The verdict in a word or two, which every title begins with.
+    pub word: String,
+    /// How much of a result it is about, and what it lets pass: follows the word.
+    pub qualified: String,
+    /// What came out, without capital and full stop.
+    pub sentence: String,
+    /// By which rule, and of what.
+    pub about: Vec<String>,
+    /// How the rule is known, in a word.
+    pub evidence: String,
+    pub causes: Vec<Cause>,
+    /// What is said where nothing that was tried gives the result.
+    pub tried: Option<String>,
+    /// The command that tells more.
+    pub next: Option<String>,
+    /// Numbers at a glance.
+    pub figures: Vec<(String, String)>,
+    pub differences: Option<Differences>,
+    /// The first mismatch in full.
+    pub trace: Option<Trace>,
+    pub sections: Vec<Section>,
+    /// How far the data tell the rule from others.
+    pub ambiguity: Option<Fact>,
+    /// What the verdict proves, and what it does not.
+    pub proves: String,
+    /// The command that asks for the report.
+    pub repeat: Option<String>,
+    /// Of a batch or a fleet, and what one of them is called.
+    pub cases: Vec<Case>,
+    pub noun: &'static str,
+    /// What ran and is no case of them.
+    pub uncovered: Option<Case>,
+    /// The page of which this is one case.
+    pub within: Option<PageOf>,
+    /// What a CI server calls the suite and its one case: suite, class, name.
+    pub test: [String; 3],
+}
+
+/// What to think of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    /// Good as far as it goes.
+    Part,
+    Bad,
+    /// Nothing is known.
+    #[default]
+    Unsure,
+}
+
+impl From<Verdict> for Tone {
+    fn from(verdict: Verdict) -> Tone {
+        match verdict {
+            Verdict::Identical => Tone::Good,
+            Verdict::IdenticalInPart => Tone::Part,
+            Verdict::Different => Tone::Bad,
+        }
+    }
+}
+
+/// A label, and lines of what is so.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    pub label: String,
+    pub lines: Vec<String>,
+    pub weight: Weight,
+}
+
+/// Where and how a fact is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Plain,
+    /// What limits the verdict.
+    Caution,
+    /// On pages alone.
+    Detail,
+}
+
+impl Fact {
+    pub fn new(label: impl Into<String>, line: impl Into<String>) -> Fact {
+        Fact {
+            label: label.into(),
+            lines: vec![line.into()],
+            weight: Weight::Plain,
+        }
+    }
+
+    pub fn caution(label: impl Into<String>, line: impl Into<String>) -> Fact {
+        Fact {
+            weight: Weight::Caution,
+            ..Fact::new(label, line)
+        }
+    }
+
+    pub fn detail(label: impl Into<String>, line: impl Into<String>) -> Fact {
+        Fact {
+            weight: Weight::Detail,
+            ..Fact::new(label, line)
+        }
+    }
+
+    /// The same with more lines.
+    #[must_use]
+    pub fn and(mut self, lines: impl IntoIterator<Item = String>) -> Fact {
+        self.lines.extend(lines);
+        self
+    }
+}
+
+/// The SHA-256 of something.
+#[derive(Clone, Debug)]
+pub struct Digest {
+    /// `A`, `model`
+    pub of: String,
+    /// `file`, `data`; empty if there is but one.
+    pub part: &'static str,
+    pub sha256: String,
+    /// What else is known of it.
+    pub about: String,
+}
+
+/// Facts that belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    pub id: &'static str,
+    pub heading: String,
+    pub facts: Vec<Fact>,
+    pub digests: Vec<Digest>,
+    /// Lines with others under them.
+    pub outline: Vec<Item>,
+    /// One thing each: an array, a file, a GPU.
+    pub cards: Vec<Card>,
+    pub constants: Vec<Constant>,
+    /// Citations by key.
+    pub sources: Vec<(String, String)>,
+}
+
+/// A line, and what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub text: String,
+    pub weight: Weight,
+    /// Whether it is to be copied.
+    pub command: bool,
+    pub under: Vec<Item>,
+}
+
+impl Item {
+    pub fn new(text: impl Into<String>) -> Item {
+        Item {
+            text: text.into(),
+            weight: Weight::Plain,
+            command: false,
+            under: Vec::new(),
+        }
+    }
+
+    pub fn caution(text: impl Into<String>) -> Item {
+        Item {
+            weight: Weight::Caution,
+            ..Item::new(text)
+        }
+    }
+
+    pub fn command(text: impl Into<String>) -> Item {
+        Item {
+            command: true,
+            ..Item::new(text)
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Card {
+    pub name: String,
+    pub path: String,
+    pub facts: Vec<Fact>,
+    pub digests: Vec<Digest>,
+    pub pictures: Vec<Picture>,
+}
+
+/// A constant and how it is known.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    pub name: String,
+    pub value: String,
+    pub known: String,
+    pub source: String,
+    pub note: String,
+}
+
+/// What would give a result that differs.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    /// The number of its group on the map and in the list.
+    pub group: Option<usize>,
+    pub sentence: String,
+    /// The command that tests it.
+    pub command: Option<String>,
+}
+
+/// The first mismatch as a command tells it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    pub text: String,
+    pub how: &'static str,
+    pub command: &'static str,
+}
+
+/// Which elements differ, and how.
+#[derive(Clone, Debug)]
+pub struct Differences {
+    /// What the elements are those of.
+    pub result: String,
+    pub format: Format,
+    /// In which way, and how far.
+    pub how: Vec<Fact>,
+    pub place: Vec<Fact>,
+    /// Counts by class and by distance in ulps.
+    pub classes: Vec<(String, u64)>,
+    pub distances: Vec<(String, u64)>,
+    /// The first ones, with the number of their group.
+    pub first: Vec<(Option<usize>, Mismatch)>,
+    /// All of them.
+    pub count: u64,
+    pub map: Option<MismatchMap>,
+    pub marks: Vec<Mark>,
+}
+
+/// Something that the map points at: first, and one past the last; rows count on from matrix to matrix.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Mark {
+    pub label: String,
+    pub rows: [usize; 2],
+    pub columns: [usize; 2],
+}
+
+/// Counts as a small drawing.
+#[derive(Clone, Debug)]
+pub enum Picture {
+    /// A cell a number.
+    Cells {
+        caption: String,
+        what: &'static str,
+        counts: Vec<u64>,
+    },
+    /// Bits of results: ones that should be zeros, and zeros that should be ones.
+    Bits {
+        caption: String,
+        counts: Vec<[u64; 2]>,
+    },
+}
+
+/// One of many.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    pub name: String,
+    /// A shorter name, where there is one.
+    pub short: Option<String>,
+    pub tone: Tone,
+    /// The state as a word of documents: `different`.
+    pub state: String,
+    pub word: String,
+    pub qualified: String,
+    pub said: String,
+    pub by: String,
+    /// What a CI server files it under.
+    pub class: String,
+    /// What it is grouped with others by: a kind of cause, or what went wrong.
+    pub group: String,
+    pub cause: Option<String>,
+    pub next: Option<String>,
+    /// Its page, beside the one of all.
+    pub page: Option<String>,
+    /// What else is known of it.
+    pub card: Option<Card>,
+    /// Its report as JSON.
+    pub report: Option<Stored>,
+}
+
+/// A case among others.
+#[derive(Clone, Debug)]
+pub struct PageOf {
+    pub case: String,
+    /// The page that lists all of them, beside this one.
+    pub index: String,
+}
+
+/// What a page shows beside the report: it needs the arrays.
+#[derive(Clone, Debug, Default)]
+pub struct Pictured {
+    /// Where mismatches lie, if there are any.
+    pub map: Option<MismatchMap>,
+    /// The first mismatch step by step, as plain text.
+    pub trace: Option<String>,
+}
+
+impl View {
+    /// The verdict, how much it is about, and what it lets pass.
+    pub fn title(&self) -> String {
+        format!("{}{}", self.word, self.qualified)
+    }
+
+    /// The same view with what the report does not hold.
+    #[must_use]
+    pub fn pictured(mut self, with: &Pictured) -> View {
+        if let Some(differences) = &mut self.differences {
+            differences.map = with.map.clone();
+            if let (Some(trace), Some(text)) = (&mut self.trace, &with.trace) {
+                trace.text = text.clone();
+            }
+        }
+        self
+    }
+
+    /// The same as the page of one of many.
+    #[must_use]
+    pub fn within(self, all: PageOf) -> View {
+        View {
+            within: Some(all),
+            ..self
+        }
+    }
+
+    /// The same with the command that tells more.
+    #[must_use]
+    pub fn then(self, next: Option<String>) -> View {
+        View {
+            next: next.or(self.next),
+            ..self
+        }
+    }
+
+    /// All digests, section by section.
+    pub fn digests(&self) -> impl Iterator<Item = &Digest> {
+        self.sections.iter().flat_map(|section| {
+            let cards = section.cards.iter().flat_map(|card| &card.digests);
+            cards.chain(&section.digests)
+        })
+    }
+
+    /// What every form but a page says, section by section.
+    pub fn facts(&self) -> impl Iterator<Item = &Fact> {
+        let facts = self.sections.iter().flat_map(|section| &section.facts);
+        facts.filter(|fact| fact.weight != Weight::Detail)
+    }
+}
