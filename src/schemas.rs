@@ -16,7 +16,6 @@ use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
 use crate::explain::Explanation;
 use crate::kernel::{KernelTable, TABLE_SCHEMA};
-use crate::num::{Dyadic, F32, Format, Number, Value as Exact};
 use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
@@ -45,31 +44,9 @@ as_json! {
     Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     Code, "Code": { "type": "string", "pattern": "^(0|[1-9a-f][0-9a-f]*)$" };
-    F32, "F32": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits." };
     PromoteChoice, "PromoteChoice": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "never" }] };
-    Dyadic, "Exact": { "type": "string" };
-    Exact, "Value": { "type": "string" };
     Source, "Source": { "type": "string", "minLength": 1 };
     Span, "Span": { "type": "string" };
-}
-
-impl JsonSchema for Number {
-    fn schema_name() -> Cow<'static, str> {
-        "Number".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "object",
-            "properties": {
-                "format": generator.subschema_for::<Format>(),
-                "code": { "type": "string" },
-                "value": { "type": "string" },
-                "exact": { "type": "string" },
-            },
-            "required": ["format", "code", "value", "exact"],
-        })
-    }
 }
 
 /// A manifest, whose cases are read field by field.

@@ -148,7 +148,9 @@ fn the_example_of_requests_compiles() {
         let mut check = Check::new("h100", Format::Bf16, files);
         check.operands.transpose_b = true;
         let report = check.prepare()?.run(&())?;
-        report.view().text(Layout::default(), &mut std::io::stdout())?;
+        report
+            .view()
+            .text(Layout::default(), &mut std::io::stdout())?;
         Ok(())
     }
     let page = read("docs/request.md");

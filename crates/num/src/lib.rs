@@ -16,6 +16,8 @@ mod number;
 mod order;
 pub mod random;
 mod round;
+#[cfg(feature = "schemars")]
+mod schemas;
 mod show;
 mod unpack;
 mod value;
