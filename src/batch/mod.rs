@@ -1,12 +1,12 @@
 //! Many checks, one report: the cases of a manifest or of a folder of captures, judged side by side, and
 //! the state that lets a batch go on where it was.
 
+mod admit;
 mod case;
 mod fingerprint;
 mod folder;
 mod lookup;
 mod manifest;
-mod operation_rule;
 mod pages;
 mod pattern;
 mod policy;
@@ -18,9 +18,8 @@ use std::path::{Path, PathBuf};
 
 pub use case::{Case, Work};
 pub use manifest::{MANIFEST, parsed};
-pub use operation_rule::OperationRule;
 pub use pages::Pages;
-pub use policy::{POLICY, Policy, STRICT};
+pub use policy::{OperationRule, POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::{Beginning, Entry, STATE, State};
 

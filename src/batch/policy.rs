@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
+use super::BatchError;
 use super::manifest::text_of;
-use super::{BatchError, OperationRule};
-use crate::check::{Check, CheckError, ModelSource, Prepared, ScheduleSource, Source, Strictness};
+use crate::check::Strictness;
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
-use crate::io::{Freedom, confined, escaped_path, hex, printable};
+use crate::io::{escaped_path, hex, printable};
+use crate::ops;
 use crate::report::Policed;
 use crate::words::words;
 
@@ -123,6 +124,65 @@ impl Default for ScheduleRule {
             factors: false,
             omissions: false,
         }
+    }
+}
+
+/// Which operations may be judged, and by which rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationRule {
+    /// These alone: `rms_norm` is all of its variants, `rms_norm vllm` one; null for all, an empty list for none.
+    pub variants: Option<Vec<String>>,
+    /// Variant files, too.
+    pub files: bool,
+    /// Rules that are known at least so well, the tensor core's included; null for all.
+    pub evidence: Option<Evidence>,
+    /// Tiles may be others than the variant's.
+    pub changes: bool,
+    /// The factor of scores may be said. With 0 queries and keys count for nothing.
+    pub factors: bool,
+    /// The largest `eps`; null for any. Beside a huge one the operand counts for nothing.
+    pub largest_eps: Option<f64>,
+}
+
+impl Default for OperationRule {
+    fn default() -> OperationRule {
+        OperationRule {
+            variants: None,
+            files: false,
+            evidence: None,
+            changes: true,
+            factors: false,
+            largest_eps: Some(0.01),
+        }
+    }
+}
+
+impl OperationRule {
+    /// Refuses names that nothing has.
+    ///
+    /// # Errors
+    /// A sentence about the first.
+    fn validate(&self) -> Result<(), String> {
+        for name in self.variants.iter().flatten() {
+            let (operation, variant) = match name.split_once(' ') {
+                Some((operation, variant)) => (operation, Some(variant)),
+                None => (name.as_str(), None),
+            };
+            let found = ops::find(operation, variant);
+            found.map_err(|reason| format!("operations.variants: {}", printable(&reason)))?;
+        }
+        match self.largest_eps.is_none_or(|eps| eps >= 0.0) {
+            true => Ok(()),
+            false => Err("operations.largest_eps: it must not be negative".into()),
+        }
+    }
+
+    pub(super) fn allows(&self, operation: &str, variant: &str) -> bool {
+        let own = format!("{operation} {variant}");
+        let named = |names: &Vec<String>| names.iter().any(|n| n == operation || *n == own);
+        self.variants.as_ref().is_none_or(named)
     }
 }
 
@@ -279,213 +339,4 @@ impl Policy {
     pub fn time(&self) -> Option<Duration> {
         self.limits.seconds.map(Duration::from_secs)
     }
-
-    /// Refuses a file of the cases themselves that may not be read.
-    pub(super) fn admit_file(&self, root: &Path, path: &Path) -> Result<(), String> {
-        confined(root, path, self.freedom())
-    }
-
-    fn freedom(&self) -> Freedom {
-        Freedom {
-            outside: self.paths.outside,
-            links: self.paths.links,
-        }
-    }
-
-    /// Refuses more cases than there may be.
-    pub(super) fn admit_number(&self, cases: usize) -> Result<(), String> {
-        match self.limits.cases {
-            Some(most) if cases as u64 > most => {
-                let s = if cases == 1 { "" } else { "s" };
-                Err(format!(
-                    "makes it {cases} case{s}; the policy allows {most}"
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a case that says what it may not; nothing of it has been opened. Paths start in the folder `root`.
-    ///
-    /// # Errors
-    /// The first field that does, and what the policy has instead.
-    pub fn admit(&self, check: &Check, root: &Path) -> Result<(), CheckError> {
-        self.admit_verdict(check)?;
-        self.admit_model(check)?;
-        self.admit_schedule(check)?;
-        for (role, source) in check.sources() {
-            let field = role.field();
-            match source {
-                Source::File(path) => self.admit_path(field, root, path)?,
-                Source::Generated(_) if !self.paths.generated => {
-                    return refused(field, "has operands from files alone");
-                }
-                Source::Generated(_) => {}
-                Source::Memory => return refused(field, "has operands from files"),
-            }
-        }
-        for (field, path) in check.documents() {
-            self.admit_path(field, root, path)?;
-        }
-        Ok(())
-    }
-
-    /// Refuses a file of a case that may not be read.
-    pub(super) fn admit_path(
-        &self,
-        field: &'static str,
-        root: &Path,
-        path: &Path,
-    ) -> Result<(), CheckError> {
-        confined(root, path, self.freedom()).map_err(|reason| {
-            let path = escaped_path(path);
-            CheckError::request(
-                field,
-                format!("`{field}` {path}: {reason}; the policy forbids that"),
-            )
-        })
-    }
-
-    /// What of D is compared, how, and how much of it is listed.
-    fn admit_verdict(&self, check: &Check) -> Result<(), CheckError> {
-        use crate::check::Span;
-        let scope = &check.scope;
-        if self.scope == ScopeRule::Whole {
-            for (field, part) in [
-                ("sample", scope.sample.is_some()),
-                ("rows", scope.rows != Span::ALL),
-                ("cols", scope.columns != Span::ALL),
-            ] {
-                if part {
-                    return refused(field, "has all of D compared");
-                }
-            }
-        }
-        for (field, any, rule) in [
-            ("nan", check.policy.any_nan, self.nan),
-            ("zero", check.policy.any_zero, self.zero),
-        ] {
-            if any && rule == Strictness::Exact {
-                return refused(field, "has every bit compared");
-            }
-        }
-        match self.limits.mismatches {
-            Some(most) if check.max_mismatches as u64 > most => {
-                refused("max_mismatches", &format!("has at most {most} listed"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn admit_model(&self, check: &Check) -> Result<(), CheckError> {
-        let name = match &check.model.from {
-            ModelSource::File(_) if !self.models.files => {
-                return refused("model", "has the catalogue's arithmetic alone");
-            }
-            ModelSource::File(_) => return Ok(()),
-            ModelSource::Catalogue(name) => name,
-        };
-        let catalogue = Catalogue::builtin();
-        // One that nobody knows has no verdict anyway.
-        let Ok(found) = catalogue.find(name) else {
-            return Ok(());
-        };
-        if let Some(names) = &self.models.architectures {
-            let allowed = names.iter().filter_map(|name| catalogue.find(name).ok());
-            if !allowed
-                .into_iter()
-                .any(|allowed| allowed.name == found.name)
-            {
-                return refused("arch", &format!("has these alone: {}", names.join(", ")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses what shows only when a case is prepared: how its rule is known, what its schedule leaves out, and
-    /// how much work it is.
-    ///
-    /// # Errors
-    /// What it is, and what the policy has instead.
-    pub fn admit_prepared(&self, prepared: &Prepared) -> Result<(), CheckError> {
-        // A file says of itself what it likes.
-        let evidence = match prepared.model().file() {
-            Some(_) => Evidence::Claimed,
-            None => prepared.choice().rule.evidence,
-        };
-        if let Some(least) = self.models.evidence.filter(|least| evidence < *least) {
-            let rule =
-                format!("has rules known by {least} at least; this one's evidence is {evidence}");
-            return refused("arch", &rule);
-        }
-        let scheduled = prepared.scheduled();
-        if !self.schedules.omissions && scheduled.is_some_and(|s| !s.omitted_k.is_empty()) {
-            return refused(
-                "schedule",
-                "has every product in D, and this schedule leaves some out",
-            );
-        }
-        let products = prepared.replay().work();
-        match self.limits.products {
-            Some(most) if products > most => {
-                let rule =
-                    format!("allows a case {most} products of numbers; this one has {products}");
-                refused("a", &rule)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn admit_schedule(&self, check: &Check) -> Result<(), CheckError> {
-        let name = match &check.schedule.from {
-            ScheduleSource::File(_) if !self.schedules.files => {
-                return refused("schedule_file", "has the catalogue's schedules alone");
-            }
-            // A kernel's words are a schedule of the case's own making, too.
-            ScheduleSource::Kernel(kernel) if !self.schedules.files => {
-                return refused(kernel.said.field(), "has the catalogue's schedules alone");
-            }
-            ScheduleSource::File(_) | ScheduleSource::Kernel(_) => None,
-            ScheduleSource::Preset(name) => Some(name.as_str()),
-            ScheduleSource::Plain => Some("plain"),
-        };
-        if let (Some(name), Some(names)) = (name, &self.schedules.names)
-            && !names.iter().any(|allowed| allowed == name)
-        {
-            return refused(
-                "schedule",
-                &format!("has these alone: {}", names.join(", ")),
-            );
-        }
-        let changed = &check.schedule.overrides;
-        let factors = [
-            ("alpha", changed.alpha.is_some()),
-            ("beta", changed.beta.is_some()),
-            ("scale_result", changed.scale_result.is_some()),
-        ];
-        if let Some((field, _)) = factors.iter().find(|(_, said)| *said)
-            && !self.schedules.factors
-        {
-            return refused(
-                field,
-                "has no factors, which can make operands count for nothing",
-            );
-        }
-        let rest = crate::emu::schedule::Overrides {
-            alpha: None,
-            beta: None,
-            scale_result: None,
-            ..changed.clone()
-        };
-        if !rest.is_empty() && !self.schedules.changes {
-            return refused("schedule", "has schedules as they are in the catalogue");
-        }
-        Ok(())
-    }
-}
-
-/// A field that says what a policy does not have.
-pub(super) fn refused(field: &'static str, rule: &str) -> Result<(), CheckError> {
-    let reason = format!("`{field}`: the policy {}", printable(rule));
-    Err(CheckError::request(field, reason))
 }

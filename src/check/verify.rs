@@ -9,9 +9,12 @@ use super::error::CheckError;
 use super::operation::Operation;
 use super::progress::Progress;
 use super::request::Check;
+use super::source::Source;
+use crate::emu::shape_text;
 use crate::envelope;
 use crate::io::{Files, printable, printable_ends};
 use crate::report::{Chosen, OPERATION_REPORT, OperationReport, Report, SCHEMA, Tool};
+use crate::role::Role;
 
 /// What became of a report.
 #[derive(Clone, Debug)]
@@ -125,8 +128,17 @@ fn verify_product(
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
     let check: Check = request(report.request.as_ref())?;
+    let chosen = report.chosen.clone();
+    let verified = |differences| Verified {
+        differences,
+        chosen: chosen.map(|chosen| (Box::new(check.clone()), chosen)),
+    };
+    // A product of other shapes is neither made nor computed: it could be of any size.
+    let misplaced = misplaced(report, &check);
+    if !misplaced.is_empty() {
+        return Ok(verified(misplaced));
+    }
     let prepared = check.prepare_in(files)?;
-    // A product of other shapes is not computed: it could be of any size.
     let mut found = differences_at("product", &report.product, &prepared.product());
     if found.is_empty() {
         found = match prepared.run(progress) {
@@ -138,11 +150,37 @@ fn verify_product(
             }
         };
     }
-    let chosen = report.chosen.clone();
-    Ok(Verified {
-        differences: found,
-        chosen: chosen.map(|chosen| (Box::new(check), chosen)),
-    })
+    Ok(verified(found))
+}
+
+/// Operands that the request generates and the product that is reported has no place for.
+fn misplaced(report: &Report, check: &Check) -> Vec<String> {
+    let product = &report.product;
+    let stored = |turned: bool, [rows, columns]: [usize; 2]| match turned {
+        true => [columns, rows],
+        false => [rows, columns],
+    };
+    let a = stored(product.transpose_a, [product.m, product.k]);
+    let b = stored(product.transpose_b, [product.k, product.n]);
+    let all = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
+    let sentence = |(role, source): (Role, &Source)| {
+        let Source::Generated(spec) = source else {
+            return None;
+        };
+        let place = match role {
+            Role::A | Role::ScaleA => a,
+            Role::B | Role::ScaleB => b,
+            _ => [product.m, product.n],
+        };
+        let whole = matches!(role, Role::A | Role::B);
+        let most = all(&place).saturating_mul(all(&product.batch));
+        let fits = all(&spec.shape) <= most && (!whole || spec.shape.ends_with(&place));
+        (!fits).then(|| {
+            let (field, shape) = (role.field(), shape_text(&spec.shape));
+            format!("`request.{field}` is {shape}, which the reported product has no place for")
+        })
+    };
+    check.sources().filter_map(sentence).collect()
 }
 
 fn verify_operation(

@@ -70,6 +70,17 @@ fn shapes_before_anything_is_computed() {
         ["`product.k` is said to be 15; it is 16"]
     );
     assert_eq!(counted.counts(), [0; 2]);
+    // Nor are operands made that it has no place for, of 7 GB here.
+    let mut forged = report();
+    for (operand, shape) in [("a", "60000x60000"), ("b", "60000x60000"), ("a", "16x6")] {
+        let mut request = forged.request.clone().expect("a request");
+        request[operand] = json!(format!("generate:1:normal:{shape}"));
+        forged.request = Some(request);
+        let wrong = verified(&forged, &());
+        let said = format!("`request.{operand}` is {shape}, which");
+        assert!(wrong.iter().any(|one| one.starts_with(&said)), "{wrong:?}");
+        forged = report();
+    }
 }
 
 /// Figures that no D has, whatever it is.
