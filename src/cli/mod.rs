@@ -46,6 +46,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 
+use crate::io::console::Console;
+
+/// Columns that help takes at most.
+const MAX_WIDTH: usize = 100;
+
 /// Did this GPU really compute this matrix product?
 ///
 /// tcverify replays D = A*B + C through a bit-exact model of a tensor core and compares every bit
@@ -55,7 +60,7 @@ use clap::{Args, Parser, Subcommand};
     name = "tcverify",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = MAX_WIDTH
 )]
 #[command(after_help = "\
 Exit codes: 0 identical (or done), 1 different, 2 anything else.
@@ -145,16 +150,54 @@ pub fn main() -> ExitCode {
 /// it sets signal handlers and starts the worker threads.
 pub fn main_of(words: Vec<OsString>) -> u8 {
     crate::io::guard_process();
+    exit_code(&words)
+}
+
+/// What a command did that ran inside another program.
+#[doc(hidden)]
+pub struct Captured {
+    pub exit_code: u8,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a command line, the program's name first, inside another program, for tests: with worker threads of its own,
+/// without handlers of signals, with buffers for standard streams that are no terminal. A panic is told on standard
+/// error and gives 101, as of a process.
+///
+/// Files are found from the calling thread's working directory, variables of the environment are the process's.
+#[doc(hidden)]
+pub fn run_captured(words: &[OsString], stdin: Vec<u8>) -> Captured {
+    let console = Console::with_stdin(stdin);
+    let entered = console.enter();
+    let done = std::panic::catch_unwind(|| exit_code(words));
+    drop(entered);
+    let (stdout, mut stderr) = console.take_written();
+    let exit_code = done.unwrap_or_else(|panic| {
+        let why = panic.downcast::<String>().map(|why| *why);
+        let why = why.or_else(|panic| panic.downcast::<&str>().map(|why| why.to_string()));
+        let why = why.unwrap_or_default();
+        stderr.extend_from_slice(format!("the command panicked: {why}\n").as_bytes());
+        101
+    });
+    Captured {
+        exit_code,
+        stdout,
+        stderr,
+    }
+}
+
+fn exit_code(words: &[OsString]) -> u8 {
     // What is wrong with a command line is coloured before it is understood.
     show::colours_of(words.iter().skip(1).cloned());
-    let cli = match operation::parsed(&words) {
+    let cli = match operation::parsed(words) {
         Ok(cli) => cli,
         Err(error) => {
-            show::usage(&error, &words, |words| operation::parsed(&words).err());
+            show::usage(&error, words, |words| operation::parsed(&words).err());
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    match run(cli) {
+    match cli.run() {
         Ok(Ending::Done) => 0,
         Ok(Ending::Different) => 1,
         Err(error) => {
@@ -164,38 +207,65 @@ pub fn main_of(words: Vec<OsString>) -> u8 {
     }
 }
 
-fn run(cli: Cli) -> Result<Ending> {
-    cli.globals.color.use_them();
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(cli.globals.threads.into())
-        .build_global()
-        .context("worker threads cannot be started")?;
-    match cli.command {
-        Command::Check(command) => command.run(),
-        Command::Batch(command) => command.run(),
-        Command::Shard(command) => command.run(),
-        Command::Screen(command) => command.run(),
-        Command::Identify(command) => command.run(),
-        Command::VerifyReport(command) => command.run(),
-        Command::Explain(command) => command.run(),
-        Command::Replay(command) => command.run(),
-        Command::Generate(command) => command.run(),
-        Command::Digest(command) => command.run(),
-        Command::Inspect(command) => command.run(),
-        Command::Commit(command) => command.run(),
-        Command::Audit(command) => command.run(),
-        Command::Archs(command) => command.run(),
-        Command::Schedules(command) => command.run(),
-        Command::Kernels(command) => command.run(),
-        Command::Ops(command) => command.run(),
-        Command::Sweep(command) => command.run(),
-        Command::Operation(command) => command.run(),
-        Command::Bench(command) => command.run(),
-        Command::Probe(command) => command.run(),
-        Command::Infer(command) => command.run(),
-        Command::Features(command) => command.run(),
-        Command::Completions(command) => command.run(),
-        Command::Man(command) => command.run(),
+/// The words as one of the command lines that there are.
+fn of_words<P: Parser>(words: &[OsString]) -> Result<P, clap::Error> {
+    let mut command = P::command();
+    if Console::current().is_some() {
+        // As wide as where there is no terminal.
+        command = command.term_width(MAX_WIDTH);
+    }
+    let matches = command.try_get_matches_from_mut(words)?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+impl Cli {
+    fn run(self) -> Result<Ending> {
+        self.globals.color.use_them();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.globals.threads.into());
+        let refused = "worker threads cannot be started";
+        match Console::current() {
+            None => {
+                pool.build_global().context(refused)?;
+                self.command.run()
+            }
+            Some(console) => {
+                let enter = move |_| std::mem::forget(console.enter());
+                let pool = pool.start_handler(enter).build().context(refused)?;
+                pool.install(|| self.command.run())
+            }
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<Ending> {
+        match self {
+            Command::Check(command) => command.run(),
+            Command::Batch(command) => command.run(),
+            Command::Shard(command) => command.run(),
+            Command::Screen(command) => command.run(),
+            Command::Identify(command) => command.run(),
+            Command::VerifyReport(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Replay(command) => command.run(),
+            Command::Generate(command) => command.run(),
+            Command::Digest(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Commit(command) => command.run(),
+            Command::Audit(command) => command.run(),
+            Command::Archs(command) => command.run(),
+            Command::Schedules(command) => command.run(),
+            Command::Kernels(command) => command.run(),
+            Command::Ops(command) => command.run(),
+            Command::Sweep(command) => command.run(),
+            Command::Operation(command) => command.run(),
+            Command::Bench(command) => command.run(),
+            Command::Probe(command) => command.run(),
+            Command::Infer(command) => command.run(),
+            Command::Features(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
     }
 }
 

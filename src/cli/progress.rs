@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::check::Progress;
+use crate::io::console::Console;
 
 /// Until then nothing is drawn, so that quick work stays silent.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,7 +29,9 @@ impl Bar {
             bar,
             started: Instant::now(),
             // Where nothing may ever be drawn, it counts as drawn.
-            drawn: AtomicBool::new(!std::io::stderr().is_terminal()),
+            drawn: AtomicBool::new(
+                Console::current().is_some() || !std::io::stderr().is_terminal(),
+            ),
             done: AtomicU64::new(0),
         }
     }

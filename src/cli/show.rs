@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
 use super::plain::Plain;
+use crate::io::console::Console;
 use crate::io::{escaped_lines, escaped_path, without_commands};
 use crate::words::{Word, words};
 
@@ -27,6 +29,10 @@ words! {
 impl Colours {
     /// From now on.
     pub fn use_them(self) {
+        if let Some(console) = Console::current() {
+            // No buffer is a terminal.
+            return console.set_coloured(matches!(self, Colours::Always));
+        }
         let choice = match self {
             Colours::Auto => anstream::ColorChoice::Auto,
             Colours::Always => anstream::ColorChoice::Always,
@@ -53,6 +59,9 @@ pub fn colours_of(words: impl Iterator<Item = OsString>) {
 /// Columns that text may take: what COLUMNS says, or the terminal has; without either there is no limit, so
 /// that what goes into a file or a pipe stays in one piece.
 pub fn columns() -> usize {
+    if Console::current().is_some() {
+        return usize::MAX;
+    }
     let said = std::env::var("COLUMNS").ok();
     let said = said.and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size_of(io::stdout());
@@ -74,8 +83,18 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 
 /// The same of what is to be read as commands: each of these escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(anstream::stdout().lock());
-    let done = write(&mut out).and_then(|()| out.flush());
+    let done = match Console::current() {
+        Some(console) => {
+            let mut out = captured(&console);
+            let done = write(&mut out);
+            console.write_stdout(&out.into_inner());
+            done
+        }
+        None => {
+            let mut out = io::BufWriter::new(anstream::stdout().lock());
+            write(&mut out).and_then(|()| out.flush())
+        }
+    };
     match done {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done.context("standard output cannot be written"),
@@ -85,16 +104,14 @@ pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<
 /// Why something is not what it was to be, on standard error: standard output may be a report's.
 pub fn different(why: &str) {
     let why = plain(why);
-    // As for errors.
-    let _ = writeln!(anstream::stderr(), "{ERROR}different:{ERROR:#} {why}");
+    to_stderr(&format!("{ERROR}different:{ERROR:#} {why}\n"));
 }
 
 /// One error, its causes after colons, on standard error.
 pub fn error(error: &anyhow::Error) {
     // It may quote files, and names of files.
     let error = plain(&format!("{error:#}"));
-    // If even that fails there is nowhere left to say so.
-    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {error}");
+    to_stderr(&format!("{ERROR}error:{ERROR:#} {error}\n"));
 }
 
 /// What is wrong with a command line, or the help that it asks for. `again` finds it wrong once more, of words
@@ -110,7 +127,12 @@ pub fn usage(
             .is_none_or(|word| word != without_commands(&shown))
     };
     if !error.use_stderr() || !words.iter().any(hostile) {
-        return drop(error.print());
+        let said = error.render().ansi().to_string();
+        return match error.use_stderr() {
+            true => to_stderr(&said),
+            // As with `commands`: of a reader that has gone away nothing is said.
+            false => drop(commands(|out| out.write_all(said.as_bytes()))),
+        };
     }
     let words = words
         .iter()
@@ -119,7 +141,29 @@ pub fn usage(
         Some(error) => error.render().to_string(),
         None => "error: the command line is wrong in words that cannot be shown\n".to_owned(),
     };
-    let _ = write!(anstream::stderr(), "{}", plain(&said));
+    to_stderr(&plain(&said));
+}
+
+fn to_stderr(text: &str) {
+    match Console::current() {
+        Some(console) => {
+            let mut out = captured(&console);
+            // A buffer takes everything.
+            let _ = out.write_all(text.as_bytes());
+            console.write_stderr(&out.into_inner());
+        }
+        // If even that fails there is nowhere left to say so.
+        None => drop(anstream::stderr().write_all(text.as_bytes())),
+    }
+}
+
+/// A buffer that keeps colours if they are wanted.
+fn captured(console: &Console) -> AutoStream<Vec<u8>> {
+    let choice = match console.coloured() {
+        true => anstream::ColorChoice::Always,
+        false => anstream::ColorChoice::Never,
+    };
+    AutoStream::new(Vec::new(), choice)
 }
 
 /// Without control characters but those that end lines: some messages are lists.

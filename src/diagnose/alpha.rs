@@ -109,7 +109,8 @@ fn numbers([low, high]: [f64; 2]) -> Vec<f32> {
             numbers.push(x);
         }
     };
-    let magnitude = middle.abs().log10().floor() as i32;
+    // Of zero there is no logarithm; below and above there are no numbers.
+    let magnitude = middle.abs().log10().floor().clamp(-400.0, 400.0) as i32;
     for digits in 0..9 {
         let scale = 10f64.powi(digits - magnitude);
         add((middle * scale).round() / scale);

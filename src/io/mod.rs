@@ -1,6 +1,7 @@
 //! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
 mod confined;
+pub(crate) mod console;
 mod container;
 mod digest;
 pub(crate) mod error;

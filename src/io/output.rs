@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::console::to_stdout;
 use super::temporary::Temporary;
 use super::{Fault, FaultKind, FileError, escaped_path};
 
@@ -92,8 +93,7 @@ impl Output {
     ) -> Result<(), FileError> {
         let done = match self.destination {
             Destination::Stdout => {
-                let mut out = io::BufWriter::new(io::stdout().lock());
-                match write(&mut out).and_then(|()| out.flush()) {
+                match to_stdout(write) {
                     // A reader that has gone away has seen enough.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                     done => done,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::console::Console;
 use super::container::{on_disk, split};
 use super::{Fault, FaultKind, FileError, Output, escaped_path};
 
@@ -186,7 +187,11 @@ impl Place {
             return Place {
                 name: path.to_owned(),
                 end: path.to_owned(),
-                there: fs::metadata("/dev/stdout").ok().and_then(number),
+                there: match Console::current() {
+                    // A buffer is no file.
+                    Some(_) => None,
+                    None => fs::metadata("/dev/stdout").ok().and_then(number),
+                },
             };
         }
         let name = spelled(path);

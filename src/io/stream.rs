@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
 
+use super::console::Console;
 use super::{Fault, FaultKind, MappedFile, STDIN};
 use crate::memory::Memory;
 
@@ -14,6 +15,9 @@ use crate::memory::Memory;
 /// If it cannot be opened.
 pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if path == Path::new(STDIN) {
+        if let Some(console) = Console::current() {
+            return Ok(Some(Box::new(console.take_stdin())));
+        }
         let stdin = std::io::stdin();
         if stdin.is_terminal() {
             let phrase = "is a terminal; pass a file, or pipe one in";

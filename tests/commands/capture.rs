@@ -2,10 +2,9 @@
 //! implement it give them. Compiles the host's half of the CUDA program where g++ is there.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
-use crate::support::say;
+use crate::support::{Folder, say};
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
 
@@ -52,12 +51,13 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn tcverify() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_tcverify"))
+/// What this program says of a file.
+fn digest(folder: &Folder, name: &str) -> String {
+    folder.words(["digest", name]).expect(0).stdout
 }
 
-fn assert_is_the_row(row: &Row, file: &Path) {
-    let said = run(tcverify().arg("digest").arg(file));
+fn assert_is_the_row(row: &Row, folder: &Folder, name: &str) {
+    let said = digest(folder, name);
     let Row {
         class,
         format,
@@ -79,18 +79,20 @@ fn here(what: &str, probe: &mut Command) -> bool {
 
 #[test]
 fn this_program_generates_the_page_s_values() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("x.npy");
+    let folder = Folder::new();
     for row in rows() {
-        let spec = format!("generate:1:{}:4x6", row.class);
-        let options = ["--dtype", &row.format, "--role", &row.role, "-o"];
-        run(tcverify()
-            .args(["generate", &spec])
-            .args(options)
-            .arg(&file));
-        assert_is_the_row(&row, &file);
+        let Row {
+            class,
+            format,
+            role,
+            ..
+        } = &row;
+        let words =
+            format!("generate generate:1:{class}:4x6 --dtype {format} --role {role} -o x.npy");
+        folder.tcverify(&words).expect(0);
+        assert_is_the_row(&row, &folder, "x.npy");
 
-        let bytes = fs::read(&file).unwrap();
+        let bytes = folder.read("x.npy");
         let codes: Vec<_> = row.codes.split(' ').collect();
         let width = codes[0].len() / 2;
         let payload = &bytes[bytes.len() - 24 * width..];
@@ -106,8 +108,8 @@ fn the_cuda_program_generates_the_page_s_values() {
     if !here("g++", Command::new("g++").arg("--version")) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let [program, file] = ["selfcheck", "x.npy"].map(|name| folder.path().join(name));
+    let folder = Folder::new();
+    let [program, file] = ["selfcheck", "x.npy"].map(|name| folder.path(name));
     let options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"];
     run(Command::new("g++")
         .args(options)
@@ -118,10 +120,10 @@ fn the_cuda_program_generates_the_page_s_values() {
     for row in rows() {
         let words = ["generate", "1", &row.class, "4x6", &row.role, &row.format];
         run(Command::new(&program).args(words).arg(&file));
-        assert_is_the_row(&row, &file);
+        assert_is_the_row(&row, &folder, "x.npy");
         // Its own SHA-256, of the whole file.
         let own = run(Command::new(&program).arg("sha256").arg(&file));
-        let said = run(tcverify().arg("digest").arg(&file));
+        let said = digest(&folder, "x.npy");
         assert!(said.contains(own.trim()), "{own} {said}");
     }
 }
@@ -145,7 +147,7 @@ fn the_python_programs_generate_the_page_s_values() {
         .arg("test_capture_layers.py")
         .env("TCVERIFY", program));
     // All in one process: NumPy takes long to start.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let mut program = "import sys, numpy, tcgenerate as t\n".to_owned();
     for (index, row) in rows().iter().enumerate() {
         let Row {
@@ -158,8 +160,8 @@ fn the_python_programs_generate_the_page_s_values() {
             "numpy.save(sys.argv[1] + '/{index}.npy', t.generate(1, '{class}', (4, 6), '{role}', '{format}'))\n"
         );
     }
-    run(python().args(["-c", &program]).arg(folder.path()));
+    run(python().args(["-c", &program]).arg(folder.path("")));
     for (index, row) in rows().iter().enumerate() {
-        assert_is_the_row(row, &folder.path().join(format!("{index}.npy")));
+        assert_is_the_row(row, &folder, &format!("{index}.npy"));
     }
 }

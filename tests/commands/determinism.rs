@@ -62,13 +62,15 @@ fn answers(folder: &Folder, options: &str, simd: Option<&str>) -> Vec<String> {
         "check --arch hopper --dtype fp16 --c c.npy a.npy b.npy d.npy --max-mismatches 3 \
          --json x.json --html x.html --junit x.xml --markdown x.md {options}"
     );
-    let mut command = folder.command();
-    command.args(arguments.split_whitespace());
-    match simd {
-        Some(name) => command.env(Platform::VARIABLE, name),
-        None => command.env_remove(Platform::VARIABLE),
+    let run = match simd {
+        None => folder.tcverify(&arguments),
+        Some(name) => {
+            let mut command = folder.command();
+            command.args(arguments.split_whitespace());
+            folder.run(command.env(Platform::VARIABLE, name))
+        }
     };
-    let run = folder.run(&mut command).expect(1);
+    let run = run.expect(1);
     let mut all = vec![run.stdout];
     all.extend(OUTPUTS.map(|name| String::from_utf8(folder.read(name)).unwrap()));
     for name in OUTPUTS {

@@ -1,7 +1,7 @@
 //! What the program says and does, and the files that it reads and writes.
 //!
-//! Tests of this program run side by side in one process: a limit, a signal, a working directory or
-//! a variable of the environment is given to a child, never to the process.
+//! Tests of this program run side by side in one process, and most commands with them
+//! (`support/run.rs`): a limit, a signal or a variable of the environment is given to a child, never to the process.
 
 #[path = "../support/mod.rs"]
 mod support;

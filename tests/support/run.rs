@@ -1,5 +1,7 @@
-//! Running the program the way a person does.
+//! Running the program the way a person does: mostly in the process of the tests, where the system can give one
+//! thread a working directory of its own.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -59,10 +61,23 @@ impl Folder {
 
     /// `tcverify` and these arguments; one string, split at spaces.
     pub fn tcverify(&self, arguments: &str) -> Run {
+        self.words(arguments.split_whitespace())
+    }
+
+    /// `tcverify` and these words. In this process: what concerns streams, variables of the environment, limits or
+    /// signals is for a [`Folder::child`] or a [`Folder::command`].
+    pub fn words<W: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = W>) -> Run {
+        let mut command = self.command();
+        command.args(words);
+        inside::run(&command).unwrap_or_else(|| self.run(&mut command))
+    }
+
+    /// As [`Folder::tcverify`], in a process of its own.
+    pub fn child(&self, arguments: &str) -> Run {
         self.run(self.command().args(arguments.split_whitespace()))
     }
 
-    /// The program, to be given arguments or an environment.
+    /// The program as a process of its own, to be given arguments, streams or an environment.
     pub fn command(&self) -> Command {
         self.shell(env!("CARGO_BIN_EXE_tcverify"))
     }
@@ -157,6 +172,56 @@ impl std::fmt::Debug for Run {
             f,
             "exit code {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}\n---"
         )
+    }
+}
+
+/// Commands in this process.
+#[cfg(target_os = "linux")]
+mod inside {
+    use std::process::Command;
+
+    use nix::sched::{CloneFlags, unshare};
+    use tcverify::cli::run_captured;
+
+    /// As much as a process has for its main thread.
+    const STACK: usize = 8 << 20;
+
+    use super::Run;
+
+    /// None where a thread cannot have a working directory of its own, as in some containers, or where nothing shall
+    /// run in this process.
+    pub fn run(command: &Command) -> Option<Run> {
+        if std::env::var_os("TCVERIFY_TEST_PROCESSES").is_some_and(|v| v == "1") {
+            return None;
+        }
+        let folder = command.get_current_dir().expect("a folder");
+        let mut words = vec!["tcverify".into()];
+        words.extend(command.get_args().map(ToOwned::to_owned));
+        let inside = || {
+            // Threads that this one starts share its directory, others do not.
+            unshare(CloneFlags::CLONE_FS).ok()?;
+            std::env::set_current_dir(folder).expect("a folder to work in");
+            Some(run_captured(&words, Vec::new()))
+        };
+        let done = std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            let thread = builder.spawn_scoped(scope, inside);
+            thread.expect("a thread").join().expect("no panic")
+        })?;
+        Some(Run {
+            code: Some(done.exit_code.into()),
+            stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+            raw: done.stdout,
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod inside {
+    /// A working directory is a process's.
+    pub fn run(_: &std::process::Command) -> Option<super::Run> {
+        None
     }
 }
 

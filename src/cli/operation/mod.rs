@@ -85,11 +85,11 @@ pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error
     let plain: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
     let of_operation = names_an_operation(&plain);
     let cli = match of_operation {
-        true => OperationCli::try_parse_from(&plain).map(|cli| Cli {
+        true => super::of_words::<OperationCli>(&plain).map(|cli| Cli {
             globals: cli.globals,
             command: Command::Operation(cli.verb),
         }),
-        false => Cli::try_parse_from(&plain),
+        false => super::of_words::<Cli>(&plain),
     };
     cli.map_err(|error| about_the_other(&error, &plain, of_operation).unwrap_or(error))
 }

@@ -19,9 +19,11 @@ const LOG: &str = "[2025-11-03 19:02:38][cublasLt][1][Trace][cublasLtMatmul] A=0
 
 /// `tcverify kernels` with a text that has spaces.
 fn kernels(folder: &Folder, command: &str, text: &str, more: &str) -> Run {
-    let mut words = folder.command();
-    words.args(["kernels", command, text]);
-    folder.run(words.args(more.split_whitespace()))
+    folder.words(
+        ["kernels", command, text]
+            .into_iter()
+            .chain(more.split_whitespace()),
+    )
 }
 
 #[test]

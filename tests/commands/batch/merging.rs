@@ -163,14 +163,12 @@ fn options_survive_the_plan() {
         "w.npy",
     ];
     let run = |words: &[&str], more: &[&str]| {
-        let mut command = folder.command();
         // What is compared is no option of a replay.
         let replay = words == ["replay"];
         let skip = |i: usize| replay && (14..18).contains(&i);
         let options = options.iter().enumerate();
         let options = options.filter(|(i, _)| !skip(*i)).map(|(_, word)| word);
-        command.args(words).args(options).args(more);
-        folder.run(&mut command)
+        folder.words(words.iter().chain(options).chain(more))
     };
     run(&["replay"], &["-o", "r.npy"]).expect(0);
     flip(&folder, "r.npy", "r2.npy", 3);

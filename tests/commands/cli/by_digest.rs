@@ -56,10 +56,8 @@ fn the_format_of_d_counts() {
 fn a_malformed_digest_is_refused() {
     for digest in ["123", "", &"g".repeat(64), &"a".repeat(63), &"é".repeat(32)] {
         let folder = folder();
-        let mut command = folder.command();
-        command.args(CHECK.split_whitespace()).arg(digest);
         folder
-            .run(&mut command)
+            .words(CHECK.split_whitespace().chain([digest]))
             .expect(2)
             .mentions(&["--d-digest", "64 hexadecimal digits"]);
     }

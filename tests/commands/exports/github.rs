@@ -33,10 +33,10 @@ fn annotations_are_one_line_each_and_follow_the_text() {
 fn no_file_name_becomes_a_command() {
     let folder = example();
     std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
-    let mut command = folder.command();
-    command.args("check --arch a100 --dtype fp16 --c c.npy -q --github".split(' '));
-    command.args([EVIL, "b.npy", "good.npy"]);
-    let run = folder.run(&mut command).expect(0);
+    let words = "check --arch a100 --dtype fp16 --c c.npy -q --github".split(' ');
+    let run = folder
+        .words(words.chain([EVIL, "b.npy", "good.npy"]))
+        .expect(0);
     assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
     assert!(
         run.stdout

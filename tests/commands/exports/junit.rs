@@ -7,10 +7,9 @@ fn it_is_xml_whatever_files_are_called() {
     let folder = example();
     std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
     for (d, code) in [("d.npy", 1), ("good.npy", 0)] {
-        let mut command = folder.command();
-        command.args("check --arch a100 --dtype fp16 --c c.npy".split(' '));
-        command.args([EVIL, "b.npy", d, "--junit", "r.xml", "-q"]);
-        folder.run(&mut command).expect(code);
+        let words = "check --arch a100 --dtype fp16 --c c.npy".split(' ');
+        let files = [EVIL, "b.npy", d, "--junit", "r.xml", "-q"];
+        folder.words(words.chain(files)).expect(code);
         let text = String::from_utf8(folder.read("r.xml")).unwrap();
         let document = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         let root = document.root_element();

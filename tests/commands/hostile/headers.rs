@@ -15,62 +15,96 @@ fn header(text: &str) -> Folder {
 }
 
 #[test]
-fn no_npy_file_at_all() {
-    let words = ["is not a .npy file", "NUMPY"];
-    refused(&with("PK\x03\x04 this is an archive"), &words);
-    refused(&with("1.0, 2.0\n3.0, 4.0\n"), &words);
-    refused(&with("\u{93}NUMPY"), &words);
-    refused(&with("N"), &words);
-    refused(&with(""), &["is empty"]);
-}
-
-#[test]
-fn ends_within_its_header() {
-    refused(&with(b"\x93NUMPY"), &["ends within its header"]);
-    refused(&with(b"\x93NUMPY\x01\x00\x10"), &["ends within its header"]);
-    refused(
-        &with(b"\x93NUMPY\x02\x00\x10\x00"),
-        &["ends within its header"],
-    );
-}
-
-#[test]
-fn versions_that_do_not_exist() {
-    for (major, minor) in [(0, 0), (1, 1), (4, 0), (2, 1), (255, 255)] {
-        let file = Npy::new("<f2", &[2, 3], halves(&[1.0; 6])).version(major, minor);
-        let version = format!("version {major}.{minor};");
-        refused(&with(file.bytes()), &[&version, "1.0, 2.0 and 3.0"]);
+fn files_that_are_no_plain_array() {
+    let npy = || Npy::new("<f2", &[2, 3], halves(&[1.0; 6]));
+    let version = |major, minor| npy().version(major, minor).bytes();
+    let at = |place: usize, bytes: &[u8]| {
+        let mut file = npy().bytes();
+        file[place..][..bytes.len()].copy_from_slice(bytes);
+        file
+    };
+    let descr = |descr: &str| {
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2, 3), }}");
+        Npy::with_header(&text, halves(&[1.0; 6])).bytes()
+    };
+    let known = "1.0, 2.0 and 3.0";
+    let pickled = ["pickled Python objects", "never loaded"];
+    let rows: [(&str, Vec<u8>, [&str; 2]); 22] = [
+        (
+            "an archive",
+            "PK\x03\x04 this is an archive".into(),
+            ["is not a .npy file", "NUMPY"],
+        ),
+        (
+            "numbers",
+            "1.0, 2.0\n3.0, 4.0\n".into(),
+            ["is not a .npy file", "NUMPY"],
+        ),
+        (
+            "UTF-8",
+            "\u{93}NUMPY".into(),
+            ["is not a .npy file", "NUMPY"],
+        ),
+        ("one letter", "N".into(), ["is not a .npy file", "NUMPY"]),
+        ("nothing", vec![], ["is empty", ""]),
+        (
+            "no version",
+            b"\x93NUMPY".into(),
+            ["ends within its header", ""],
+        ),
+        (
+            "half a length",
+            b"\x93NUMPY\x01\x00\x10".into(),
+            ["ends within its header", ""],
+        ),
+        (
+            "half a long length",
+            b"\x93NUMPY\x02\x00\x10\x00".into(),
+            ["ends within its header", ""],
+        ),
+        ("version 0.0", version(0, 0), ["version 0.0;", known]),
+        ("version 1.1", version(1, 1), ["version 1.1;", known]),
+        ("version 4.0", version(4, 0), ["version 4.0;", known]),
+        ("version 2.1", version(2, 1), ["version 2.1;", known]),
+        (
+            "version 255.255",
+            version(255, 255),
+            ["version 255.255;", known],
+        ),
+        (
+            "the longest header",
+            at(8, &[0xff, 0xff]),
+            ["is truncated", "its header is said to end at byte 65545"],
+        ),
+        (
+            "a header longer than the file",
+            at(8, &[0x90, 0]),
+            ["is truncated", "end at byte 154, the file ends at 140"],
+        ),
+        (
+            "no text",
+            at(30, &[0xff]),
+            ["a header that is not text", ""],
+        ),
+        ("|O", descr("'|O'"), pickled),
+        ("O", descr("'O'"), ["\"O\"", ""]),
+        ("<O", descr("'<O'"), pickled),
+        ("|O8", descr("'|O8'"), pickled),
+        (
+            "records",
+            descr("[('x', '<f2'), ('y', '<f2')]"),
+            ["structured records", "each field"],
+        ),
+        (
+            "records of objects",
+            descr("[('', '|O')]"),
+            ["structured records", ""],
+        ),
+    ];
+    for (what, file, words) in rows {
+        println!("{what}");
+        refused(&with(file), &words);
     }
-}
-
-#[test]
-fn headers_longer_than_the_file() {
-    let file = Npy::new("<f2", &[2, 3], halves(&[1.0; 6])).bytes();
-    let mut one = file.clone();
-    one[8..10].copy_from_slice(&[0xff, 0xff]);
-    refused(&with(&one), &["is truncated", "header", "byte 65545"]);
-    one[8..10].copy_from_slice(&[0x90, 0x00]);
-    refused(&with(&one), &["is truncated", "byte 154", "ends at 140"]);
-}
-
-#[test]
-fn pickled_objects() {
-    for descr in ["|O", "O", "<O", "|O8"] {
-        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 3), }}");
-        let run = header(&text);
-        match descr {
-            "O" => refused(&run, &["\"O\""]),
-            _ => refused(&run, &["pickled Python objects", "never loaded"]),
-        }
-    }
-}
-
-#[test]
-fn structured_records() {
-    let text = "{'descr': [('x', '<f2'), ('y', '<f2')], 'fortran_order': False, 'shape': (3,), }";
-    refused(&header(text), &["structured records", "each field"]);
-    let text = "{'descr': [('', '|O')], 'fortran_order': False, 'shape': (3,), }";
-    refused(&header(text), &["structured records"]);
 }
 
 #[test]
@@ -107,13 +141,6 @@ fn dictionaries_that_are_none() {
     ] {
         refused(&header(text), &["is not that of a plain array", words]);
     }
-}
-
-#[test]
-fn a_header_that_is_no_text() {
-    let mut file = Npy::new("<f2", &[2, 3], halves(&[1.0; 6])).bytes();
-    file[30] = 0xff;
-    refused(&with(&file), &["a header that is not text"]);
 }
 
 #[test]

@@ -1,71 +1,67 @@
 //! Paths that lead to no file.
 
+use std::path::Path;
+
 use super::{good, refused};
 use crate::support::{Folder, Npy};
 
-/// The good product without its `a.npy`.
-fn without_a() -> Folder {
-    let folder = good();
-    std::fs::remove_file(folder.path("a.npy")).unwrap();
-    folder
-}
-
-#[test]
-fn nothing() {
-    refused(&without_a(), &["cannot be opened", "No such file"]);
-}
-
-#[test]
-fn a_directory() {
-    let folder = without_a();
-    std::fs::create_dir(folder.path("a.npy")).unwrap();
-    refused(&folder, &["is a directory"]);
-}
-
-#[test]
-fn an_empty_file() {
-    let folder = good();
-    folder.write("a.npy", "");
-    refused(&folder, &["is empty"]);
-}
-
-#[test]
-fn a_file_that_is_no_folder() {
-    let folder = good();
-    let run = folder.tcverify("digest a.npy/x.npy");
-    run.refuses(&["a.npy/x.npy: cannot be opened"]);
-}
-
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_refused_and_not_waited_for() {
-    let folder = without_a();
-    let made = std::process::Command::new("mkfifo")
-        .arg(folder.path("a.npy"))
-        .status();
-    assert!(made.is_ok_and(|status| status.success()));
-    refused(&folder, &["is not a regular file"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_device() {
-    let folder = good();
-    for device in ["/dev/null", "/dev/zero"] {
-        let run = folder.tcverify(&format!("digest {device}"));
-        run.refuses(&[device, "is not a regular file"]);
+fn what_is_no_file() {
+    use std::os::unix::fs::symlink;
+    type Make = fn(&Path);
+    let rows: [(&str, Make, &[&str]); 6] = [
+        ("nothing", |_| (), &["cannot be opened", "No such file"]),
+        (
+            "a directory",
+            |path| std::fs::create_dir(path).unwrap(),
+            &["is a directory"],
+        ),
+        (
+            "an empty file",
+            |path| std::fs::write(path, "").unwrap(),
+            &["is empty"],
+        ),
+        (
+            "a pipe, which nobody may ever write to",
+            |path| {
+                let made = std::process::Command::new("mkfifo").arg(path).status();
+                assert!(made.is_ok_and(|status| status.success()));
+            },
+            &["is not a regular file"],
+        ),
+        (
+            "a link to itself",
+            |path| symlink("a.npy", path).unwrap(),
+            &["cannot be opened"],
+        ),
+        (
+            "a link to nothing",
+            |path| symlink("gone.npy", path).unwrap(),
+            &["cannot be opened"],
+        ),
+    ];
+    for (what, make, words) in rows {
+        println!("{what}");
+        let folder = good();
+        let path = folder.path("a.npy");
+        std::fs::remove_file(&path).unwrap();
+        make(&path);
+        refused(&folder, words);
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn links_that_lead_nowhere() {
-    let folder = without_a();
-    std::os::unix::fs::symlink("a.npy", folder.path("a.npy")).unwrap();
-    refused(&folder, &["cannot be opened"]);
-    std::fs::remove_file(folder.path("a.npy")).unwrap();
-    std::os::unix::fs::symlink("gone.npy", folder.path("a.npy")).unwrap();
-    refused(&folder, &["cannot be opened"]);
+fn other_paths_that_lead_to_no_file() {
+    for (path, words) in [
+        ("a.npy/x.npy", "cannot be opened"),
+        ("/dev/null", "is not a regular file"),
+        ("/dev/zero", "is not a regular file"),
+    ] {
+        let run = good().tcverify(&format!("digest {path}"));
+        run.refuses(&[path, words]);
+    }
 }
 
 #[cfg(unix)]
@@ -87,7 +83,7 @@ fn names_with_spaces_and_other_letters_are_names() {
     let one = Npy::new("<f4", &[1], vec![0; 4]);
     for name in ["a b.npy", "größe.npy", "-x.npy", "--json"] {
         folder.save(name, &one);
-        let run = folder.run(folder.command().args(["digest", "--", name]));
+        let run = folder.words(["digest", "--", name]);
         assert!(run.expect(0).stdout.starts_with(name), "{name}");
     }
 }

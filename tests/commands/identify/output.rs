@@ -18,9 +18,8 @@ fn pasted(folder: &Folder, line: &str) -> Option<i32> {
 
 /// What `identify` says, and its JSON.
 fn identified(folder: &Folder, arguments: &[&str]) -> (String, Value) {
-    let mut command = folder.command();
-    command.args(["identify", "--json", "found.json"]);
-    let run = folder.run(command.args(arguments));
+    let words = ["identify", "--json", "found.json"];
+    let run = folder.words(words.iter().chain(arguments));
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
     let json = folder.read("found.json");
     (run.stdout, serde_json::from_slice(&json).unwrap())

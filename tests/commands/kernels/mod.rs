@@ -13,9 +13,11 @@ const NVJET: &str = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
 
 /// A command with a text that has spaces before its other words.
 fn with(folder: &Folder, command: &str, [option, text]: [&str; 2], more: &str) -> Run {
-    let mut words = folder.command();
-    words.args([command, option, text]);
-    folder.run(words.args(more.split_whitespace()))
+    folder.words(
+        [command, option, text]
+            .into_iter()
+            .chain(more.split_whitespace()),
+    )
 }
 
 /// A folder with a.npy (32x4096), b.npy (4096x64), and d.npy as the order of the text gives it.

@@ -46,8 +46,8 @@ fn a_log_line_is_a_check() {
     assert_eq!(settings(&report, "given"), ["GPU sm_90"]);
     // The command of a report asks for the same.
     let words = shlex::split(report["command"].as_str().expect("a command")).expect("words");
-    let mut again = folder.command();
-    let again = folder.run(again.args(&words[1..]).args(["--json", "-"]));
+    let again = words[1..].iter().map(String::as_str);
+    let again = folder.words(again.chain(["--json", "-"]));
     assert_eq!(again.expect(0).json(), report);
     // Every form names what was stated.
     for form in ["--markdown", "--junit", "--html"] {
@@ -153,9 +153,8 @@ fn the_text_says_how_operands_are_stored() {
     folder.tcverify("verify-report r.json").expect(0);
     let asked = "--arch h100 a.npy bt.npy e.npy";
     let plan = format!("-n 2 --block-rows 16 {asked} -o plan.json");
-    let mut words = folder.command();
-    words.args(["shard", "plan", "--kernel", LOG]);
-    folder.run(words.args(plan.split(' '))).expect(0);
+    let words = ["shard", "plan", "--kernel", LOG].into_iter();
+    folder.words(words.chain(plan.split(' '))).expect(0);
     for part in ["0", "1"] {
         folder
             .tcverify(&format!("shard run plan.json {part} -o p{part}.json"))

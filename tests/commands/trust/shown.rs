@@ -92,16 +92,12 @@ fn spoil(value: &mut Value) {
 
 /// Runs a command whose words `A`, `B`, `D`, `W` and `X` stand for hostile names.
 fn run(folder: &Folder, line: &str) -> Run {
-    let mut command = folder.command();
-    for word in line.split(' ') {
-        command.arg(match word {
-            "A" | "B" | "D" | "W" => format!("{}{}", word.to_lowercase(), named("npy")),
-            "M" => format!("none{}", named("json")),
-            "X" => EVIL.to_owned(),
-            word => word.to_owned(),
-        });
-    }
-    folder.run(&mut command)
+    folder.words(line.split(' ').map(|word| match word {
+        "A" | "B" | "D" | "W" => format!("{}{}", word.to_lowercase(), named("npy")),
+        "M" => format!("none{}", named("json")),
+        "X" => EVIL.to_owned(),
+        word => word.to_owned(),
+    }))
 }
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 A B";
@@ -248,9 +244,9 @@ fn batches_and_their_forms() {
         json!({"schema": "tcverify.manifest/1", EVIL: 1}),
     ] {
         folder.write(&named("json"), wrong.to_string());
-        let mut command = folder.command();
-        command.args(["batch", &named("json"), "--github"]);
-        let run = folder.run(&mut command).expect(2);
+        let run = folder
+            .words(["batch", &named("json"), "--github"])
+            .expect(2);
         harmless(&run.stderr);
         one_line(&run.stderr);
         harmless(&run.stdout);
