@@ -27,6 +27,7 @@ mod identify;
 mod kernels;
 mod npy;
 mod operations;
+mod pinned;
 mod probes;
 mod schedules;
 mod schemas;

@@ -1,8 +1,7 @@
-//! Forms of the report for CI, and the scripts that use them. `TCVERIFY_BLESS=1 cargo test --test
-//! commands exports` rewrites what is expected.
+//! Forms of the report for CI, and the scripts that use them.
 
+mod files;
 mod github;
-mod golden;
 mod junit;
 #[cfg(unix)]
 mod scripts;

@@ -1,40 +1,6 @@
-//! Every form against a file that was read by a person.
-
-use std::path::PathBuf;
+//! Reports in files and on standard output. What every form says is kept by `pinned`.
 
 use super::{CHECK, example};
-
-fn keep(name: &str, found: &str) {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join("tests/commands/exports/golden").join(name);
-    // A new version is no other form.
-    let found = found.replace(env!("CARGO_PKG_VERSION"), "{VERSION}");
-    if std::env::var_os("TCVERIFY_BLESS").is_some_and(|v| v == "1") {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "{name} is not what is expected:\n{found}"
-    );
-}
-
-#[test]
-fn forms_are_what_they_were() {
-    let folder = example();
-    for (d, name, code) in [("d.npy", "different", 1), ("good.npy", "identical", 0)] {
-        for (option, ending) in [("junit", "xml"), ("markdown", "md")] {
-            let run = folder
-                .tcverify(&format!("{CHECK} {d} --{option} -"))
-                .expect(code);
-            keep(&format!("{name}.{ending}"), &run.stdout);
-        }
-        let run = folder
-            .tcverify(&format!("{CHECK} {d} --quiet --github"))
-            .expect(code);
-        keep(&format!("{name}.github"), &run.stdout);
-    }
-}
 
 #[test]
 fn files_and_standard_output_hold_the_same() {

@@ -1,0 +1,117 @@
+//! Commands that describe and count, and the exit code and first line of every refusal of the command line.
+
+use super::{Session, product};
+use crate::support::{Folder, fixture};
+
+#[test]
+fn descriptions() {
+    let mut session = Session::new(Folder::new());
+    for words in [
+        "archs",
+        "archs volta",
+        "schedules",
+        "schedules cublas-workspace",
+        "kernels explain algo=66,stages=35,splitK=3,reduction=2",
+        "kernels explain nvjet_sm90_tst_128x64_64x10_1x2_h_bz_TNT",
+        "--version",
+        "--help",
+    ] {
+        session.run(words);
+    }
+    session.keep("descriptions");
+}
+
+#[test]
+fn arrays() {
+    let session = product();
+    let mut session = Session {
+        text: String::new(),
+        ..session
+    };
+    session.run("inspect a.npy d.npy");
+    session.run("inspect b.npy --json");
+    session.run("digest a.npy b.npy");
+    session.run("digest --json d.npy");
+    session.run("generate generate:1:normal:3x3 --dtype fp16 --role a -o g.npy");
+    session.digest("g.npy");
+    session.keep("arrays");
+}
+
+/// The words that commands take. What help says of each is for people, and may change.
+#[test]
+fn options_of_every_command() {
+    let folder = Folder::new();
+    let listed = |help: &str, from: &str| {
+        let lines = help.split(from).skip(1).flat_map(str::lines);
+        let words =
+            lines.filter_map(|line| line.split("  ").map(str::trim).find(|w| !w.is_empty()));
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let help = folder.tcverify("--help").expect(0).stdout;
+    let commands = help.split("Options:").next().expect("commands come first");
+    let mut table = String::new();
+    for command in listed(commands, "Commands:\n") {
+        let is_name = command.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        if !is_name || command == "help" {
+            continue;
+        }
+        let help = folder.tcverify(&format!("{command} -h")).expect(0).stdout;
+        table += &format!("{command}\n");
+        for word in help.lines().map(str::trim_start) {
+            let word = word.split("  ").next().unwrap_or_default();
+            if word.starts_with(['-', '<', '[']) && !word.starts_with("[possible") {
+                table += &format!("  {word}\n");
+            }
+        }
+    }
+    super::keep("options", &table);
+}
+
+#[test]
+fn refusals() {
+    let mut session = product();
+    session.folder.write("x.npy", "x");
+    std::fs::copy(
+        fixture("volta-mma-fp16-f32").join("a.npy"),
+        session.folder.path("v.npy"),
+    )
+    .unwrap();
+    for words in [
+        "",
+        "no-such-command",
+        "check",
+        "check --arch h100 --dtype bf16 a.npy a.npy d.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy",
+        "check --arch h100 --dtype e4m3 a.npy b.npy d.npy",
+        "check --arch h100 --dtype bf16 v.npy b.npy d.npy",
+        "check --arch nope --dtype bf16 a.npy b.npy d.npy",
+        "check --arch gfx950 --dtype bf16 a.npy b.npy d.npy",
+        "check --arch h100 --instruction nope --dtype bf16 a.npy b.npy d.npy",
+        "check --arch h100 --dtype bf16 none.npy b.npy d.npy",
+        "check --arch h100 --dtype bf16 x.npy b.npy d.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --rows 3..2",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --schedule nope",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --split-k 2",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --json nowhere/r.json",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --json a.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --max-mismatches -1",
+        "replay --arch h100 --dtype bf16 a.npy b.npy",
+        "check --op nope a.npy d.npy",
+        "check --op rms_norm a.npy d.npy",
+        "batch none",
+        "batch a.npy",
+        "verify-report a.npy",
+        "inspect x.npy",
+        "digest x.npy",
+        "generate generate:1:none:3x3 --dtype fp16 --role a -o g.npy",
+        "explain --arch h100 --dtype bf16 a.npy b.npy d.npy --at 99,0",
+        "audit verify --arch h100 --dtype bf16 --commitment a.npy a.npy b.npy",
+        "shard merge a.npy b.npy",
+        "screen judge --suite a.npy b.npy",
+        "infer none d.npy",
+        "kernels explain nothing",
+    ] {
+        session.run(words);
+    }
+    session.keep("refusals");
+}
