@@ -76,7 +76,6 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
-    causes: bool | None
     no_discrimination: bool | None
     engine: Literal["fast", "exact"] | None
     c: _arrays.ArrayLike | None
@@ -86,6 +85,8 @@ class CheckFields(TypedDict, total=False):
     transpose_b: bool | None
     tf32_input: Literal["truncate", "exact", "nearest"] | None
     # end
+    #: The opposite of ``no_causes``.
+    causes: bool | None
 
 
 def _fields_of(kind: str) -> tuple[str, ...]:
