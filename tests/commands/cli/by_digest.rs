@@ -27,7 +27,9 @@ fn the_right_digest_is_identical() {
 #[test]
 fn another_digest_is_different() {
     let digest = sha256("something else");
-    let run = folder().tcverify(&format!("{CHECK} {digest}")).expect(1);
+    let run = folder()
+        .tcverify(&format!("{CHECK} {digest} --digests"))
+        .expect(1);
     assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
     assert!(run.stdout.contains(&digest) && run.stdout.contains(&sha256(floats(&[D]))));
 }

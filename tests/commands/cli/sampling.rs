@@ -51,7 +51,7 @@ fn a_sample_is_reported_with_what_it_proves() {
         .stdout;
     for words in [
         "IDENTICAL IN PART, 25.0 % of D compared  all 300 sampled elements of 1,200 that D has, are reproduced",
-        "300 of 1,200 elements (rows 0 to 39, columns 0 to 29), seed 9",
+        "300 of 1,200 elements of rows 0 to 39, columns 0 to 29, seed 9",
         "misses tampered elements: 1 75.0000 %, 10 ",
     ] {
         assert!(text.contains(words), "{words} is not in {text}");

@@ -79,8 +79,13 @@ fn what_was_committed_is_judged_and_recorded() {
             "root": commitment["d"]["root"],
         })
     );
-    let text = check(&folder, "a.npy b.npy d.npy").expect(0).stdout;
-    let line = format!("    commit  {}  c.json\n", sha256(folder.read("c.json")));
+    let text = check(&folder, "a.npy b.npy d.npy --digests")
+        .expect(0)
+        .stdout;
+    let line = format!(
+        "    commitment file  {}  c.json\n",
+        sha256(folder.read("c.json"))
+    );
     assert!(text.contains(&line), "{text}");
     let without = folder.tcverify(&format!("check {MODEL} a.npy b.npy d.npy --json -"));
     assert_eq!(without.expect(0).json().get("commitment"), None);
@@ -187,7 +192,7 @@ fn the_scale_of_results_is_committed_to() {
     with("commit", scale, "d.npy -o c.json").expect(0);
     let check = |scale: &str| with("check", scale, "d.npy --against c.json");
     let report = check(scale).expect(0);
-    assert!(report.stdout.contains("results times 1000000"));
+    assert!(report.stdout.contains("scale of D 1000000"));
     with("check", "--scale-result 2000000", "d.npy").expect(0);
     different(check("--scale-result 2000000"), &["as the result's scale"]);
     different(check(""), &["no scale of the result"]);

@@ -49,16 +49,9 @@ fn check_prints_the_command_for_its_first_mismatch() {
     let folder = folder();
     tamper(&folder, 30 + 4 * 5 + 2);
     let run = folder.tcverify(&format!("check {PRODUCT} d.npy")).expect(1);
-    let line = run
-        .stdout
-        .lines()
-        .find(|line| line.trim_start().starts_with("tcverify explain "));
-    let command = line
-        .unwrap()
-        .trim()
-        .strip_prefix("tcverify ")
-        .unwrap()
-        .to_owned();
+    let mut lines = run.stdout.lines();
+    let line = lines.find_map(|line| Some(line.split_once("tcverify explain ")?.1));
+    let command = format!("explain {}", line.unwrap().trim());
     assert!(command.ends_with("--at 1,4,2"), "{command}");
     let run = folder.tcverify(&command).expect(1);
     assert!(

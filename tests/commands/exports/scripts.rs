@@ -53,7 +53,7 @@ fn a_gate_ends_with_the_worst_of_its_cases() {
         std::fs::rename(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
     }
     let run = gate(&folder, &["pushed/cases.json", "--junit", "report.xml"]).expect(1);
-    assert!(run.stdout.contains("DIFFERENT") && run.stdout.contains("policy strict"));
+    assert!(run.stdout.contains("DIFFERENT") && run.stdout.contains("policy    strict"));
     assert!(folder.names().contains(&"report.xml".to_owned()));
     gate(&folder, &["absent"]).expect(2).mentions(&["absent"]);
     gate(&folder, &[]).expect(2).mentions(&["Usage"]);

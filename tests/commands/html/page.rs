@@ -248,7 +248,7 @@ fn a_schedule_is_shown_and_traced() {
         .expect(1);
     let page = String::from_utf8(folder.read("page.html")).unwrap();
     for words in [
-        "The kernel's schedule",
+        "The kernel&#39;s schedule",
         "cutlass-splitk-serial",
         "split_k 2",
         "partial sum 2 of 2",

@@ -132,7 +132,7 @@ fn options_are_named_where_they_change_a_schedule() {
     assert_eq!(given("split.parts.count"), "split_k 2");
     assert!(given("residue").is_null());
     let text = folder
-        .tcverify(&format!("check {options} {A} {B} d.npy"))
+        .tcverify(&format!("check {options} {A} {B} d.npy --digests"))
         .expect(0)
         .stdout;
     for words in [

@@ -149,10 +149,8 @@ fn a_sound_unit_gives_every_digest() {
 fn faults_stay_in_screening() {
     let mut datapaths = Vec::new();
     let mut runners = Vec::new();
-    let mut folders = vec![std::path::PathBuf::from(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/src"
-    ))];
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src"), root.join("crates")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
