@@ -41,11 +41,7 @@ impl Case {
     pub fn sources(&self) -> Vec<Source> {
         match &self.work {
             Work::Product(check) => check.sources().map(|(_, source)| source.clone()).collect(),
-            Work::Operation(asked) => asked
-                .sources()
-                .into_iter()
-                .map(|(_, source)| source)
-                .collect(),
+            Work::Operation(asked) => asked.sources().into_values().collect(),
         }
     }
 

@@ -75,7 +75,7 @@ impl Subject for PreparedOperation {
 
     fn compute(&self, progress: &dyn Progress, sink: &mut (dyn FnMut(Band) + Send)) {
         let job = self.known_job();
-        job.run(&|elements| progress.step(elements), |band| sink(band));
+        job.run(&|elements| progress.step(elements), sink);
     }
 
     fn compute_part(

@@ -67,7 +67,10 @@ fn shapes_before_anything_is_computed() {
     let counted = Counted::default();
     assert_eq!(
         verified(&forged, &counted),
-        ["`product.k` is said to be 15; it is 16"]
+        [
+            "`request.a` is 6x16, which the reported product has no place for",
+            "`request.b` is 16x5, which the reported product has no place for"
+        ]
     );
     assert_eq!(counted.counts(), [0; 2]);
     // Nor are operands made that it has no place for, of 7 GB here.
