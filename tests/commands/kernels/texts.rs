@@ -20,9 +20,9 @@ fn a_log_line_is_a_check() {
     let text = with(&folder, "check", ["--kernel", LOG], &gpu).expect(0);
     for words in [
         "kernel    cuBLASLt log line",
-        "stated: ALGO_ID 66, operands bf16, D bf16, slices 3",
-        "given: GPU sm_90",
-        "default: custom option 0",
+        "stated    ALGO_ID 66, operands bf16, D bf16, slices 3",
+        "given     GPU sm_90",
+        "default   custom option 0",
         "3 slices of 1408 k",
     ] {
         assert!(text.stdout.contains(words), "{words}: {}", text.stdout);
@@ -112,7 +112,7 @@ fn an_unknown_word_is_reported() {
     let odd = LOG.replace("numSplitsK=3", "numSplitsK=3 wobble=7");
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", &odd], &gpu).expect(0);
-    assert!(text.stdout.contains("UNKNOWN: wobble=7"), "{}", text.stdout);
+    assert!(text.stdout.contains("UNKNOWN   wobble=7"), "{}", text.stdout);
     let json = with(
         &folder,
         "check",
