@@ -18,7 +18,7 @@ impl Identify {
         self.prepare_with(&mut |_| None)
     }
 
-    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields.
+    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) are asked of the caller by their fields.
     ///
     /// # Errors
     /// As of [`Identify::prepare`]; or an array is missing.

@@ -1,6 +1,8 @@
 //! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
 mod confined;
+// Without the command nobody runs inside another program.
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod console;
 mod container;
 mod digest;

@@ -2,13 +2,13 @@
 //! numbers alone: a [`Plan`] says what is computed, and every tile or step whose preconditions fail is
 //! the caller's exact engine's ([`ExactEngine`]), with which all bits are identical.
 //!
-//! * [`plan`]: which kernel, and its constants.
-//! * [`driver`]: how a product becomes tiles; [`promoted`]: accumulators that are added to others on the way;
-//!   [`tile`]: what a kernel offers.
-//! * [`group`]: fused dot-adds; [`lanes`]: of products that are added before; [`blocks`]: of FP4 with scales. [`chain`], [`pairs`], [`half`]: IEEE operations. [`sums`]: exact sums. [`integers`].
-//! * [`vector`]: the instructions; [`platform`]: the sets of them that this machine has; [`vouch`]: none is
-//!   used before it has passed a self-test ([`selftest`]).
-//! * [`special`]: infinities and NaNs, which most kernels take for zeros.
+//! * `plan`: which kernel, and its constants.
+//! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
+//!   `tile`: what a kernel offers.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums. `integers`.
+//! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
+//!   used before it has passed a self-test (`selftest`).
+//! * `special`: infinities and NaNs, which most kernels take for zeros.
 
 mod blocks;
 mod chain;

@@ -130,11 +130,24 @@ fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
             instruction,
             rule,
             ..
-        } = case.choice();
+        } = case.choice_on(&case.arch, &instruction_of(case));
         let place = place(architecture, instruction, rule);
         rules.entry(place).or_default().push(case);
     }
     rules
+}
+
+/// The catalogue's name of a case's instruction. AMD's captures name shape and types (`f32_32x32x8bf16`); the catalogue names
+/// the arithmetic, with those types behind it where one architecture has several.
+fn instruction_of(case: &Case) -> String {
+    let Some(shape) = case.instruction.strip_prefix("f32_") else {
+        return case.instruction.clone();
+    };
+    let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
+    let typed = format!("mfma-{types}");
+    let arch = Catalogue::builtin().find(&case.arch).expect("a known one");
+    let known = arch.instructions.iter().any(|own| own.name == typed);
+    if known { typed } else { "mfma".to_owned() }
 }
 
 fn place(architecture: &Architecture, instruction: &Instruction, rule: &Rule) -> String {

@@ -112,7 +112,11 @@ fn an_unknown_word_is_reported() {
     let odd = LOG.replace("numSplitsK=3", "numSplitsK=3 wobble=7");
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", &odd], &gpu).expect(0);
-    assert!(text.stdout.contains("UNKNOWN   wobble=7"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("UNKNOWN   wobble=7"),
+        "{}",
+        text.stdout
+    );
     let json = with(
         &folder,
         "check",
