@@ -23,5 +23,5 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
         for output in cell.outputs
         if "text/html" in output.get("data", {})
     ]
-    assert any("tcverify-batch" in html for html in shown)
+    assert any("tcverify-report" in html and " cases: " in html for html in shown)
     assert any("tcverify-report bad" in html and "<svg" in html for html in shown)
