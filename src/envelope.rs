@@ -68,7 +68,7 @@ fn message(schema: &str, content: Hash) -> String {
 /// What is wrong.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     let said = |error: serde_json::Error| printable(&error.to_string());
-    let read: T = serde_json::from_str(text).map_err(said)?;
+    let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;
     let written: Value = serde_json::from_str(text).map_err(said)?;
     let meant = serde_json::to_value(&read).map_err(said)?;
     match misformed(&written, &meant, String::new()) {

@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use crate::deadline;
 use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
@@ -160,6 +161,10 @@ impl Spec {
             .enumerate()
             .for_each(|(row, bytes)| {
                 for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
+                    // Some milliseconds.
+                    if column % (1 << 18) == 0 {
+                        deadline::poll();
+                    }
                     let code = self.code(format, role, [row, column], columns);
                     bytes.copy_from_slice(&code.to_le_bytes()[..width]);
                 }

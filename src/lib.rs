@@ -25,6 +25,8 @@
 //! * `schemas` (feature `schemars`): JSON Schemas of all documents.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`sign`]: whose word a document is.
+//! * [`attest`]: verdicts that other people's tools can read.
+//! * [`tlog`]: logs of commitments that witnesses cosign.
 //! * [`explain`]: one element in full, step by step.
 //! * [`diagnose`]: what a D that differs may come from.
 //! * [`cli`]: the commands; nothing there computes.
@@ -67,6 +69,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod attest;
 pub mod audit;
 pub mod batch;
 pub mod candidates;
@@ -74,6 +77,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
+pub mod deadline;
 pub mod diagnose;
 pub mod emu;
 pub mod envelope;
@@ -94,6 +98,7 @@ pub mod schemas;
 pub mod screen;
 pub mod shard;
 pub mod sign;
+pub mod tlog;
 pub mod words;
 
 pub use tcverify_num::{self as num, random};

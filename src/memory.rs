@@ -75,6 +75,8 @@ pub enum MemoryError {
         left: u64,
         limits: Limits,
     },
+    #[error("has {has} bytes; no file of more than {most} is read")]
+    File { has: u64, most: u64 },
     #[error("takes {needed} bytes of memory, which cannot be had")]
     System { needed: u64, source: std::io::Error },
 }
@@ -87,14 +89,43 @@ pub struct Memory(Arc<Account>);
 struct Account {
     limits: Limits,
     used: AtomicU64,
+    /// Of the files of people who are not trusted: what is mapped counts, too, as all of it may be touched.
+    strict: bool,
+    /// The most bytes that a file may have.
+    largest: Option<u64>,
 }
 
 impl Memory {
     pub fn new(limits: Limits) -> Memory {
         Memory(Arc::new(Account {
             limits,
-            used: AtomicU64::new(0),
+            ..Account::default()
         }))
+    }
+
+    /// Of files of people who are not trusted: what is mapped counts as what is read does, and no file may have more
+    /// bytes than `largest`.
+    pub fn strict(limits: Limits, largest: Option<u64>) -> Memory {
+        Memory(Arc::new(Account {
+            limits,
+            strict: true,
+            largest,
+            ..Account::default()
+        }))
+    }
+
+    /// Refuses a file that is too large.
+    pub(crate) fn admit(&self, has: u64) -> Result<(), MemoryError> {
+        match self.0.largest {
+            Some(most) if has > most => Err(MemoryError::File { has, most }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The share of what is mapped, where that counts.
+    pub(crate) fn mapped(&self, bytes: u64) -> Result<Option<Reserved>, MemoryError> {
+        let counts = self.0.strict.then(|| Reserved::new(self, bytes));
+        counts.transpose()
     }
 
     /// Bytes that are handed out now.
@@ -138,14 +169,14 @@ impl Memory {
 
 /// A share of the account, until it is dropped.
 #[derive(Debug)]
-struct Reserved {
+pub(crate) struct Reserved {
     account: Arc<Account>,
     bytes: u64,
 }
 
 impl Reserved {
     fn new(memory: &Memory, bytes: u64) -> Result<Reserved, MemoryError> {
-        let Account { limits, used } = &*memory.0;
+        let Account { limits, used, .. } = &*memory.0;
         let more = |used: u64| {
             let sum = used.checked_add(bytes)?;
             (sum <= limits.max_bytes).then_some(sum)
@@ -217,6 +248,20 @@ mod tests {
         drop(first);
         assert_eq!(memory.used(), 400);
         assert!(memory.zeroed(0).unwrap().as_ref().is_empty());
+    }
+
+    #[test]
+    fn what_is_mapped_counts_where_nobody_is_trusted() {
+        let limits = Limits { max_bytes: 1000 };
+        let strict = Memory::strict(limits, Some(800));
+        let share = strict.mapped(600).unwrap();
+        assert!(share.is_some() && strict.mapped(401).is_err());
+        drop(share);
+        assert!(strict.admit(800).is_ok());
+        let why = strict.admit(801).unwrap_err().to_string();
+        assert!(why.contains("801 bytes") && why.contains("800"), "{why}");
+        let free = Memory::new(limits);
+        assert!(free.mapped(5000).unwrap().is_none() && free.admit(5000).is_ok());
     }
 
     #[test]

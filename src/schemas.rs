@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use tcverify_num::as_json;
 
+use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
@@ -24,21 +26,6 @@ use crate::report::{Batch, Identification, OperationReport, Report};
 use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
-
-/// What a type of ours is in JSON that has a form of its own there.
-macro_rules! as_json {
-    ($($kind:ty, $name:literal: $schema:tt;)*) => {
-        $(impl JsonSchema for $kind {
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
-            }
-        })*
-    };
-}
 
 as_json! {
     Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
@@ -151,7 +138,24 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Envelope<Suite>>("screen-suite", SUITE),
         written::<Envelope<Results>>("screen-results", RESULTS),
         written::<Fleet>("screen-fleet", FLEET),
+        of_others::<crate::attest::Envelope>("attestation"),
+        of_others::<AnyStatement>("statement"),
     ]
+}
+
+/// What an attestation holds.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code)]
+enum AnyStatement {
+    TestResult(Statement<TestResult>),
+    Svr(Statement<Svr>),
+}
+
+/// A document of other people's format, in which nothing is called `schema`.
+fn of_others<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    (name, settings.into_generator().into_root_schema_for::<T>())
 }
 
 /// As it is written, which is what a reader may rely on; the word of its `schema` is that of this version.

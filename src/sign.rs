@@ -8,7 +8,7 @@ use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::io::{Fault, FileError, from_hex, hex, read_text};
+use crate::io::{Fault, FileError, escaped_path, from_hex, hex, read_text};
 
 /// Larger than any file of a key.
 const MAX_KEY: u64 = 1 << 14;
@@ -44,6 +44,23 @@ impl Signer {
         })
     }
 
+    /// What to say of a file of a private key that others than its owner may read.
+    #[cfg(unix)]
+    pub fn exposure(path: &Path) -> Option<String> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path).ok()?.permissions().mode();
+        let path = escaped_path(path);
+        (mode & 0o077 != 0).then(|| {
+            format!("{path}: others may read this private key; 'chmod 600' keeps it to its owner")
+        })
+    }
+
+    /// Nothing is known of it here.
+    #[cfg(not(unix))]
+    pub fn exposure(_: &Path) -> Option<String> {
+        None
+    }
+
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
@@ -52,8 +69,14 @@ impl Signer {
     pub fn sign(&self, message: &str) -> Signature {
         Signature {
             key: self.public(),
-            ed25519: hex(&self.0.sign(message.as_bytes()).to_bytes()),
+            ed25519: hex(&self.sign_bytes(message.as_bytes())),
         }
+    }
+
+    /// A signature of bytes, for documents of other people's formats. What is signed must begin with words that no
+    /// other kind of document of this key begins with.
+    pub fn sign_bytes(&self, message: &[u8]) -> [u8; 64] {
+        self.0.sign(message).to_bytes()
     }
 }
 
@@ -74,8 +97,23 @@ impl PublicKey {
 
     /// From 64 hexadecimal digits; `None` if they are no key, or one that fits signatures of others.
     pub fn parse(text: &str) -> Option<PublicKey> {
-        let key = VerifyingKey::from_bytes(&from_hex(text)?).ok()?;
+        PublicKey::from_bytes(&from_hex(text)?)
+    }
+
+    /// From its 32 bytes; `None` as of [`PublicKey::parse`].
+    pub fn from_bytes(bytes: &[u8; 32]) -> Option<PublicKey> {
+        let key = VerifyingKey::from_bytes(bytes).ok()?;
         (!key.is_weak()).then_some(PublicKey(key))
+    }
+
+    pub fn bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+
+    /// Whether the signature is this key's of these bytes.
+    pub fn made(&self, signature: &[u8; 64], message: &[u8]) -> bool {
+        let signature = ed25519_dalek::Signature::from_bytes(signature);
+        self.0.verify_strict(message, &signature).is_ok()
     }
 }
 
@@ -86,11 +124,9 @@ impl Signature {
     /// That it is not, as words to follow the document's name.
     pub fn verify(&self, message: &str) -> Result<PublicKey, String> {
         let signature = from_hex(&self.ed25519).ok_or("is signed by no 128 hexadecimal digits")?;
-        let signature = ed25519_dalek::Signature::from_bytes(&signature);
-        let PublicKey(key) = self.key;
-        match key.verify_strict(message.as_bytes(), &signature) {
-            Ok(()) => Ok(self.key),
-            Err(_) => Err(format!(
+        match self.key.made(&signature, message.as_bytes()) {
+            true => Ok(self.key),
+            false => Err(format!(
                 "bears a signature that {} did not make of it",
                 self.key
             )),

@@ -36,3 +36,22 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+/// A document of somebody's; what is wrong with it is said with the place in it: `instructions[0].rules[2]: ...`.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner().to_string();
+        // Lines and columns are those of text that is no JSON, or of all of it.
+        match (path.as_str(), reason.rsplit_once(" at line ")) {
+            (".", _) | (_, None) => reason,
+            (path, Some((reason, _))) => format!("{path}: {reason}"),
+        }
+    })?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(read)
+}

@@ -57,9 +57,11 @@ fn every_target_has_a_binary_and_every_folder_a_target() {
 /// The seeds are good enough to start from: each kind of file has some that are taken.
 #[test]
 fn seeds_are_taken() {
+    use tcverify::attest::{Envelope, Predicate};
     use tcverify::commit::{Commitment, Proof};
     use tcverify::emu::{Architecture, schedule::Schedule};
     use tcverify::io::{Container, MappedFile};
+    use tcverify::tlog::{Key, Log, TlogProof};
 
     let taken = |name: &str, file: &str, read: &dyn Fn(Vec<u8>) -> bool| {
         let bytes = fs::read(corpus().join(name).join(file)).expect("a seed");
@@ -84,4 +86,18 @@ fn seeds_are_taken() {
     taken("proof", "blocks-0-1-2", &|bytes| {
         Proof::parse(&bytes).is_ok()
     });
+    for kind in ["test-result", "svr"] {
+        taken("attestation", kind, &|bytes| {
+            Envelope::parse(&text(bytes)).is_ok()
+        });
+        let statement = format!("statement-{kind}");
+        taken("attestation", &statement, &|bytes| {
+            Predicate::parse(&bytes).is_ok()
+        });
+    }
+    taken("tlog", "key", &|bytes| text(bytes).parse::<Key>().is_ok());
+    taken("tlog", "proof", &|bytes| {
+        TlogProof::parse(&text(bytes)).is_ok()
+    });
+    taken("tlog", "log", &|bytes| Log::parse(&text(bytes)).is_ok());
 }

@@ -9,17 +9,19 @@ mod engines;
 mod files;
 mod input;
 mod others;
+mod signed;
 
 pub use documents::{architecture, commitment, generate, manifest, opening, proof, schedule};
 pub use engines::engines;
 pub use files::{npy, npz, safetensors};
 pub use others::{kernel_text, part, plan, policy, probes, report, state};
+pub use signed::{attestation, tlog};
 
 /// What is done with an input.
 pub type Body = fn(&[u8]);
 
 /// Every target by the name of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 18] = [
+pub const TARGETS: [(&str, Body); 20] = [
     ("npy", npy),
     ("npz", npz),
     ("safetensors", safetensors),
@@ -38,6 +40,8 @@ pub const TARGETS: [(&str, Body); 18] = [
     ("report", report),
     ("probes", probes),
     ("kernel_text", kernel_text),
+    ("attestation", attestation),
+    ("tlog", tlog),
 ];
 
 /// Fails unless a refusal can be shown: something is said, in one line, and not at great length.

@@ -90,7 +90,7 @@ pub fn part(data: &[u8]) {
         ..part
     };
     let found = plan.collect(vec![(part, "part.json".as_ref())]);
-    let merged = found.and_then(|parts| merge(plan, prepared, parts));
+    let merged = found.and_then(|parts| merge(plan, prepared, parts, &[]));
     match merged {
         Err(error) => sentence(&error.to_string()),
         Ok(report) => {

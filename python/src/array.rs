@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tcverify::io::Source;
 use tcverify::io::npy::Descr;
+use tcverify::io::{IN_MEMORY, Source};
 
 use crate::error;
 
@@ -73,7 +73,7 @@ impl Array<'_> {
             _owner: array.clone().unbind(),
         };
         Source::of_array(
-            Path::new("(in memory)"),
+            Path::new(IN_MEMORY),
             descr,
             shape,
             strides,

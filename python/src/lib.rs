@@ -21,7 +21,7 @@ mod _tcverify {
     #[pymodule_export]
     use super::commit::{commit, open, verify};
     #[pymodule_export]
-    use super::product::{batch, digest, explain, replay};
+    use super::product::{batch, digest, explain, plan, replay};
     #[pymodule_export]
     use super::report::{BatchResult, Judged, check, read_report};
     #[pymodule_export]

@@ -11,11 +11,12 @@ use tcverify::explain::{Wish, write};
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
 use tcverify::num::Format;
+use tcverify::report::{Layout, write_json};
 use tcverify::tensor::Tensor;
 
 use crate::array::Array;
 use crate::error;
-use crate::report::{BatchResult, plain};
+use crate::report::{BatchResult, plain, written};
 use crate::request::{Arrays, Request};
 use crate::watch::{attended, in_pool};
 
@@ -62,6 +63,20 @@ pub fn replay<'py>(
         ));
     };
     Ok((bytes.into_pyarray(py), format.name(), shape))
+}
+
+/// By which rule D would be judged: as text, as JSON, and for a notebook. Nothing is computed.
+#[pyfunction]
+pub fn plan(py: Python<'_>, fields: &str, arrays: Arrays) -> PyResult<(String, String, String)> {
+    let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
+    let rule = attended(py, None, move |_| Ok(request.prepare()?.rule()))?;
+    let rule = rule.map_err(|error: CheckError| error::check(py, &error))?;
+    let view = rule.view();
+    Ok((
+        view.plain_text(Layout::default()),
+        written(|out| write_json(&rule, out))?,
+        written(|out| view.notebook(out))?,
+    ))
 }
 
 /// One element, as text and as JSON, and whether D (if it is given) has it.

@@ -7,10 +7,11 @@ use tcverify::report::{FITS_SHOWN, Layout};
 use tcverify::role::Role;
 
 use crate::error;
+use crate::report::written;
 use crate::request::{Arrays, Request};
 use crate::watch::attended;
 
-/// What fits, as text and as JSON.
+/// What fits, as text, as JSON, and for a notebook.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn identify(
@@ -23,7 +24,7 @@ pub fn identify(
     budget: u64,
     quick: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(String, String)> {
+) -> PyResult<(String, String, String)> {
     let Request { fields, mut arrays } = Request::new(py, fields, &arrays)?;
     let formats = Formats {
         a: fields.dtype,
@@ -80,6 +81,7 @@ pub fn identify(
             },
         )
     })?;
-    let text = found.view(FITS_SHOWN).plain_text(Layout::default());
-    Ok((text, json + "\n"))
+    let view = found.view(FITS_SHOWN);
+    let fragment = written(|out| view.notebook(out))?;
+    Ok((view.plain_text(Layout::default()), json + "\n", fragment))
 }

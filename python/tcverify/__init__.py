@@ -1,27 +1,15 @@
 """Did this GPU really compute this matrix product?
 
 ``check`` replays D = A*B + C on the CPU through a bit-exact model of a tensor core and compares every bit with a
-captured D. ``replay`` computes that D. ``tcverify.testing`` has assertions for pytest, ``tcverify.torch`` records the
+captured D. ``replay`` computes that D, ``plan`` says by which rule. ``tcverify.testing`` has assertions for pytest, ``tcverify.torch`` records the
 products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
+from tcverify._documents import Commitment, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
-from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, replay, verify
-from tcverify._report import (
-    Batch,
-    Case,
-    Cause,
-    Commitment,
-    Explanation,
-    Fit,
-    Identification,
-    Model,
-    Opening,
-    Product,
-    Proven,
-    Report,
-)
+from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, plan, replay, verify
+from tcverify._report import Batch, Case, Cause, Model, Product, Report
 from tcverify._request import Check, CheckFields
 from tcverify._tcverify import __version__
 
@@ -42,6 +30,7 @@ __all__ = [
     "Model",
     "NotCommittedError",
     "Opening",
+    "Plan",
     "Product",
     "Proven",
     "Report",
@@ -54,6 +43,7 @@ __all__ = [
     "explain",
     "identify",
     "open",
+    "plan",
     "replay",
     "verify",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Union
 
 import numpy as np
@@ -104,7 +104,12 @@ def _of_torch(argument: str, tensor: Any) -> Held:
 
 
 def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
-    """Through DLPack, the array interface or the buffer protocol."""
+    """Through DLPack, the array interface or the buffer protocol; of lists as NumPy takes them."""
+    if isinstance(value, (list, tuple)):
+        try:
+            return np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise CheckError(argument, f"`{argument}` is a list that is no array: {error}") from None
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
@@ -122,13 +127,59 @@ def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
     return np.asarray(view)
 
 
-def broadcast(a: Held, b: Held) -> tuple[Held, Held]:
-    """A matrix beside a batch of matrices, once for each of them; no element is copied."""
-    if a[0].ndim > 2 and b[0].ndim == 2:
-        b = np.broadcast_to(b[0], a[0].shape[:-2] + b[0].shape), b[1]
-    elif b[0].ndim > 2 and a[0].ndim == 2:
-        a = np.broadcast_to(a[0], b[0].shape[:-2] + a[0].shape), a[1]
-    return a, b
+#: Formats whose elements are not one byte.
+_WIDE = {"fp64": "<f8", "fp32": "<f4", "tf32": "<f4", "xf32": "<f4", "int32": "<i4", "fp16": "<u2", "bf16": "<u2"}
+
+
+def of_shape(argument: str, shape: tuple[int, ...], format: str) -> Held:
+    """Zeros of this shape, all of them one element in memory: they stand for an array that is not there."""
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape):
+        raise CheckError(argument, f"`{argument}`: {shape!r} is no shape")
+    descr = _WIDE.get(_tcverify.format_name(format) or format, "|u1")
+    return np.broadcast_to(np.zeros((), descr), shape), descr
+
+
+def multiplied(arrays: dict[str, Held], transposed: Mapping[str, bool]) -> tuple[int, ...]:
+    """Makes operands in memory matrices as ``@`` of NumPy does, in place: vectors get an axis, leading axes broadcast.
+
+    Gives the axes of D that vectors have not, counted from its end. No element is copied.
+    """
+    for name in {"a", "b", "c", "d"} & set(arrays):
+        if arrays[name][0].ndim == 0 and name in "ab":
+            raise CheckError(name, f"`{name}` is a single number; a matrix or a vector is expected")
+    lost = []
+    for name, axis in (("a", -2), ("b", -1)):
+        if name in arrays and arrays[name][0].ndim == 1:
+            stored = -1 if (axis == -2) == transposed.get(name, False) else -2
+            arrays[name] = np.expand_dims(arrays[name][0], stored), arrays[name][1]
+            lost.append(axis)
+    batch: tuple[int, ...] = ()
+    if "a" in arrays and "b" in arrays:
+        a, b = arrays["a"][0].shape[:-2], arrays["b"][0].shape[:-2]
+        try:
+            batch = np.broadcast_shapes(a, b)
+        except ValueError:
+            raise CheckError("b", f"leading axes of `b`, {b}, do not go with those of `a`, {a}") from None
+        for name in ("a", "b"):
+            _spread(arrays, name, batch)
+    for name in ("c", "d"):
+        if name not in arrays:
+            continue
+        if lost and arrays[name][0].ndim <= len(batch) + 2 - len(lost):
+            arrays[name] = np.expand_dims(arrays[name][0], tuple(lost)), arrays[name][1]
+        if name == "c" and batch and arrays[name][0].ndim >= 2:
+            try:
+                _spread(arrays, name, batch)
+            except ValueError:
+                # That they do not go together is said with the shape of D.
+                pass
+    return tuple(lost)
+
+
+def _spread(arrays: dict[str, Held], name: str, batch: tuple[int, ...]) -> None:
+    array, descr = arrays[name]
+    if array.shape[:-2] != batch:
+        arrays[name] = np.broadcast_to(array, batch + array.shape[-2:]), descr
 
 
 def as_user(payload: npt.NDArray[np.uint8], format: str, shape: Sequence[int], like: object, codes: bool) -> Any:

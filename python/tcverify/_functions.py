@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._arrays import ArrayLike
+from tcverify._documents import Commitment, Explanation, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError
-from tcverify._report import Batch, Commitment, Explanation, Identification, Opening, Proven, Report
+from tcverify._report import Batch, Report
 from tcverify._request import CheckFields, divided
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check(
     >>> check(a, b, np.array([[1]], np.float32), arch="h100", instruction="mma").verdict
     'identical'
     """
-    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     return Report(_tcverify.check(text, arrays, listener(progress)))
 
 
@@ -76,7 +77,8 @@ def replay(
 ) -> Any:
     """D as the tensor core of ``arch`` computes it: a tensor if ``a`` is one, else an array of NumPy.
 
-    ``d_dtype`` is its format, the accumulator's without. With ``codes`` it is an array of unsigned integers.
+    ``d_dtype`` is its format, the accumulator's without. With ``codes`` it is an array of unsigned integers. Of vectors and
+    leading axes D has the shape that ``a @ b`` has in NumPy.
 
     >>> import numpy as np
     >>> a = np.ones((2, 3), np.float16)
@@ -84,9 +86,10 @@ def replay(
     array([[3., 3.],
            [3., 3.]], dtype=float32)
     """
-    text, arrays = divided({"arch": arch, "a": a, "b": b, **fields})
+    text, arrays, lost = divided({"arch": arch, "a": a, "b": b, **fields})
     payload, format, shape = _tcverify.replay(text, arrays, listener(progress))
-    return _arrays.as_user(payload, format, shape, a, codes)
+    kept = [n for axis, n in enumerate(shape, -len(shape)) if axis not in lost]
+    return _arrays.as_user(payload, format, kept, a, codes)
 
 
 def explain(
@@ -101,7 +104,9 @@ def explain(
 ) -> Explanation:
     """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
     index = place("at", at)
-    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    text, arrays, lost = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    for axis in reversed(lost):
+        index.insert(len(index) + 1 + axis, 0)
     shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
     return Explanation(shown, document, same)
 
@@ -136,7 +141,7 @@ def identify(
     """
     sample, seed = whole("sample", sample, least=1), whole("seed", seed)
     budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
-    text, arrays = divided(
+    text, arrays, _ = divided(
         {
             "a": a,
             "b": b,
@@ -157,6 +162,25 @@ def identify(
         text, arrays, schedules, sample, seed, budget * 1_000_000, quick, listener(progress)
     )
     return Identification(*found, kernel)
+
+
+def plan(
+    a: ArrayLike | tuple[int, ...],
+    b: ArrayLike | tuple[int, ...],
+    *,
+    arch: str | None = None,
+    **fields: Unpack[CheckFields],
+) -> Plan:
+    """By which model and schedule ``a @ b`` would be judged, and how well those are known. Nothing is computed.
+
+    Arrays may be shapes: tuples of numbers, with ``dtype``.
+
+    >>> found = plan((4096, 8192), (8192, 4096), arch="h100", dtype="bf16")
+    >>> found.model.instruction, found.model.evidence, found.schedule
+    ('wgmma', 'published', None)
+    """
+    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, **fields}, shapes=True)
+    return Plan(*_tcverify.plan(text, arrays))
 
 
 class Arch(NamedTuple):
@@ -208,7 +232,7 @@ def commit(
     if block_rows is not None:
         block_rows = whole("block_rows", block_rows, least=1)
     values = {name: value for name, value in fields.items() if name != "block_rows"}
-    text, arrays = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
+    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))
 
 

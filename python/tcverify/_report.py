@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tcverify import _tcverify
 from tcverify._errors import DifferentError
+
+if TYPE_CHECKING:
+    from tcverify._request import Check
 
 Verdict = Literal["identical", "identical_in_part", "different"]
 CaseVerdict = Literal["identical", "identical_in_part", "different", "unjudged"]
@@ -66,6 +68,13 @@ class Model:
     b: str
     accumulator: str
 
+    @classmethod
+    def of(cls, model: Mapping[str, Any]) -> Model:
+        """Of a document's object."""
+        names = ("architecture", "instruction", "evidence", "summary", "sha256")
+        formats = {name: model["arithmetic"][name] for name in ("a", "b", "accumulator")}
+        return cls(**{name: model[name] for name in names}, **formats)
+
 
 @dataclass(frozen=True)
 class Product:
@@ -75,6 +84,11 @@ class Product:
     m: int
     n: int
     k: int
+
+    @classmethod
+    def of(cls, product: Mapping[str, Any]) -> Product:
+        """Of a document's object."""
+        return cls(tuple(product["batch"]), product["m"], product["n"], product["k"])
 
 
 class Report:
@@ -111,8 +125,8 @@ class Report:
         return self.verdict != "different"
 
     @property
-    def request(self) -> Any:
-        """What was asked, a :class:`tcverify.Check`; none if a path in it is not UTF-8."""
+    def request(self) -> Check | None:
+        """What was asked; none if a path in it is not UTF-8."""
         from tcverify._request import Check
 
         request = self.document["request"]
@@ -126,16 +140,11 @@ class Report:
 
     @property
     def model(self) -> Model:
-        model = self.document["model"]
-        arithmetic = model["arithmetic"]
-        names = ("architecture", "instruction", "evidence", "summary", "sha256")
-        formats = {name: arithmetic[name] for name in ("a", "b", "accumulator")}
-        return Model(**{name: model[name] for name in names}, **formats)
+        return Model.of(self.document["model"])
 
     @property
     def product(self) -> Product:
-        product = self.document["product"]
-        return Product(tuple(product["batch"]), product["m"], product["n"], product["k"])
+        return Product.of(self.document["product"])
 
     @property
     def schedule(self) -> str | None:
@@ -161,6 +170,21 @@ class Report:
             Cause(cause["kind"], cause["sentence"], cause["mismatches"], cause["command"])
             for cause in self.document["causes"]
         )
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where mismatches lie together of which nothing more is known, in sentences."""
+        return tuple(place["sentence"] for place in self.document.get("places", ()))
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """What was tried on this D and refuted; empty where a cause was found."""
+        return tuple(self.document.get("tried", ()))
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """What was not tried on this D, each with the reason; empty where a cause was found."""
+        return tuple(self.document.get("untried", ()))
 
     @cached_property
     def mismatches(self) -> npt.NDArray[np.void]:
@@ -268,165 +292,6 @@ class Report:
         return f"<tcverify.Report: {self.verdict}{differ}, {model['architecture']} {model['instruction']}>"
 
 
-class _Document:
-    """Text for people and a document for programs."""
-
-    __slots__ = ("__dict__", "_json", "_text")
-
-    def __init__(self, text: str, document: str) -> None:
-        self._text = text
-        self._json = document
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self._json)
-        return document
-
-    def text(self) -> str:
-        """As the command prints it, without colours."""
-        return self._text
-
-    def to_json(self) -> str:
-        """As the command writes it."""
-        return self._json
-
-    def __str__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._text)}</pre>"
-
-
-class Explanation(_Document):
-    """One element of D, step by step: ``tcverify.explanation/1``."""
-
-    #: Whether the D that was given has these bits; none without one.
-    same: bool | None
-
-    def __init__(self, text: str, document: str, same: bool | None) -> None:
-        super().__init__(text, document)
-        self.same = same
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A model, perhaps under a schedule, that gives everything of D that it was tested on."""
-
-    architecture: str
-    instruction: str
-    evidence: str
-    #: Arguments for :func:`tcverify.check` beside the arrays.
-    arguments: Mapping[str, Any]
-    #: Elements of the sample that it was tested on, and whether it gives all of D.
-    tested: int
-    in_full: bool
-
-    @property
-    def schedule(self) -> str | None:
-        """The kernel's schedule, or a library's words for it; none for one chain over K."""
-        schedule: str | None = self.arguments.get("schedule") or self.arguments.get("kernel")
-        return schedule
-
-
-#: Settings of a library's kernel that a search finds, by the argument that says them; the others are overrides.
-_FOUND = {"reduction": "reduction", "custom option": "custom", "accumulation": "accumulation"}
-
-
-class Identification(_Document):
-    """Which models give a D: ``tcverify.identification/1``."""
-
-    def __init__(self, text: str, document: str, kernel: str | None = None) -> None:
-        super().__init__(text, document)
-        #: The words about the kernel, which the document may shorten.
-        self._kernel = kernel
-
-    @cached_property
-    def fits(self) -> tuple[Fit, ...]:
-        """What gives D, the best known first; those of one line of the text have the same arithmetic."""
-        return tuple(self._fits())
-
-    def _fits(self) -> Iterator[Fit]:
-        for fit in self.document["fits"]:
-            arithmetic, schedule = fit["arithmetic"], fit.get("schedule")
-            arguments: dict[str, Any] = {"dtype": arithmetic["a"], "acc": arithmetic["accumulator"]}
-            if arithmetic["b"] != arithmetic["a"]:
-                arguments["dtype_b"] = arithmetic["b"]
-            if arithmetic.get("addend") is not None:
-                arguments["c_dtype"] = arithmetic["addend"]
-            scale = arithmetic.get("scale")
-            if scale is not None:
-                arguments.update(scale_dtype=scale["format"], scale_block=scale["block"])
-            if fit["rounded_to"] is not None:
-                arguments["d_dtype"] = fit["rounded_to"]
-            if schedule is not None:
-                words = schedule.get("kernel")
-                if words is None:
-                    arguments["schedule"] = schedule["name"]
-                else:
-                    arguments["kernel"] = self._kernel or words["text"]
-                    for setting in words["settings"]:
-                        field = _FOUND.get(setting["name"])
-                        if field is not None and setting["how"] == "found":
-                            value = setting["value"]
-                            arguments[field] = int(value) if field == "custom" else value.lower()
-                arguments.update({k: v for k, v in schedule["overrides"].items() if v is not None})
-            for name in fit["names"]:
-                named = {"arch": name["architecture"], "instruction": name["instruction"]}
-                yield Fit(
-                    name["architecture"],
-                    name["instruction"],
-                    name["evidence"],
-                    {**named, **arguments},
-                    fit["tested"],
-                    fit["in_full"],
-                )
-
-
-class Commitment:
-    """A product fixed by digests: ``tcverify.commitment/1``."""
-
-    __slots__ = ("_json",)
-
-    def __init__(self, document: str) -> None:
-        self._json = document
-
-    @property
-    def document(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self._json)
-        return document
-
-    @property
-    def root(self) -> str:
-        """Of the Merkle tree over D."""
-        return str(self.document["d"]["root"])
-
-    def to_json(self) -> str:
-        """As ``tcverify commit`` writes it."""
-        return self._json
-
-    def save_json(self, path: str | os.PathLike[str]) -> None:
-        save(path, self._json)
-
-    def __repr__(self) -> str:
-        return f"<tcverify.Commitment: root {self.root}>"
-
-
-class Opening(NamedTuple):
-    """Some blocks of a committed D, and the proof that they are its."""
-
-    #: ``tcverify.proof/1``, as ``tcverify commit prove`` writes it.
-    proof: str
-    #: The rows of these blocks, one block after the other.
-    rows: Any
-
-
-class Proven(NamedTuple):
-    """A block that is proven to be the committed D's."""
-
-    block: int
-    rows: range
-
-
 @dataclass(frozen=True)
 class Case:
     """One case of a batch."""
@@ -444,13 +309,37 @@ class Case:
     summary: Mapping[str, Any] | None
 
 
+class _Written:
+    """All forms of a report, as they were written."""
+
+    FORMS = ("text", "json", "fragment", "markdown", "junit")
+
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._forms = dict(zip(self.FORMS, forms))
+
+    def __getattr__(self, form: str) -> Callable[[], str]:
+        if form not in self.FORMS:
+            raise AttributeError(form)
+        return lambda: self._forms[form]
+
+
 class Batch:
     """The report on many checks: ``tcverify.batch/1``."""
 
     __slots__ = ("__dict__", "_result")
 
-    def __init__(self, result: _tcverify.BatchResult) -> None:
+    def __init__(self, result: _tcverify.BatchResult | _Written) -> None:
         self._result = result
+
+    def __reduce__(self) -> tuple[Any, tuple[Sequence[str]]]:
+        return _unpickled, ([getattr(self._result, form)() for form in _Written.FORMS],)
+
+    def __copy__(self) -> Batch:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
+        # Nothing in it changes.
+        return self
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -568,3 +457,7 @@ class Batch:
         coverage, cases = self.coverage, self.totals["cases"]
         covered = "" if coverage is None else f", {coverage['judged']} of {coverage['seen']} products judged"
         return f"<tcverify.Batch: {self.verdict}, {cases} case{'' if cases == 1 else 's'}{covered}>"
+
+
+def _unpickled(forms: Sequence[str]) -> Batch:
+    return Batch(_Written(forms))

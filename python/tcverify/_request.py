@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import html
 import json
 import math
+import operator
 import os
-from collections.abc import Mapping
-from typing import Any, Literal, TypedDict, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tcverify._report import Report
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
@@ -56,6 +63,7 @@ class CheckFields(TypedDict, total=False):
     alpha: float | str | None
     beta: float | str | None
     scale_result: float | str | None
+    activation: Literal["relu", "relu-nan"] | None
     bias: _arrays.ArrayLike | None
     bias_dtype: FormatLike | None
     azp: _arrays.ArrayLike | None
@@ -89,6 +97,15 @@ class CheckFields(TypedDict, total=False):
     causes: bool | None
 
 
+class RequestFields(CheckFields, total=False):
+    """All that a check says."""
+
+    arch: str | None
+    a: _arrays.ArrayLike
+    b: _arrays.ArrayLike
+    d: _arrays.ArrayLike | None
+
+
 def _fields_of(kind: str) -> tuple[str, ...]:
     return tuple(name for name, of in CheckFields.__annotations__.items() if kind in str(of))
 
@@ -99,13 +116,29 @@ _FACTORS = ("alpha", "beta", "scale_result")
 _FORMATS = _fields_of("FormatLike")
 
 
-def _span(name: str, value: SpanLike) -> str:
+def _span(name: str, value: SpanLike, length: int | None) -> str:
+    """Rows or columns as text; what is counted from the end, of so many."""
+    if isinstance(value, str):
+        return value
+    first: Any = value
+    end: Any = None
     if isinstance(value, slice):
         if value.step not in (None, 1):
             raise CheckError(name, f"`{name}`: a part of D has no steps")
-        start = 0 if value.start is None else value.start
-        return f"{start}.." + ("" if value.stop is None else str(value.stop))
-    return str(value)
+        first, end = 0 if value.start is None else value.start, value.stop
+    bounds = [bound for bound in (first, end) if bound is not None]
+    if not all(hasattr(bound, "__index__") for bound in bounds):
+        raise CheckError(name, f"`{name}`: {value!r} is no span of whole numbers")
+    if any(operator.index(bound) < 0 for bound in bounds):
+        if length is None:
+            raise CheckError(name, f"`{name}`: {value!r} counts from the end of D, whose shape is known here of arrays in memory alone")
+        if isinstance(value, slice):
+            first, end, _ = value.indices(length)
+        else:
+            first = operator.index(first) + length
+            if first < 0:
+                raise CheckError(name, f"`{name}`: {value!r} of {length}")
+    return f"{first}..{'' if end is None else end}" if isinstance(value, slice) else str(first)
 
 
 def _format(name: str, value: FormatLike) -> str:
@@ -123,14 +156,14 @@ def _format(name: str, value: FormatLike) -> str:
         raise CheckError(name, f"`{name}`: {value!r} is no format") from None
 
 
-def plain(name: str, value: Any) -> Any:
-    """A field's value as JSON has it."""
+def plain(name: str, value: Any, sizes: Sequence[int | None] = (None, None)) -> Any:
+    """A field's value as JSON has it; ``sizes`` are D's rows and columns, if they are known."""
     if name in _FORMATS:
         return _format(name, value)
     if name in ("rows", "cols"):
-        return _span(name, value)
+        return _span(name, value, sizes[name == "cols"])
     if name == "region" and isinstance(value, tuple):
-        return ",".join(_span(name, span) for span in value)
+        return ",".join(_span(name, span, length) for span, length in zip(value, sizes))
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, str) and name in _FACTORS and value.strip().lower().lstrip("+-") == "nan":
@@ -168,25 +201,69 @@ def known(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def divided(values: Mapping[str, Any]) -> tuple[str, dict[str, _arrays.Held]]:
-    """Fields as JSON, and the arrays that are in memory."""
-    fields: dict[str, Any] = {}
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as notebooks show it."""
+
+    def row(kind: str, cells: Sequence[Any]) -> str:
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in cells) + "</tr>"
+
+    return f"<table>{row('th', head)}{''.join(row('td', cells) for cells in rows)}</table>"
+
+
+class Divided(NamedTuple):
+    """A request as the library takes it."""
+
+    #: Fields as JSON.
+    text: str
+    #: The arrays that are in memory, as matrices.
+    arrays: dict[str, _arrays.Held]
+    #: Axes of D that are not the caller's, who multiplied vectors.
+    lost: tuple[int, ...]
+
+
+def divided(values: Mapping[str, Any], *, shapes: bool = False) -> Divided:
+    """Fields as JSON, and the arrays that are in memory; with ``shapes`` a tuple of numbers stands for an array."""
     arrays: dict[str, _arrays.Held] = {}
-    values = known(values)
-    for name, value in values.items():
-        if value is None or value is False:
+    values = {name: value for name, value in known(values).items() if value is not None and value is not False}
+    for name in ARRAYS:
+        value = values.get(name)
+        if value is None or _arrays.is_named(value):
             continue
-        if name in ARRAYS and not _arrays.is_named(value):
-            arrays[name] = _arrays.held(name, value)
+        if shapes and isinstance(value, tuple):
+            arrays[name] = _arrays.of_shape(name, value, _stands_for(name, values))
         else:
-            fields[name] = plain(name, value)
-    if "a" in arrays and "b" in arrays:
-        arrays["a"], arrays["b"] = _arrays.broadcast(arrays["a"], arrays["b"])
+            arrays[name] = _arrays.held(name, value)
+    transposed = {side: bool(values.get(f"transpose_{side}")) for side in "ab"}
+    lost = _arrays.multiplied(arrays, transposed)
+    sizes: list[int | None] = [None, None]
+    if "d" in arrays and arrays["d"][0].ndim >= 2:
+        sizes = list(arrays["d"][0].shape[-2:])
+    else:
+        for at, side in enumerate("ab"):
+            if side in arrays:
+                sizes[at] = arrays[side][0].shape[-2:][transposed[side] != (side == "b")]
+    fields = {name: plain(name, value, sizes) for name, value in values.items() if name not in arrays}
     for scale in ("scale_a", "scale_b"):
         # UE4M3 is E4M3 without its sign, and what libraries have for it is E4M3.
         if scale in arrays and fields.get("scale_dtype") == "ue4m3" and arrays[scale][1] == "float8_e4m3fn":
             arrays[scale] = arrays[scale][0].view("u1"), "|u1"
-    return json.dumps(fields), arrays
+    return Divided(json.dumps(fields), arrays, lost)
+
+
+def _stands_for(name: str, values: Mapping[str, Any]) -> str:
+    """The format of an array of which only the shape is given."""
+    dtype = values.get("dtype")
+    if name in ("a", "b"):
+        said = values.get("dtype_b", dtype) if name == "b" else dtype
+        if said is None:
+            raise CheckError("dtype", "`dtype` is missing: shapes do not say what is multiplied")
+        return _format("dtype", said)
+    if name in ("azp", "azp_adj"):
+        return "int32"
+    said = values.get({"scale_a": "scale_dtype", "scale_b": "scale_dtype", "bias": "bias_dtype", "c": "c_dtype"}.get(name, ""))
+    if said is None and name == "c":
+        said = values.get("acc", "int32" if str(dtype).startswith(("int", "uint")) else dtype if dtype == "fp64" else None)
+    return "fp32" if said is None else _format(name, said)
 
 
 class Check:
@@ -198,7 +275,7 @@ class Check:
 
     __slots__ = ("_json",)
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: Unpack[RequestFields]) -> None:
         values = {name: plain(name, value) for name, value in known(fields).items() if value not in (None, False)}
         self._json = _tcverify.normalised(json.dumps(values))
 
@@ -223,12 +300,15 @@ class Check:
         arch = self.fields.get("arch")
         return None if arch is None else _tcverify.architecture(arch)
 
-    def run(self, progress: Any = None) -> Any:
+    def run(self, progress: Any = None) -> Report:
         """The report on it; its arrays are files."""
         from tcverify._functions import listener
         from tcverify._report import Report
 
         return Report(_tcverify.check(self._json, {}, listener(progress)))
+
+    def _repr_html_(self) -> str:
+        return table(("field", "value"), self.fields.items())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Check) and self._json == other._json

@@ -66,7 +66,7 @@ def test_types_that_no_model_multiplies_are_refused(a: Array) -> None:
     assert caught.value.argument == "a"
 
 
-@pytest.mark.parametrize("value", [[[1.0]], 3, None, {"a": 1}])
+@pytest.mark.parametrize("value", [[[1.0], [2.0, 3.0]], 3, None, {"a": 1}])
 def test_what_is_no_array_is_refused(value: object) -> None:
     with pytest.raises(tcverify.CheckError) as caught:
         tcverify.replay(value, value, arch="h100", dtype="fp16")

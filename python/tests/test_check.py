@@ -56,6 +56,17 @@ def test_a_report_has_types(product: Product) -> None:
     assert "2 of 960 elements differ" in repr(report)
 
 
+def test_a_report_says_what_was_tried(product: Product) -> None:
+    a, b, d = product
+    noise = np.random.default_rng(7).integers(1, 1 << 20, d.shape, dtype=np.uint32)
+    report = tcverify.check(a, b, (d.view(np.uint32) ^ noise).view(np.float32), arch="h100")
+    assert report.causes == () and report.tried and report.untried
+    assert tuple(report.document["tried"]) == report.tried
+    assert report.places == tuple(place["sentence"] for place in report.document.get("places", []))
+    known = tcverify.check(a, b, d, arch="a100")
+    assert known.causes and known.tried == known.untried == ()
+
+
 def test_no_mismatches_are_an_empty_array_of_the_same_type(product: Product) -> None:
     a, b, d = product
     report = tcverify.check(a, b, d, arch="h100")

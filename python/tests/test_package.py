@@ -45,6 +45,24 @@ def test_a_wrong_argument_is_found_by_types(tmp_path: Path) -> None:
     assert "wrong.py:4" not in said.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a script for bash")
+def test_a_release_links_to_its_repository(tmp_path: Path) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    for name in ("pyproject.toml", "PACKAGE.md"):
+        (tmp_path / name).write_text((ROOT / "python" / name).read_text())
+    script = ROOT / "scripts" / "ci" / "package-urls.sh"
+    subprocess.run(["bash", script, "https://host/owner/name/", "v1.2.3", tmp_path], check=True)
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    before = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]
+    assert "urls" not in before and {**before, "urls": project["urls"]} == project
+    assert project["urls"]["Documentation"] == "https://host/owner/name/blob/v1.2.3/docs/python.md"
+    for link in re.findall(r"\(https://host/owner/name/blob/v1.2.3/(.*?)\)", (tmp_path / "PACKAGE.md").read_text()):
+        assert (ROOT / link).exists(), link
+    for path in project["license-files"]:
+        assert sorted(one.name for one in (ROOT / "python").glob(path)) == ["LICENSE-APACHE", "LICENSE-MIT"]
+        assert all(one.read_text() == (ROOT / one.name).read_text() for one in (ROOT / "python").glob(path))
+
+
 def test_stubs_are_those_of_the_library() -> None:
     from tcverify import _tcverify
 
@@ -84,13 +102,13 @@ def test_torch_is_not_imported_unless_asked_for() -> None:
 
 
 def test_examples_of_docstrings() -> None:
-    for name in ("_functions", "_request", "_report", "testing"):
+    for name in ("_functions", "_request", "_report", "testing", *(("torch._pair", "torch._register") if HAS_TORCH else ())):
         result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
         assert result.failed == 0
     assert doctest.testmod(importlib.import_module("tcverify._functions")).attempted > 3
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/PACKAGE.md"])
 def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` where it is."""
     text = (ROOT / page).read_text()

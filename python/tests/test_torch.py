@@ -452,3 +452,25 @@ def test_memory_of_tensors_is_read_where_it_is() -> None:
         for view in (tensor, tensor.t(), tensor[::2]):
             held, _ = _arrays.held("a", view)
             assert held.__array_interface__["data"][0] == view.data_ptr()
+
+
+def test_products_among_what_torch_compares() -> None:
+    from tcverify.torch import Product, ProductPair, assert_close
+
+    a, b = torch.randn(4, 32).bfloat16(), torch.randn(32, 3).bfloat16()
+    d = tcverify.replay(a, b, arch="h100")
+    expected = {"y": [Product(a, b, arch="h100"), 1.0]}
+    assert_close({"y": [d, 1.0 + 1e-9]}, expected)
+    wrong = d.clone()
+    wrong[2, 1] += wrong[2, 1].abs() * 2.0**-20
+    torch.testing.assert_close(wrong, d)
+    with pytest.raises(AssertionError, match=r"DIFFERENT  1 of 12 elements[\s\S]*\[2, 1\]") as caught:
+        assert_close({"y": [wrong, 1.0]}, expected)
+    assert "['y'][0]" in str(caught.value)
+    with pytest.raises(AssertionError, match="Scalars"):
+        assert_close({"y": [d, 2.0]}, expected)
+    with pytest.raises(AssertionError, match="mine"):
+        assert_close(wrong, Product(a, b, arch="h100"), msg="mine")
+    assert not torch.testing._comparison.not_close_error_metas(d, Product(a, b, arch="h100"), pair_types=(ProductPair,))
+    with pytest.raises(AssertionError, match="`d`"):
+        assert_close(d[:1], Product(a, b, arch="h100"))

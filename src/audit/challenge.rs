@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::pieces::Opened;
 use super::{AuditError, Piece, pieces};
 use crate::commit::{Commitment, Hash};
 use crate::emu::Element;
@@ -33,17 +34,6 @@ pub struct Challenge {
     pub elements: Vec<[u64; 3]>,
     /// The lines of every array that an opening holds, in the order of its arrays.
     pub opened: Vec<Opened>,
-}
-
-/// Lines of one array, counted through the batch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Opened {
-    /// As the commitment calls it.
-    pub array: String,
-    /// Ascending; of D the blocks of rows.
-    pub lines: Vec<u64>,
 }
 
 impl Challenge {

@@ -8,6 +8,7 @@
 //! `docs/audits.md` specifies the documents.
 
 mod challenge;
+mod claims;
 mod model;
 mod open;
 mod opening;

@@ -29,7 +29,10 @@ impl AuditModel {
     pub fn new(check: &Check, commitment: &Commitment) -> Result<AuditModel, AuditError> {
         let inputs = &commitment.inputs;
         let scheduling = check.schedule.resolve()?;
-        scheduling.check_bias(inputs.contains_key(&Role::Bias))?;
+        scheduling.check_added(
+            inputs.contains_key(&Role::Bias),
+            inputs.contains_key(&Role::C),
+        )?;
         let model = check
             .model
             .select(inputs.contains_key(&Role::ScaleA), &scheduling)?;

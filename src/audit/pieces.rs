@@ -2,10 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use super::challenge::Opened;
+use serde::{Deserialize, Serialize};
+
 use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_length, root_of};
 use crate::emu::Element;
 use crate::role::Role;
+
+/// Lines of one array, counted through the batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Opened {
+    /// As the commitment calls it.
+    pub array: String,
+    /// Ascending; of D the blocks of rows.
+    pub lines: Vec<u64>,
+}
 
 /// One array of an opening.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use crate::commit::{Commitment, Hash};
 use crate::emu::{Element, Evidence};
 use crate::report::{Missed, Model, Product, Tool, Verdict};
 use crate::sample::{miss_probability, smallest_caught};
+use crate::tlog::Published;
 
 /// Value of the `schema` field.
 pub const AUDIT: &str = "tcverify.audit/1";
@@ -50,6 +51,9 @@ pub struct AuditReport {
     pub mismatches: u64,
     /// The first of them.
     pub wrong: Vec<Wrong>,
+    /// Until when the commitment was published, if a checkpoint says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// How likely so many wrong elements of D are missed.
     pub missed: Vec<Missed>,
     /// So many wrong elements, or more, are found with 99 % at least.
@@ -138,9 +142,29 @@ impl AuditReport {
                 .collect(),
             mismatches,
             wrong: wrong.collect(),
+            published: None,
             missed: missed.collect(),
             caught_99_percent: smallest_caught(all, elements, 0.01),
             assumes: ASSUMES.to_owned(),
+        }
+    }
+
+    /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
+    /// assumption, if the beacon's time was looked at.
+    #[must_use]
+    pub fn published(self, published: Option<Published>) -> AuditReport {
+        let before = published.as_ref();
+        let before = before.and_then(|of| Some((of.quorum, of.of, of.before.as_ref()?)));
+        AuditReport {
+            assumes: match before {
+                Some((quorum, of, time)) => format!(
+                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie about \
+                     the time"
+                ),
+                None => self.assumes,
+            },
+            published,
+            ..self
         }
     }
 }

@@ -36,6 +36,11 @@ impl AuditReport {
         );
         facts.push(Fact::new("product", &product));
         facts.push(Fact::new("beacon", &self.beacon));
+        if let Some(published) = &self.published {
+            let mut lines = published.lines().into_iter();
+            let first = lines.next().unwrap_or_default();
+            facts.push(Fact::new("published", first).and(lines));
+        }
         if !self.own.is_empty() {
             let own = self.own.join(", ");
             facts.push(Fact::new(

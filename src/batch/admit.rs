@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use super::Policy;
-use super::policy::ScopeRule;
+use super::policy::{ClaimRule, ScopeRule, Silence};
+use crate::check::verify::{Asked, Written};
 use crate::check::{
-    Check, CheckError, MAX_MISMATCHES, ModelSource, Operation, Prepared, PreparedOperation,
-    ScheduleSource, Source, Span, Strictness,
+    Check, CheckError, Claim, EngineChoice, MAX_MISMATCHES, ModelSource, Naming, Operation,
+    Prepared, PreparedOperation, ScheduleSource, Source, Span, Strictness,
 };
 use crate::emu::{Catalogue, Evidence};
 use crate::io::{Freedom, confined, escaped_path, printable};
 use crate::ops;
 use crate::role::Role;
+use crate::words::Word;
 
 /// How a case has its result compared.
 struct Compared<'a> {
@@ -23,6 +25,11 @@ struct Compared<'a> {
     any_zero: bool,
     /// How many mismatches are listed.
     listed: usize,
+    /// The field with a digest in the place of the result's file, if that is all there is.
+    digest: Option<&'static str>,
+    /// Fields that leave out what a report says.
+    silent: &'a [(&'static str, Silence, bool)],
+    engine: EngineChoice,
 }
 
 impl Policy {
@@ -67,6 +74,22 @@ impl Policy {
             any_nan: check.policy.any_nan,
             any_zero: check.policy.any_zero,
             listed: check.max_mismatches,
+            digest: matches!(check.claim, Claim::PayloadSha256(_)).then_some("d_digest"),
+            silent: &[
+                ("no_causes", Silence::Causes, !check.causes),
+                (
+                    "no_discrimination",
+                    Silence::Discrimination,
+                    !check.discrimination,
+                ),
+                // A tree's report says nothing of others either.
+                (
+                    "tree",
+                    Silence::Discrimination,
+                    check.naming != Naming::Payload,
+                ),
+            ],
+            engine: check.engine,
         })?;
         match &check.model.from {
             ModelSource::File(_) if !self.models.files => {
@@ -98,6 +121,9 @@ impl Policy {
             any_nan: asked.nan == Some(Strictness::Any),
             any_zero: asked.zero == Some(Strictness::Any),
             listed: asked.max_mismatches.unwrap_or(MAX_MISMATCHES),
+            digest: asked.y_digest.is_some().then_some("y_digest"),
+            silent: &[("no_causes", Silence::Causes, asked.no_causes == Some(true))],
+            engine: asked.engine.unwrap_or(EngineChoice::Fast),
         })?;
         if let Some(arch) = &asked.arch {
             self.admit_architecture(arch)?;
@@ -108,6 +134,17 @@ impl Policy {
         match &asked.seed_from {
             Some(path) => self.admit_path("seed_from", root, path),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses a report whose request says what it may not; paths start in this folder.
+    ///
+    /// # Errors
+    /// As of [`Policy::admit`].
+    pub fn admit_report(&self, report: &Written) -> Result<(), CheckError> {
+        match report.asked()? {
+            Asked::Product(check) => self.admit(&check, Path::new("")),
+            Asked::Operation(asked) => self.admit_operation(&asked, Path::new("")),
         }
     }
 
@@ -207,6 +244,35 @@ impl Policy {
             if any && rule == Strictness::Exact {
                 return refused(field, "has every bit compared");
             }
+        }
+        match of.digest {
+            Some(field) if !self.claims.contains(&ClaimRule::Digest) => {
+                return refused(
+                    field,
+                    &format!("has {} compared, not its digest alone", of.result),
+                );
+            }
+            None if !self.claims.contains(&ClaimRule::Array) => {
+                return refused("d", "has digests alone");
+            }
+            _ => {}
+        }
+        let silent = of
+            .silent
+            .iter()
+            .find(|(_, what, said)| *said && !self.silenced.contains(what));
+        if let Some((field, what, _)) = silent {
+            return refused(
+                field,
+                &format!("has reports say everything, {} too", what.word()),
+            );
+        }
+        if !self.engines.contains(&of.engine) {
+            let engines: Vec<_> = self.engines.iter().map(|engine| engine.word()).collect();
+            return refused(
+                "engine",
+                &format!("has these alone: {}", engines.join(", ")),
+            );
         }
         match self.limits.mismatches {
             Some(most) if of.listed as u64 > most => {

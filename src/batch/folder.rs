@@ -12,14 +12,18 @@ use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
-const DESCRIPTIVE: [&str; 7] = [
+const DESCRIPTIVE: [&str; 11] = [
     "cases",
     "finite",
+    "gfx",
     "gpu",
     "inputs",
     "lanes",
     "n",
+    "note",
     "products_per_step",
+    "rows",
+    "source",
 ];
 
 /// A folder of folders with a `case.json`, in the order of their names.
@@ -117,8 +121,11 @@ fn captured(
                 return Err(format!("fields {theirs:?} and {ours:?} say the same"));
             }
         }
-        if let Some(arithmetic) = mfma(&fields) {
-            fields.insert("instruction".to_owned(), arithmetic.into());
+        let wave = fields.remove("wave");
+        if let Some(name) = mfma(&fields).or_else(|| rdna(&fields, wave.as_ref())) {
+            fields.insert("instruction".to_owned(), name.into());
+        } else if wave.is_some() {
+            return Err("field \"wave\" is of a WMMA or DOT2 instruction of an RDNA GPU".into());
         }
         if let Some(kind) = fields.remove("kind") {
             let kind = kind.as_str().ok_or("field \"kind\": text is expected")?;
@@ -168,4 +175,22 @@ fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
     let typed = named(&format!("mfma-{types}"));
     Some(&typed.unwrap_or(own).name)
+}
+
+/// RDNA's are named as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the size of the wave beside. The catalogue has one
+/// name for all types, with the wave behind it where that decides bits.
+fn rdna(fields: &BTreeMap<String, Value>, wave: Option<&Value>) -> Option<&'static str> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str);
+    let (kind, types) = text("instruction")?.strip_prefix("v_")?.split_once('_')?;
+    let architecture = Catalogue::builtin().find(text("arch")?).ok()?;
+    let names = match (types.starts_with("i32"), wave.and_then(Value::as_u64)) {
+        (true, _) => vec![format!("{kind}-integers")],
+        (false, Some(wave)) => vec![format!("{kind}-wave{wave}"), kind.to_owned()],
+        (false, None) => vec![kind.to_owned()],
+    };
+    let own = &architecture.instructions;
+    let found = names
+        .iter()
+        .find_map(|name| own.iter().find(|own| own.name == *name));
+    found.map(|instruction| instruction.name.as_str())
 }

@@ -21,9 +21,7 @@ impl<'a> Lookup<'a> {
     /// Among files that the policy allows, within its memory.
     pub fn new(policy: Option<&'a Policy>, root: &'a Path) -> Lookup<'a> {
         let own = Limits::default().max_bytes;
-        let most = policy.and_then(|policy| policy.limits.memory);
-        let max_bytes = most.map_or(own, |most| most.min(own));
-        let files = Files::new(Privacy::Auto, Limits { max_bytes });
+        let files = Policy::files(policy, Privacy::Auto, own);
         Lookup {
             files: Some(files),
             ..Lookup::closed(policy, root)

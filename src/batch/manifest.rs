@@ -42,7 +42,7 @@ pub(super) fn text_of(path: &Path) -> Result<String, String> {
 }
 
 pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| printable(&error.to_string()))
+    crate::words::from_json(text).map_err(|error| printable(&error))
 }
 
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
@@ -76,8 +76,8 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         defaults,
         coverage,
         cases,
-    } = serde_json::from_str(text).map_err(|error| {
-        let reason = printable(&error.to_string());
+    } = crate::words::from_json(text).map_err(|error| {
+        let reason = printable(&error);
         fail(format!("is not a manifest ({MANIFEST}): {reason}"))
     })?;
     if schema != MANIFEST {

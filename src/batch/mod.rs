@@ -129,7 +129,8 @@ pub fn protect(
         return;
     };
     if policy.closes_the_folder() {
-        outputs.close("the folder of the cases", root(path));
+        let closed = "the folder of the cases, which the policy's rule `outputs: outside` keeps free of outputs";
+        outputs.close(closed, root(path));
     }
     if file != Path::new(STRICT) {
         outputs.protect("the policy", file);

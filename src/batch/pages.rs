@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{BatchError, Case};
-use crate::io::{FileError, Output, Outputs, escaped_path};
+use crate::io::{Fault, FaultKind, FileError, Output, Outputs, escaped_path};
 use crate::report::{Batch, CaseVerdict, PageOf, View};
 
 /// Where the pages go.
@@ -40,7 +40,7 @@ impl Pages {
         std::fs::create_dir_all(folder)
             .map_err(|error| fail(format!("cannot be made: {error}")))?;
         Ok(Pages {
-            index: Output::prepare(&index).map_err(BatchError::File)?,
+            index: prepare(&index).map_err(BatchError::File)?,
             folder: folder.to_owned(),
             names,
         })
@@ -55,7 +55,7 @@ impl Pages {
             case: self.names[place].clone(),
             index: "index.html".to_owned(),
         };
-        let output = Output::prepare(&self.folder.join(file_name(place, self.names.len())))?;
+        let output = prepare(&self.folder.join(file_name(place, self.names.len())))?;
         output.commit(|out| view.within(all).html(out))
     }
 
@@ -69,6 +69,17 @@ impl Pages {
             judged.then(|| file_name(place, batch.cases.len()))
         };
         self.index.commit(|out| batch.view(&page).html(out))
+    }
+}
+
+/// A page's place. A link there would lead out of the folder, which nobody asked for.
+fn prepare(page: &Path) -> Result<Output, FileError> {
+    match std::fs::symlink_metadata(page).is_ok_and(|about| about.is_symlink()) {
+        true => {
+            let reason = "is a link, and pages are written into their folder alone; remove it";
+            Err(Fault::new(FaultKind::Unwritable, reason).of(page))
+        }
+        false => Output::prepare(page),
     }
 }
 

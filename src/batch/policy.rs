@@ -8,10 +8,11 @@ use sha2::Digest;
 
 use super::BatchError;
 use super::manifest::text_of;
-use crate::check::Strictness;
+use crate::check::{EngineChoice, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
-use crate::io::{escaped_path, hex, printable};
+use crate::io::{Files, Privacy, escaped_path, hex, printable};
+use crate::memory;
 use crate::ops;
 use crate::report::Policed;
 use crate::words::words;
@@ -29,6 +30,26 @@ words! {
         Whole = "whole",
         /// Rows, columns, a region or a sample of it are enough
         Part = "part",
+    }
+}
+
+words! {
+    /// What D is said to be by.
+    pub enum ClaimRule {
+        /// Its file
+        Array = "array",
+        /// The SHA-256 of its payload alone: whatever file lies beside the case is not looked at
+        Digest = "digest",
+    }
+}
+
+words! {
+    /// What a report says beside the verdict, which a case may leave out.
+    pub enum Silence {
+        /// What would give a result that differs
+        Causes = "causes",
+        /// Which other arithmetics give the same bits
+        Discrimination = "discrimination",
     }
 }
 
@@ -58,6 +79,15 @@ pub struct Policy {
     /// The most that is forgiven of signs of zeros.
     #[serde(default = "exact")]
     pub zero: Strictness,
+    /// What D may be said to be by.
+    #[serde(default = "arrays")]
+    pub claims: Vec<ClaimRule>,
+    /// What reports need not say.
+    #[serde(default)]
+    pub silenced: Vec<Silence>,
+    /// Who may compute. All give the same bits; the exact engine takes hundreds of times as long.
+    #[serde(default = "fast")]
+    pub engines: Vec<EngineChoice>,
     #[serde(default)]
     pub models: ModelRule,
     #[serde(default)]
@@ -79,6 +109,14 @@ fn whole() -> ScopeRule {
 
 fn exact() -> Strictness {
     Strictness::Exact
+}
+
+fn arrays() -> Vec<ClaimRule> {
+    vec![ClaimRule::Array]
+}
+
+fn fast() -> Vec<EngineChoice> {
+    vec![EngineChoice::Fast]
 }
 
 fn outside() -> OutputRule {
@@ -216,8 +254,10 @@ impl Default for PathRule {
 pub struct Limits {
     /// So many cases.
     pub cases: Option<u64>,
-    /// Bytes that operands take at a time.
+    /// Bytes that operands take at a time, mapped files included.
     pub memory: Option<u64>,
+    /// Bytes of a file of arrays.
+    pub file: Option<u64>,
     /// Products of numbers in one case.
     pub products: Option<u64>,
     /// Time of the whole batch.
@@ -231,6 +271,7 @@ impl Default for Limits {
         Limits {
             cases: Some(1000),
             memory: Some(4 << 30),
+            file: Some(4 << 30),
             products: Some(1 << 42),
             seconds: Some(600),
             mismatches: Some(1000),
@@ -245,6 +286,9 @@ impl Default for Policy {
             scope: whole(),
             nan: exact(),
             zero: exact(),
+            claims: arrays(),
+            silenced: Vec::new(),
+            engines: fast(),
             models: ModelRule::default(),
             schedules: ScheduleRule::default(),
             operations: OperationRule::default(),
@@ -328,6 +372,15 @@ impl Policy {
     pub fn sha256(&self) -> String {
         let value = serde_json::to_value(self).expect("plain data");
         hex(&sha2::Sha256::digest(value.to_string()))
+    }
+
+    /// Where files are opened: within the limits of a policy, if there is one, and no more than `own` bytes.
+    pub fn files(policy: Option<&Policy>, privacy: Privacy, own: u64) -> Files {
+        let Some(limits) = policy.map(|policy| &policy.limits) else {
+            return Files::new(privacy, memory::Limits { max_bytes: own });
+        };
+        let max_bytes = limits.memory.map_or(own, |most| most.min(own));
+        Files::new(privacy, memory::Limits { max_bytes }).strict(limits.file)
     }
 
     /// Whether nothing may be written into the folder of the cases.

@@ -1,7 +1,6 @@
 //! The share that one check has in the progress of a batch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use crate::check::Progress;
 
@@ -13,17 +12,14 @@ pub(super) struct Share<'a> {
     whole: &'a dyn Progress,
     work: AtomicU64,
     done: AtomicU64,
-    /// When it has to be over.
-    end: Option<Instant>,
 }
 
 impl<'a> Share<'a> {
-    pub fn of(whole: &'a dyn Progress, end: Option<Instant>) -> Share<'a> {
+    pub fn of(whole: &'a dyn Progress) -> Share<'a> {
         Share {
             whole,
             work: AtomicU64::new(1),
             done: AtomicU64::new(0),
-            end,
         }
     }
 }
@@ -43,7 +39,7 @@ impl Progress for Share<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.end.is_some_and(|end| Instant::now() >= end) || self.whole.interrupted()
+        self.whole.interrupted()
     }
 }
 

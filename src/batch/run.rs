@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy, Work};
 use crate::check::{CheckError, Operation, Progress, Source};
+use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase, Store};
 
@@ -24,7 +24,7 @@ const LATE: &str = "no verdict: stopped, as the time that it had was over";
 struct Terms<'a> {
     policy: Option<&'a Policy>,
     /// When the policy's time is over.
-    end: Option<Instant>,
+    deadline: Deadline,
     pages: Option<&'a Pages>,
     /// Where texts of reports go.
     store: &'a Arc<Store>,
@@ -50,13 +50,29 @@ pub fn run(
     pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
+    let deadline = Deadline::current().or(Deadline::after(policy.and_then(Policy::time)));
+    let run =
+        deadline.within(|| run_within(deadline, cases, state, files, (policy, pages), progress));
+    run.map_err(no_threads)?
+}
+
+fn no_threads(error: impl std::fmt::Display) -> BatchError {
+    BatchError::Other(format!("worker threads cannot be started: {error}"))
+}
+
+fn run_within(
+    deadline: Deadline,
+    cases: Vec<Case>,
+    state: &State,
+    files: &Files,
+    (policy, pages): (Option<&Policy>, Option<&Pages>),
+    progress: &dyn Progress,
+) -> Result<Batch, BatchError> {
     let store = Arc::new(Store::default());
     let terms = Terms {
         store: &store,
         policy,
-        end: policy
-            .and_then(Policy::time)
-            .and_then(|time| Instant::now().checked_add(time)),
+        deadline,
         pages,
     };
     progress.begin(cases.len() as u64 * STEPS);
@@ -89,10 +105,7 @@ pub fn run(
     // one meanwhile, and that one the next.
     std::thread::scope(|scope| -> Result<(), BatchError> {
         for _ in 0..threads {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-            let pool = pool.map_err(|error| {
-                BatchError::Other(format!("worker threads cannot be started: {error}"))
-            })?;
+            let pool = deadline.pool(1).map_err(no_threads)?;
             let (next, small, one) = (&next, &small, &one);
             scope.spawn(move || {
                 pool.install(|| {
@@ -144,12 +157,13 @@ fn judged(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
-    let share = Share::of(progress, terms.end);
+    let share = Share::of(progress);
     if progress.interrupted() {
         return Err(BatchError::Interrupted);
     }
-    if share.interrupted() {
-        return Ok(BatchCase::unjudged(&case.name, LATE.into()));
+    let late = || Ok(BatchCase::unjudged(&case.name, LATE.into()));
+    if terms.deadline.is_over() {
+        return late();
     }
     let put_away = |case: BatchCase| {
         let kept = case.put_away(terms.store);
@@ -159,7 +173,10 @@ fn judged(
             ))
         })
     };
-    if let Some(known) = state.recall(case, files)? {
+    let Some(known) = interruptible(|| state.recall(case, files)) else {
+        return late();
+    };
+    if let Some(known) = known? {
         let Some(pages) = terms.pages else {
             return put_away(known);
         };
@@ -172,7 +189,8 @@ fn judged(
     }
     // A case that brings the program down is one without a verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
-        judge((place, case), files, terms, &share)
+        let judged = interruptible(|| judge((place, case), files, terms, &share));
+        judged.unwrap_or_else(|| Err(LATE.into()))
     }));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
@@ -220,7 +238,7 @@ fn judge(
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);
     let judged = judged.map_err(words)?;
-    let next = prepared.explain_command(&judged.report);
+    let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
         let with = prepared.page(&judged).map_err(|error| error.to_string())?;
         let view = judged.report.view().pictured(&with).then(next.clone());

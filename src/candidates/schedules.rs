@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::emu::schedule::{
-    Addend, KTraversal, Kernel, Merge, Node, OrderChoice, Overrides, Partials, PartialsChoice, Per,
-    PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice, Start, TileOfD,
-    WithoutC,
+    Addend, KTraversal, Kernel, Merge, Node, Order, OrderChoice, Overrides, Partials,
+    PartialsChoice, Per, PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice,
+    Start, TileOfD, WithoutC,
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::num::Format;
@@ -80,6 +80,9 @@ pub fn guesses(asked: &Asked) -> Vec<Guess> {
         ranked: 0,
         guesses: Vec::new(),
     };
+    if !asked.arithmetic.step.has_schedules() {
+        return Vec::new();
+    }
     // The bare chain has been tried.
     if asked.scales.is_none()
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
@@ -473,6 +476,11 @@ impl List<'_> {
                     *partials = Partials::F32;
                 }
             }
+            // Its additions count the parts.
+            Merge::Sum {
+                order: Order::Listed(_),
+                ..
+            } => {}
             merge => {
                 // +0 changes a sum once at the most.
                 let mut empties = 0;

@@ -186,7 +186,7 @@ pub(super) fn open(
                 let reason = format!("`{field}` is in {have}, but {format} is asked for");
                 return Err(CheckError::request(field, reason));
             }
-            io::Source::of_tensor("(in memory)".as_ref(), tensor)
+            io::Source::of_tensor(io::IN_MEMORY.as_ref(), tensor)
         }
     };
     opened.map_err(CheckError::file(field))
@@ -351,7 +351,11 @@ impl Arrays {
                 _ => false,
             };
             let turned = if turned { " (transposed)" } else { "" };
-            format!("{name} = {label}{turned}")
+            if array.source.label() == std::path::Path::new(io::IN_MEMORY) {
+                format!("`{}`{turned}", role.field())
+            } else {
+                format!("{name} = {label}{turned}")
+            }
         });
         CheckError::Shapes {
             names: names.collect::<Vec<_>>().join(", "),

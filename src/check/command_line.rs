@@ -12,6 +12,7 @@ pub enum Verb {
     Explain,
     Replay,
     Commit,
+    Identify,
 }
 
 impl Verb {
@@ -21,11 +22,15 @@ impl Verb {
             Verb::Explain => "explain",
             Verb::Replay => "replay",
             Verb::Commit => "commit",
+            Verb::Identify => "identify",
         }
     }
 
     /// Whether the command has an option for this field.
     fn takes(self, field: &str) -> bool {
+        if self == Verb::Identify {
+            return SEARCHED.contains(&field);
+        }
         match field {
             "d_digest" | "nan" | "zero" | "against" | "sample" | "seed" | "seed_from"
             | "beacon" | "rows" | "cols" | "region" | "max_mismatches" | "tree" | "no_causes"
@@ -37,6 +42,22 @@ impl Verb {
         }
     }
 }
+
+/// What a search for model and schedule takes of a check.
+const SEARCHED: [&str; 12] = [
+    "a",
+    "b",
+    "c",
+    "d",
+    "scale_a",
+    "scale_b",
+    "dtype",
+    "dtype_b",
+    "d_dtype",
+    "transpose_a",
+    "transpose_b",
+    "tf32_input",
+];
 
 /// The words of the command line that asks for this check, the program's name first.
 pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {

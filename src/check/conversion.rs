@@ -67,6 +67,7 @@ impl Fields {
                 alpha: self.alpha,
                 beta: self.beta,
                 scale_result: self.scale_result,
+                activation: self.activation,
             },
         }
     }
@@ -340,6 +341,7 @@ impl From<Check> for Fields {
             alpha: overrides.alpha,
             beta: overrides.beta,
             scale_result: overrides.scale_result,
+            activation: overrides.activation,
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
             d_digest,

@@ -145,6 +145,9 @@ macro_rules! product_fields {
                 /// FP8 results are multiplied with this in f32 before they are rounded, if the schedule's kernel does so
                 #[arg(long, value_name = "X", allow_hyphen_values = true)]
                 scale_result: F32,
+                /// A function of every element, in f32 before the result is rounded
+                #[arg(long, value_name = "NAME", value_parser = word::<ActivationChoice>())]
+                activation: ActivationChoice,
                 /// One number for every column of D, added in f32 before the result is rounded
                 #[arg(long, value_name = "BIAS.npy")]
                 bias: Source,

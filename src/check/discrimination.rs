@@ -8,7 +8,7 @@ use super::request::Naming;
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::emu::schedule::Kernel;
 use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
-use crate::report::{Alike, Discrimination, Verdict};
+use crate::report::{Alike, Discrimination, Unit, Verdict};
 use crate::sample::Region;
 
 /// Elements that are computed by others at the most, and at the least.
@@ -43,7 +43,7 @@ impl Prepared {
     /// compared.
     fn discrimination(&self, part: Option<&Part>) -> Discrimination {
         let own = self.replay();
-        let others = self.others(&own);
+        let (shared, others) = self.others(&own);
         let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
             let work = elements.saturating_mul(own.problem.k as u64);
             match accelerate::plan(arithmetic) {
@@ -79,14 +79,16 @@ impl Prepared {
         let mut same: Vec<Alike> = others.iter().filter(alike).map(named).collect();
         same.sort_by_key(|alike| Reverse(alike.evidence));
         Discrimination {
+            shared,
             elements: looked_at.len() as u64,
             others: others.len() as u64,
             same,
         }
     }
 
-    /// The catalogue's arithmetics for these operands and this D, but for the one that judged, each once.
-    fn others(&self, own: &Replay) -> Vec<Candidate> {
+    /// The units that have the arithmetic that judged, and the catalogue's others for these operands and this D, each
+    /// once.
+    fn others(&self, own: &Replay) -> (Vec<Unit>, Vec<Candidate>) {
         let (problem, arithmetic) = (&own.problem, own.arithmetic);
         // An epilogue rounds whatever accumulator it is given.
         let wanted = match own.kernel {
@@ -115,8 +117,17 @@ impl Prepared {
                 other.convert_to = own.convert_to;
             }
         }
-        all.retain(|other| other.arithmetic != *arithmetic || other.convert_to != own.convert_to);
-        all
+        let judged = |other: &Candidate| {
+            other.arithmetic == *arithmetic && other.convert_to == own.convert_to
+        };
+        let unit = |name: Name| Unit {
+            architecture: name.architecture,
+            instruction: name.instruction,
+            evidence: name.evidence,
+        };
+        let (shared, others): (Vec<_>, Vec<_>) = all.into_iter().partition(judged);
+        let shared = shared.into_iter().flat_map(|one| one.names);
+        (shared.map(unit).collect(), others)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::io::{FileError, escaped_path};
+use crate::io::{FileError, IN_MEMORY, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
 /// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
@@ -104,11 +104,18 @@ impl CheckError {
             }
             reason
         };
-        match self {
+        let said = match self {
             CheckError::Request { reason, .. } => renamed(reason),
             CheckError::Array { name, reason, .. } => format!("{name}: {}", renamed(reason)),
-            CheckError::Shapes { names, reason } => format!("{names}: {}", renamed(reason)),
+            CheckError::Shapes { names, reason } => {
+                format!("{}: {}", renamed(names), renamed(reason))
+            }
             other => other.to_string(),
+        };
+        // An array in memory has no other name than its field's.
+        match (said.strip_prefix(IN_MEMORY), self.field()) {
+            (Some(rest), Some(field)) => format!("{}{rest}", name(field)),
+            _ => said,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::schedule::{
-    OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
+    ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
@@ -238,6 +238,7 @@ worded!(
     ResidueChoice,
     SplitChoice,
     PartialsChoice,
+    ActivationChoice,
     OrderChoice,
     Accumulation
 );

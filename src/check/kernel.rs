@@ -68,6 +68,8 @@ pub struct Planned {
     pub result: Option<Format>,
     /// Who computes the chains, as far as the words say.
     pub instruction: Option<&'static str>,
+    /// What the words say is done to the finished sum.
+    pub epilogue: Option<String>,
 }
 
 impl KernelSaid {
@@ -264,6 +266,7 @@ impl KernelRequest {
             stored: turned,
             result,
             instruction: model.instruction,
+            epilogue: plan.settings.epilogue.map(|said| said.value),
         };
         Ok((schedule, planned))
     }

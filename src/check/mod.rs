@@ -66,7 +66,6 @@ pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
 pub use progress::Progress;
-pub(crate) use progress::interruptible;
 pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,

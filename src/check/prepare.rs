@@ -13,8 +13,8 @@ use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::io::Files;
-use crate::num::Format;
-use crate::report::{Inputs, Product, Scheduled};
+use crate::num::{Format, Rounding};
+use crate::report::{self, Conversion, Inputs, Product, Rule, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -91,7 +91,7 @@ impl Prepared {
     ) -> Result<Prepared, CheckError> {
         let mut from = Reader::new(files, memory);
         let scheduling = Scheduling::of(check, &mut from)?;
-        scheduling.check_bias(check.operands.has(Role::Bias))?;
+        scheduling.check_added(check.operands.has(Role::Bias), check.operands.has(Role::C))?;
         let mut wanted = check.model.clone();
         if wanted.instruction.is_none() {
             wanted.instruction = scheduling.instruction().map(str::to_owned);
@@ -232,6 +232,35 @@ impl Prepared {
         let omitted = kernel.omitted(self.problem().k, span);
         let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
         Some(scheduled.said(self.scheduling.words()))
+    }
+
+    /// How the finished product is rounded to D's format, if it is.
+    pub fn conversion(&self) -> Option<Conversion> {
+        let from = self.model.arithmetic.accumulator;
+        let rounding = Rounding::NearestEven;
+        (self.format != from).then_some(Conversion {
+            from,
+            to: self.format,
+            rounding,
+        })
+    }
+
+    /// By which rule it would be judged; nothing is computed.
+    pub fn rule(&self) -> Rule {
+        let model = report::Model::of(&self.choice(), self.model.file());
+        let schedule = self.scheduled();
+        let of_schedule = schedule.as_ref().map(|schedule| schedule.evidence);
+        Rule {
+            tool: Tool::default(),
+            evidence: of_schedule.map_or(model.evidence, |other| other.min(model.evidence)),
+            product: self.product(),
+            shape: self.problem().d_shape(),
+            format: self.format,
+            with_c: self.arrays.get(Role::C).is_some(),
+            conversion: self.conversion(),
+            model,
+            schedule,
+        }
     }
 
     /// What a report says of the arrays; hashes them.

@@ -1,8 +1,9 @@
 //! How far a check is, and its end before that.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::deadline;
 
 /// Told how far a check is; `()` does not listen.
 pub trait Progress: Sync {
@@ -21,26 +22,14 @@ pub trait Progress: Sync {
 
 impl Progress for () {}
 
-/// What unwinds the threads of a replay that nobody waits for.
-struct Interrupted;
-
 impl dyn Progress + '_ {
-    /// So much more is done; unwinds to [`interruptible`] if nobody waits.
+    /// So much more is done; unwinds to [`interruptible`](crate::deadline::interruptible) if nobody waits.
     pub(crate) fn step(&self, work: u64) {
         self.advance(work);
+        deadline::poll();
         if self.interrupted() {
-            resume_unwind(Box::new(Interrupted));
+            deadline::interrupt();
         }
-    }
-}
-
-/// What the work gives; none if it was interrupted. Other panics go on.
-pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // Nothing that the work touched is used again.
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => Some(done),
-        Err(panic) if panic.is::<Interrupted>() => None,
-        Err(panic) => resume_unwind(panic),
     }
 }
 
@@ -105,11 +94,5 @@ mod tests {
             assert!(matches!(ended, Err(CheckError::Interrupted)));
         }
         assert!(prepared.run(&Impatient(u64::MAX.into())).is_ok());
-    }
-
-    #[test]
-    fn other_panics_go_on() {
-        let ended = catch_unwind(|| interruptible(|| resume_unwind(Box::new(1))));
-        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&1));
     }
 }

@@ -1,20 +1,18 @@
 //! A product as what is judged.
 
-use std::borrow::Cow;
-
 use super::error::CheckError;
 use super::part::Part;
 use super::prepare::Prepared;
-use super::progress::{Progress, interruptible};
+use super::progress::Progress;
 use super::request::{Claim, Naming, Scope};
-use super::subject::{Found, Judged, Subject, Trace, conclude, judge};
+use super::subject::{Diagnosed, Found, Judged, Subject, Trace, conclude, judge};
 use crate::commit::{Hash, Rows};
+use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::num::{Format, Rounding};
+use crate::num::Format;
 use crate::report::{
-    Cause, Committed, Conclusion, Conversion, Differ, Inputs, Model, Policy, Report, Reproduced,
-    Tool,
+    Committed, Conclusion, Differ, Inputs, Model, Policy, Report, Reproduced, Tool,
 };
 use crate::role::Role;
 
@@ -177,12 +175,11 @@ impl Subject for Prepared {
         inputs.get(&Role::D).map(|d| d.payload_sha256.as_str())
     }
 
-    fn causes(&self, found: &Conclusion, _: Option<&Part>) -> (Vec<Cause>, Vec<Cow<'static, str>>) {
-        if !self.check.causes {
-            return Default::default();
+    fn diagnosed(&self, found: &Conclusion, _: Option<&Part>) -> Diagnosed {
+        match self.check.causes {
+            true => self.diagnosed(found),
+            false => Diagnosed::default(),
         }
-        let (causes, tried) = self.causes(found);
-        (causes, tried.into_iter().map(Into::into).collect())
     }
 
     fn report_on(&self, found: Found<Prepared>) -> Report {
@@ -194,6 +191,7 @@ impl Subject for Prepared {
             request: serde_json::to_value(self.asked()).ok(),
             command: self.ask_again(),
             model: Model::of(&self.choice(), self.model.file()),
+            merged: None,
             chosen: None,
             schedule: self.scheduled(),
             product: self.product(),
@@ -205,15 +203,13 @@ impl Subject for Prepared {
                 payload_sha256: found.payload_sha256,
                 tree: found.tree,
                 sample: found.sample,
-                conversion: replay.convert_to.map(|to| Conversion {
-                    from: replay.arithmetic.accumulator,
-                    to,
-                    rounding: Rounding::NearestEven,
-                }),
+                conversion: self.conversion(),
             },
             outcome: found.outcome,
-            tried: found.tried,
-            causes: found.causes,
+            causes: found.diagnosed.causes,
+            places: found.diagnosed.places,
+            tried: found.diagnosed.tried,
+            untried: found.diagnosed.untried,
             discrimination: self.told(found.verdict, found.part),
         }
     }

@@ -147,17 +147,36 @@ impl Scheduling {
             && self.scale_result.is_none()
     }
 
-    /// Refuses a bias that nobody has published a place for.
+    /// Refuses a bias that nobody has published a place for, and what a kernel's words leave no place for.
     ///
     /// # Errors
-    /// If there is one and the split is serial.
-    pub fn check_bias(&self, given: bool) -> Result<(), CheckError> {
-        if given && self.spec().is_in_place() {
+    /// If there is one and the split is serial; or the words say an epilogue without it, or in another order.
+    pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
+        if bias && self.spec().is_in_place() {
             let reason =
                 "`bias` with a serial split: nobody has published in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
-        Ok(())
+        let said = self
+            .kernel
+            .as_ref()
+            .and_then(|kernel| kernel.epilogue.as_deref());
+        let (field, reason) = match said {
+            Some("NONE") if bias => (
+                "bias",
+                "`bias`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
+            ),
+            Some("NONE") if c => (
+                "c",
+                "`c`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
+            ),
+            Some("IN_ACCUMULATOR") if bias && c => (
+                "bias",
+                "`bias` and `c`: the GEMMDesc of `kernel` says epilogue IN_ACCUMULATOR, which adds the bias before C; schedules add C first, so give one of them",
+            ),
+            _ => return Ok(()),
+        };
+        Err(CheckError::request(field, reason))
     }
 
     /// Alpha and beta; the rest comes from arrays.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::generate::Spec;
-use crate::io::escaped_path;
+use crate::io::{IN_MEMORY, escaped_path};
 
 /// What the text of an array begins with that a program holds in memory.
 const MEMORY: &str = "memory:";
@@ -81,7 +81,7 @@ impl fmt::Display for Source {
         match self {
             Source::File(path) => f.write_str(&escaped_path(path)),
             Source::Generated(spec) => write!(f, "{spec}"),
-            Source::Memory => f.write_str("(in memory)"),
+            Source::Memory => f.write_str(IN_MEMORY),
         }
     }
 }

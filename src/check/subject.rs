@@ -6,14 +6,16 @@ use sha2::Digest;
 
 use super::error::CheckError;
 use super::part::{Part, all_of};
-use super::progress::{Progress, interruptible};
+use super::progress::Progress;
 use super::request::Scope;
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
+use crate::deadline::interruptible;
 use crate::emu::{Band, Element};
 use crate::io::hex;
 use crate::num::Format;
 use crate::report::{
-    Cause, Conclusion, Differ, MismatchMap, Outcome, Policy, ReproducedTree, Sampled, Verdict,
+    Cause, Conclusion, Differ, MismatchMap, Outcome, Place, Policy, ReproducedTree, Sampled,
+    Verdict,
 };
 
 /// Something prepared whose result can be computed and compared with a captured one.
@@ -81,11 +83,7 @@ pub(super) trait Subject: Sync {
     /// The payload digest of the captured result among them.
     fn given_sha256(inputs: &Self::Inputs) -> Option<&str>;
     /// What would give a result that differs, and what was tried.
-    fn causes(
-        &self,
-        found: &Conclusion,
-        part: Option<&Part>,
-    ) -> (Vec<Cause>, Vec<Cow<'static, str>>);
+    fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
     /// The report on what was found.
     fn report_on(&self, found: Found<Self>) -> Self::Report;
 }
@@ -102,9 +100,17 @@ pub(super) struct Found<'a, S: Subject + ?Sized> {
     pub tree: Option<ReproducedTree>,
     pub sample: Option<Sampled>,
     pub outcome: Outcome,
+    pub diagnosed: Diagnosed,
+}
+
+/// What would give a result that differs; where nothing is known to, what was tried and refuted, and what was not
+/// tried.
+#[derive(Debug, Default)]
+pub struct Diagnosed {
     pub causes: Vec<Cause>,
-    /// Empty where there are causes.
+    pub places: Vec<Place>,
     pub tried: Vec<Cow<'static, str>>,
+    pub untried: Vec<Cow<'static, str>>,
 }
 
 /// What a replay leaves behind.
@@ -249,13 +255,14 @@ pub(super) fn conclude<S: Subject>(
         }
         Trace::Part(part) => sample = Some(*part),
     }
-    let (mut causes, mut tried) = (Vec::new(), Vec::new());
+    let mut diagnosed = Diagnosed::default();
     let mut map = None;
     let (outcome, same) = match found {
         Some(found) => {
-            (causes, tried) = subject.causes(&found, part);
-            if !causes.is_empty() {
-                tried.clear();
+            diagnosed = subject.diagnosed(&found, part);
+            if !diagnosed.causes.is_empty() {
+                diagnosed.tried.clear();
+                diagnosed.untried.clear();
             }
             map = found.map;
             let comparison = found.comparison;
@@ -291,8 +298,7 @@ pub(super) fn conclude<S: Subject>(
         tree,
         sample,
         outcome,
-        causes,
-        tried,
+        diagnosed,
     });
     Ok(Judged { report, map })
 }

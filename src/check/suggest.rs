@@ -6,17 +6,18 @@ use super::request::{
     Check, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope,
 };
 use super::source::Source;
+use super::subject::Diagnosed;
 use super::words::{EngineChoice, Tf32Input};
 use crate::candidates::Name;
-use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
+use crate::diagnose::{Area, Ask, Case, Diagnosis, Finding, Placed, diagnose};
 use crate::emu::Catalogue;
 use crate::num::Format;
-use crate::report::{Cause, CauseArea, Conclusion, Outcome, Report};
+use crate::report::{Cause, CauseArea, Conclusion, Outcome, Place, Report, Verdict};
 use crate::role::Role;
 
 impl Prepared {
     /// What fits a D that differs, and what was tried.
-    pub(super) fn causes(&self, found: &Conclusion) -> (Vec<Cause>, Vec<&'static str>) {
+    pub(super) fn diagnosed(&self, found: &Conclusion) -> Diagnosed {
         let Some(given) = self.d() else {
             return Default::default();
         };
@@ -37,21 +38,35 @@ impl Prepared {
             catalogue: Catalogue::builtin(),
         };
         let Diagnosis {
-            findings, tried, ..
+            findings,
+            places,
+            tried,
+            untried,
         } = diagnose(&case);
+        let area = |area: Area| CauseArea {
+            shape: area.shape.into(),
+            rows: area.rows,
+            columns: area.columns,
+        };
         let cause = |finding: Finding| Cause {
             command: self.command(&finding.ask),
             kind: finding.kind,
             sentence: finding.sentence,
             at: finding.at,
             mismatches: finding.mismatches,
-            area: finding.place.map(|area| CauseArea {
-                shape: area.shape.into(),
-                rows: area.rows,
-                columns: area.columns,
-            }),
+            area: finding.place.map(area),
         };
-        (findings.into_iter().map(cause).collect(), tried)
+        let place = |placed: Placed| Place {
+            sentence: placed.sentence,
+            mismatches: placed.mismatches,
+            area: area(placed.area),
+        };
+        Diagnosed {
+            causes: findings.into_iter().map(cause).collect(),
+            places: places.into_iter().map(place).collect(),
+            tried: tried.into_iter().map(Into::into).collect(),
+            untried: untried.into_iter().map(Into::into).collect(),
+        }
     }
 
     fn command(&self, ask: &Ask) -> Option<String> {
@@ -105,6 +120,17 @@ impl Prepared {
             Ask::Schedule { preset, overrides } => {
                 check.schedule = ScheduleRequest::preset(preset, overrides);
             }
+            Ask::Epilogue(epilogue) => {
+                let schedule = &mut check.schedule;
+                if schedule.from == ScheduleSource::Plain {
+                    *schedule = ScheduleRequest::preset("plain", epilogue);
+                } else {
+                    let given = &mut schedule.overrides;
+                    given.alpha = epilogue.alpha.or(given.alpha);
+                    given.beta = epilogue.beta.or(given.beta);
+                    given.activation = epilogue.activation.or(given.activation);
+                }
+            }
             Ask::Formats(formats) => {
                 // A file that names its type cannot be read as another.
                 let [a, b] = *formats;
@@ -155,14 +181,27 @@ impl Prepared {
         (!self.check.is_in_memory()).then(|| shell_line(command_line(Verb::Check, &self.asked())))
     }
 
+    /// The commands that tell more of a report's mismatches: what explains the first, and, where no cause was found,
+    /// what searches for another model or schedule.
+    pub fn next_commands(&self, report: &Report) -> Vec<String> {
+        let differs = report.verdict == Verdict::Different;
+        if !differs || self.check.is_in_memory() {
+            return Vec::new();
+        }
+        let causeless = report.causes.is_empty() && !report.tried.is_empty();
+        let identify =
+            causeless.then(|| shell_line(command_line(Verb::Identify, &self.spelled_out())));
+        self.explain_command(report)
+            .into_iter()
+            .chain(identify)
+            .collect()
+    }
+
     /// The command that explains the first mismatch of a report.
-    pub fn explain_command(&self, report: &Report) -> Option<String> {
+    fn explain_command(&self, report: &Report) -> Option<String> {
         let Outcome::Elements { comparison, .. } = &report.outcome else {
             return None;
         };
-        if self.check.is_in_memory() {
-            return None;
-        }
         let first = comparison.first.first()?;
         let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
         let mut words = command_line(Verb::Explain, &self.spelled_out());

@@ -33,6 +33,13 @@ pub enum Written {
     Operation(Box<OperationReport>),
 }
 
+/// What a report of either kind was asked.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    Product(Box<Check>),
+    Operation(Box<Operation>),
+}
+
 impl Written {
     /// Which tool wrote it.
     pub fn tool(&self) -> &Tool {
@@ -43,15 +50,39 @@ impl Written {
     }
 
     /// Asks again what the report says was asked, and compares. Nothing in it is believed but the version of the tool,
-    /// which is the caller's to compare.
+    /// which is the caller's to compare, and who vouched for which part of a merged report. More than `most` products of
+    /// numbers are not computed.
     ///
     /// # Errors
     /// If that cannot be: a report without a request, or files that are not there.
-    pub fn verify(&self, files: &Files, progress: &dyn Progress) -> Result<Verified, CheckError> {
+    pub fn verify(
+        &self,
+        files: &Files,
+        most: Option<u64>,
+        progress: &dyn Progress,
+    ) -> Result<Verified, CheckError> {
         match self {
-            Written::Product(report) => verify_product(report, files, progress),
-            Written::Operation(report) => verify_operation(report, files, progress),
+            Written::Product(report) => verify_product(report, files, most, progress),
+            Written::Operation(report) => verify_operation(report, files, most, progress),
         }
+    }
+
+    /// What it says was asked.
+    ///
+    /// # Errors
+    /// If it does not say so.
+    pub fn asked(&self) -> Result<Asked, CheckError> {
+        Ok(match self {
+            Written::Product(report) => Asked::Product(Box::new(request(report.request.as_ref())?)),
+            Written::Operation(report) => {
+                Asked::Operation(Box::new(request(report.request.as_ref())?))
+            }
+        })
+    }
+
+    /// Whether it was put together from parts.
+    pub fn is_merged(&self) -> bool {
+        matches!(self, Written::Product(report) if report.merged.is_some())
     }
 }
 
@@ -122,9 +153,21 @@ fn not_committed(error: CheckError) -> Result<Vec<String>, CheckError> {
     }
 }
 
+/// Refuses more work than whoever asks wants done.
+fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckError> {
+    match most.filter(|most| work > *most) {
+        None => Ok(()),
+        Some(most) => Err(CheckError::request(
+            field,
+            format!("the report asks for {work} products of numbers; the limit is {most}"),
+        )),
+    }
+}
+
 fn verify_product(
     report: &Report,
     files: &Files,
+    most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
     let check: Check = request(report.request.as_ref())?;
@@ -138,14 +181,32 @@ fn verify_product(
     if !misplaced.is_empty() {
         return Ok(verified(misplaced));
     }
+    let product = &report.product;
+    let sizes = product
+        .batch
+        .iter()
+        .chain([&product.m, &product.n, &product.k]);
+    let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
+    admit("a", work, most)?;
     let prepared = check.prepare_in(files)?;
+    admit("a", prepared.replay().work(), most)?;
     let mut found = differences_at("product", &report.product, &prepared.product());
+    if report
+        .merged
+        .as_ref()
+        .is_some_and(|merged| !merged.is_sound())
+    {
+        found.push("`merged`: its parts are not all there once".into());
+    }
     if found.is_empty() {
         found = match prepared.run(progress) {
             Err(error) => not_committed(error)?,
             Ok(mut again) => {
                 again.tool.version = report.tool.version.clone();
                 again.chosen = report.chosen.clone();
+                if let Some(merged) = &report.merged {
+                    again = again.merged(merged.clone());
+                }
                 differences(&json(report), &json(again))
             }
         };
@@ -186,10 +247,12 @@ fn misplaced(report: &Report, check: &Check) -> Vec<String> {
 fn verify_operation(
     report: &OperationReport,
     files: &Files,
+    most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
     let asked: Operation = request(report.request.as_ref())?;
     let prepared = asked.prepare_in(files)?;
+    admit("operation", prepared.work()?, most)?;
     let said: Vec<_> = report
         .inputs
         .iter()

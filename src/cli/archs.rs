@@ -132,7 +132,8 @@ fn strongest(arch: &Architecture) -> Evidence {
 
 fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} ({})", arch.title, arch.name)?;
-    for (what, names) in [("also", &arch.also), ("GPUs", &arch.gpus)] {
+    let gpus = if arch.gpus.len() == 1 { "GPU " } else { "GPUs" };
+    for (what, names) in [("also", &arch.also), (gpus, &arch.gpus)] {
         if !names.is_empty() {
             writeln!(out, "  {what}   {}", names.join(", "))?;
         }

@@ -2,20 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
 use super::args::{MemoryArgs, ModelArgs, ScheduleArgs, arithmetic, said};
 use super::commit::WholeArgs;
 use super::documents::pretty;
+use super::log::unproven;
+use super::logged::{WitnessArgs, bytes};
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
-use crate::io::{Files, MappedFile, Outputs, escaped_path};
+use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::{Verdict, grouped, write_json};
 use crate::role::Role;
+use crate::tlog::Published;
 
 /// Audit a committed product by a few of its rows and columns
 ///
@@ -37,8 +40,8 @@ Examples:
         --commitment c.json --challenge challenge.json --without b -o opening.bin
 
   The auditor, with weights that were downloaded elsewhere:
-    tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --b weights.npy \\
-        challenge.json opening.bin
+    tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --commitment-sha256 c782eb7e... \\
+        --beacon 8430af44... --elements 1000 --b weights.npy opening.bin
 
 Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all
 opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
@@ -101,6 +104,69 @@ struct Open {
     quiet: bool,
 }
 
+/// What the auditor knows, and the prover must not say: which commitment was published, which beacon was agreed on, and
+/// how many elements it draws.
+#[derive(Args)]
+#[command(next_help_heading = "What was agreed on")]
+struct Agreed {
+    /// SHA-256 of the commitment's file, as it was published before the beacon's value was out
+    #[arg(long, value_name = "HEX", required_unless_present = "own_challenge")]
+    commitment_sha256: Option<String>,
+
+    /// The beacon's value, from where it is published
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        required_unless_present = "own_challenge"
+    )]
+    beacon: Option<String>,
+
+    /// How many elements of D the beacon draws
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        required_unless_present = "own_challenge"
+    )]
+    elements: Option<u64>,
+
+    /// The challenge, in place of these three, if you made it yourself ('tcverify audit challenge'): never one that
+    /// the prover sent
+    #[arg(
+        long,
+        value_name = "CHALLENGE.json",
+        conflicts_with_all = ["commitment_sha256", "beacon", "elements"]
+    )]
+    own_challenge: Option<PathBuf>,
+}
+
+impl Agreed {
+    fn challenge(&self, path: &Path, committed: &(Commitment, Hash)) -> Result<Challenge> {
+        if let Some(own) = &self.own_challenge {
+            return challenge(own, committed);
+        }
+        let said =
+            [&self.commitment_sha256, &self.beacon].map(|said| said.as_deref().unwrap_or_default());
+        let [sha256, beacon] = said;
+        let agreed = parse_sha256(sha256).map_err(anyhow::Error::msg);
+        let agreed = agreed.context("--commitment-sha256")?;
+        let name = || escaped_path(path);
+        ensure!(
+            agreed == committed.1.to_string(),
+            "{}: is not the commitment that was agreed on: its SHA-256 is {}, not {agreed}",
+            name(),
+            committed.1
+        );
+        let drawn = Challenge::new(
+            (&committed.0, committed.1),
+            beacon,
+            self.elements.unwrap_or(0),
+        );
+        drawn.with_context(name)
+    }
+}
+
 /// Check the proofs of an opening, and replay its elements
 #[derive(Args)]
 struct Verify {
@@ -113,10 +179,6 @@ struct Verify {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// What 'tcverify audit challenge' wrote
-    #[arg(value_name = "CHALLENGE.json", help_heading = None::<&str>)]
-    challenge: PathBuf,
-
     /// What 'tcverify audit open' wrote
     #[arg(value_name = "OPENING", help_heading = None::<&str>)]
     opening: PathBuf,
@@ -124,6 +186,9 @@ struct Verify {
     /// What 'tcverify commit' wrote
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
+
+    #[command(flatten)]
+    agreed: Agreed,
 
     /// Your own copy of A, stored as the committed one is; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
@@ -144,6 +209,18 @@ struct Verify {
     /// Your own copy of the scales of B
     #[arg(long, value_name = "SB.npy", help_heading = "Own copies")]
     scale_b: Option<PathBuf>,
+
+    /// The proof that the commitment is in a log, with its checkpoint and witnesses' cosignatures; with --log-key,
+    /// --witness, --quorum and --before it shows that it was published before the beacon
+    #[arg(
+        long,
+        value_name = "C.tlog-proof",
+        help_heading = "Time of the commitment"
+    )]
+    checkpoint: Option<PathBuf>,
+
+    #[command(flatten)]
+    witnesses: WitnessArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -234,12 +311,13 @@ impl Open {
 impl Verify {
     fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
-        let challenge = challenge(&self.challenge, &committed)?;
+        let challenge = self.agreed.challenge(&self.commitment, &committed)?;
         let check = said(self.check())?;
         let mut outputs = Outputs::new();
-        let inputs = [&self.commitment, &self.challenge, &self.opening];
+        let inputs = [&self.commitment, &self.opening];
         for path in inputs
             .into_iter()
+            .chain(&self.agreed.own_challenge)
             .chain(self.copies().map(|(_, path)| path))
         {
             outputs.protect("what is verified", path);
@@ -247,7 +325,19 @@ impl Verify {
         for (_, path) in check.documents() {
             outputs.protect("the model or schedule", path);
         }
+        if let Some(path) = &self.checkpoint {
+            outputs.protect("the checkpoint", path);
+        }
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let published = match self.published(&committed) {
+            Ok(published) => published,
+            Err(error) => {
+                return unproven(
+                    error,
+                    self.checkpoint.as_deref().unwrap_or(&self.commitment),
+                );
+            }
+        };
         let (commitment, sha256) = &committed;
         let model = AuditModel::new(&check, commitment);
         let Some(model) = answered(model, &self.commitment)? else {
@@ -269,9 +359,15 @@ impl Verify {
             source.file().confirm_unchanged()?;
         }
         let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
-        let view = report.view(&self.commitment.display().to_string());
+        let report = report.published(published);
+        let name = self.commitment.display().to_string();
+        let view = report.view(&name);
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| write_json(&report, out))?;
+        reports.publish(
+            &view,
+            |out| write_json(&report, out),
+            || Ok(Some(report.claims(&name))),
+        )?;
         self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Different => Ending::Different,
@@ -292,6 +388,24 @@ impl Verify {
             ..fields
         };
         Check::try_from(fields)
+    }
+
+    /// What its log and witnesses say of when the commitment was there.
+    fn published(&self, committed: &(Commitment, Hash)) -> Result<Option<Published>> {
+        let Some(path) = &self.checkpoint else {
+            anyhow::ensure!(
+                !self.witnesses.is_given(),
+                "--log-key, --witness, --quorum and --before are about a checkpoint: --checkpoint"
+            );
+            return Ok(None);
+        };
+        let file = bytes(&self.commitment)?;
+        anyhow::ensure!(
+            Hash::of([&file[..]]) == committed.1,
+            "{}: was changed while it was read",
+            escaped_path(&self.commitment)
+        );
+        self.witnesses.published(&file, path).map(Some)
     }
 
     fn copies(&self) -> impl Iterator<Item = (Role, &PathBuf)> {

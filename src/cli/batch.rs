@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::Ending;
 use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::ReportArgs;
+use crate::attest::Claims;
 use crate::batch::{self, Pages, Policy, State};
+use crate::deadline::{Deadline, interruptible};
 use crate::io::Outputs;
 use crate::report::CaseVerdict;
 
@@ -78,7 +80,9 @@ impl BatchArgs {
         let policy = policy.map(|path| Policy::of_cases(path, &self.cases));
         let policy = policy.transpose()?;
         let terms = policy.as_ref();
-        let read = batch::read(&self.cases, terms)?;
+        let deadline = Deadline::after(terms.and_then(Policy::time));
+        let read = deadline.within(|| interruptible(|| batch::read(&self.cases, terms)))?;
+        let read = read.context("the cases were not read before the policy's time was over")??;
         let products = read.products();
         let batch::Read {
             cases,
@@ -88,26 +92,27 @@ impl BatchArgs {
         let mut outputs = Outputs::new();
         let named = terms.zip(self.policy.as_deref());
         batch::protect(&mut outputs, &self.cases, (&cases, &own), named);
+        let reports = self.report.open(&mut outputs, None)?;
         if let Some(path) = &self.resume {
             outputs.claim("the state", path)?;
         }
-        let reports = self.report.open(&mut outputs, None)?;
         let pages = self.html.as_deref();
         let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
         let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         // Nothing else is opened; a hundred thousand cases have named many files.
         drop((outputs, own));
-        let most = terms.and_then(|policy| policy.limits.memory);
-        let files = self.memory.files_within(most);
-        let mut batch = batch::run(cases, &state, &files, terms, pages.as_ref(), &Bar::new())?;
+        let files = self.memory.files_under(terms);
+        let bar = Bar::new();
+        let run = || batch::run(cases, &state, &files, terms, pages.as_ref(), &bar);
+        let mut batch = deadline.within(run)??;
         batch.policy = named.map(|(policy, path)| policy.described(path));
         if let Some(coverage) = coverage {
             batch.cover(coverage, &products);
         }
         let view = batch.view(&|_| None);
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| batch.json(out))?;
+        reports.publish(&view, |out| batch.json(out), || Claims::of_batch(&batch))?;
         if let Some(pages) = pages {
             pages.finish(&batch)?;
         }

@@ -9,6 +9,7 @@ use super::operation::OperationHint;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
+use crate::attest::Claims;
 use crate::check::CheckError;
 use crate::io::Outputs;
 use crate::report::{Verdict, write_json};
@@ -115,12 +116,16 @@ impl Check {
         };
         judged.report.chosen = chosen;
         let report = &judged.report;
-        let mut view = report.view().then(prepared.explain_command(report));
+        let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
             view = view.pictured(&said(prepared.page(&judged))?);
         }
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| write_json(report, out))?;
+        reports.publish(
+            &view,
+            |out| write_json(report, out),
+            || Claims::of_report(report).map(Some),
+        )?;
         self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,

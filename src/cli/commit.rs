@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::args::{MemoryArgs, ProductArgs, said, source};
 use super::documents::pretty;
+use super::logged::LoggingArgs;
 use super::operation::OperationHint;
 use super::proof::{Prove, Verify};
 use super::values::result_format;
@@ -46,6 +47,10 @@ Examples:
     tcverify commit prove --commitment c.json --blocks 3,7 d.npy -o proof.json --rows rows.npy
     tcverify commit verify --commitment c.json proof.json rows.npy
 
+  Put it into a log that witnesses cosign, so that others know since when it is there ('tcverify log'):
+    tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
+        --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
+
 Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
 pub struct Make {
     #[command(flatten)]
@@ -61,6 +66,9 @@ pub struct Make {
     /// Where to write the commitment; "-" is standard output
     #[arg(long, short, value_name = "C.json", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    logging: LoggingArgs,
 
     /// Do not print the digest of the commitment
     #[arg(long, short)]
@@ -143,7 +151,9 @@ impl WholeArgs {
 impl Make {
     fn run(self) -> Result<Ending> {
         let (prepared, mut outputs) = self.whole.prepare()?;
+        let signer = self.logging.read(&mut outputs)?;
         let output = outputs.open("the commitment", &self.output)?;
+        let logging = self.logging.open(&mut outputs, signer)?;
         let commitment = said(prepared.commitment(self.block_rows))?;
         said(prepared.confirm_unchanged())?;
         let text = pretty(&commitment)?;
@@ -151,6 +161,10 @@ impl Make {
         if !self.quiet && self.output.as_os_str() != "-" {
             let digest = Hash::of([&text[..]]);
             show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
+        }
+        if let Some(logging) = logging {
+            let quiet = self.quiet || self.output.as_os_str() == "-";
+            logging.add(&text, quiet)?;
         }
         Ok(Ending::Done)
     }

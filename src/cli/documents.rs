@@ -5,8 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::show;
 use crate::commit::CommitError;
 use crate::io::{MappedFile, escaped_path};
+use crate::sign::Signer;
 
 pub fn read_json<T>(
     path: &Path,
@@ -22,4 +24,13 @@ pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(document)?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// The private key of whoever signs.
+pub fn signer(path: &Path) -> Result<Signer> {
+    let signer = Signer::read(path)?;
+    if let Some(warning) = Signer::exposure(path) {
+        show::warning(&warning);
+    }
+    Ok(signer)
 }

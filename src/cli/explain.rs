@@ -1,18 +1,21 @@
 //! `tcverify explain`: one element of D, step by step.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{MemoryArgs, ProductArgs, said, source};
 use super::operation::OperationHint;
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields};
+use crate::check::{Check, Fields, Prepared};
 use crate::emu::shape_text;
-use crate::explain::{self, Wish};
+use crate::explain::picture::{Plan, Unit};
+use crate::explain::{self, Explanation, Wish};
+use crate::io::{Files, Outputs};
 use crate::num::Format;
 
 /// Show how one element of D comes about, step by step
@@ -34,6 +37,9 @@ Examples:
 
   In a batch, with steps 3 and 5 to 8 in full whatever happens there:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy --at 0,12,7 --steps 3,5-8
+
+  Its terms as rows of bits, what is cut off shaded, on three units side by side, as a page:
+    tcverify explain --arch h100,a100,v100 --dtype fp16 a.npy b.npy --at 12,7 --html element.html
 
   For a program:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
@@ -68,6 +74,11 @@ pub struct Explain {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+
+    /// Write a page for a browser: every step as rows of bits, what is cut off shaded. --arch then may name several
+    /// units, with commas between, which stand side by side. "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH", conflicts_with = "json")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,13 +86,33 @@ struct Index(Vec<usize>);
 
 impl Explain {
     pub fn run(self) -> Result<Ending> {
-        let fields = said(self.product.fields())?;
-        let check = said(Check::try_from(Fields {
+        let fields = Fields {
             d: said(source("d", self.d.as_deref()))?,
             d_dtype: self.d_dtype,
-            ..fields
-        }))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+            ..said(self.product.fields())?
+        };
+        if let Some(path) = &self.html {
+            return self.page(&fields, path);
+        }
+        let prepared = self.prepare(fields, &self.memory.files())?;
+        let explanation =
+            said(prepared.explain(&self.at.0, self.steps.clone().unwrap_or_default()))?;
+        said(prepared.confirm_unchanged())?;
+        show::print(|out| {
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &explanation)?;
+                out.write_all(b"\n")
+            } else {
+                explain::write(&explanation, out)
+            }
+        })?;
+        Ok(ending(&[explanation]))
+    }
+
+    /// A check whose element there is.
+    fn prepare(&self, fields: Fields, files: &Files) -> Result<Prepared> {
+        let check = said(Check::try_from(fields))?;
+        let prepared = said(check.prepare_in(files))?;
         let problem = prepared.problem();
         check_index(&self.at.0, &problem.d_shape())?;
         if let Some(Wish::These(steps)) = &self.steps
@@ -97,20 +128,89 @@ impl Explain {
                 }
             );
         }
-        let explanation = said(prepared.explain(&self.at.0, self.steps.unwrap_or_default()))?;
-        said(prepared.confirm_unchanged())?;
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &explanation)?;
-                out.write_all(b"\n")
-            } else {
-                explain::write(&explanation, out)
-            }
-        })?;
-        Ok(match explanation.given {
-            Some(given) if !given.same => Ending::Different,
-            _ => Ending::Done,
-        })
+        Ok(prepared)
+    }
+
+    /// The element on every unit that `--arch` names, drawn; what the terminal says of each is printed, too.
+    fn page(&self, fields: &Fields, path: &Path) -> Result<Ending> {
+        let files = self.memory.files();
+        let names: Vec<Option<String>> = match &fields.arch {
+            None => vec![None],
+            Some(names) => names
+                .split(',')
+                .map(|name| Some(name.trim().to_owned()))
+                .collect(),
+        };
+        ensure!(
+            names.len() <= MOST_UNITS,
+            "--arch names {} units, and a page has room for {MOST_UNITS}",
+            names.len()
+        );
+        let mut units = Vec::new();
+        for name in names {
+            let fields = Fields {
+                arch: name.clone(),
+                ..fields.clone()
+            };
+            let prepared = self.prepare(fields, &files)?;
+            let name = name.unwrap_or_else(|| prepared.choice().architecture.name.clone());
+            units.push((name, prepared));
+        }
+        let mut outputs = Outputs::new();
+        for (_, prepared) in &units {
+            prepared.request().protect(&mut outputs);
+        }
+        let output = outputs.open("the page", path)?;
+        let wish = self.steps.clone().unwrap_or_default();
+        let explain = |(_, prepared): &(String, Prepared), wish: Wish| {
+            said(prepared.explain(&self.at.0, wish))
+        };
+        let first: Result<Vec<Explanation>> = units
+            .iter()
+            .map(|unit| explain(unit, wish.clone()))
+            .collect();
+        let first = first?;
+        let known: Vec<&Explanation> = first.iter().collect();
+        let plan = Plan::of(&known);
+        let again = units.iter().zip(plan.wishes(&known, &wish));
+        let drawn: Result<Vec<Unit>> = again
+            .map(|(unit, wish)| {
+                Ok(Unit {
+                    name: unit.0.clone(),
+                    explanation: explain(unit, wish)?,
+                })
+            })
+            .collect();
+        let drawn = drawn?;
+        for (_, prepared) in &units {
+            said(prepared.confirm_unchanged())?;
+        }
+        let told: io::Result<Vec<String>> = first.iter().map(plainly).collect();
+        let told = told?;
+        let to_stdout = path == Path::new("-");
+        output.commit(|out| plan.write(&drawn, &told, out))?;
+        if !to_stdout {
+            show::print(|out| first.iter().try_for_each(|one| explain::write(one, out)))?;
+        }
+        Ok(ending(&first))
+    }
+}
+
+/// Units that stand side by side, at most.
+const MOST_UNITS: usize = 8;
+
+/// What the terminal says, without colours.
+fn plainly(explanation: &Explanation) -> io::Result<String> {
+    let mut text = Vec::new();
+    explain::write(explanation, &mut text)?;
+    Ok(String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned())
+}
+
+fn ending(explanations: &[Explanation]) -> Ending {
+    let mut given = explanations.iter().filter_map(|one| one.given.as_ref());
+    match given.any(|given| !given.same) {
+        true => Ending::Different,
+        false => Ending::Done,
     }
 }
 

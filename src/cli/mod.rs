@@ -2,6 +2,8 @@
 
 mod archs;
 mod args;
+mod attest;
+mod attested;
 mod audit;
 mod auto;
 mod batch;
@@ -18,6 +20,8 @@ mod identify;
 mod infer;
 mod inspect;
 mod kernels;
+mod log;
+mod logged;
 mod man;
 #[doc(hidden)] // for benches/
 pub mod measured;
@@ -116,6 +120,8 @@ enum Command {
     Inspect(inspect::Inspect),
     Commit(commit::Commit),
     Audit(Box<audit::Audit>),
+    Attest(attest::Attest),
+    Log(Box<log::Log>),
     Archs(archs::Archs),
     Schedules(schedules::Schedules),
     Kernels(kernels::Kernels),
@@ -220,7 +226,7 @@ fn parse<P: CommandFactory + FromArgMatches>(words: &[OsString]) -> Result<P, cl
 impl Cli {
     fn run(self) -> Result<Ending> {
         self.globals.color.use_them();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.globals.threads.into());
+        let pool = crate::deadline::worker_pool().num_threads(self.globals.threads.into());
         let refused = "worker threads cannot be started";
         match Console::current() {
             None => {
@@ -252,6 +258,8 @@ impl Command {
             Command::Inspect(command) => command.run(),
             Command::Commit(command) => command.run(),
             Command::Audit(command) => command.run(),
+            Command::Attest(command) => command.run(),
+            Command::Log(command) => command.run(),
             Command::Archs(command) => command.run(),
             Command::Schedules(command) => command.run(),
             Command::Kernels(command) => command.run(),

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tcverify_kernels::Native;
 
 use super::values::{accumulator_format, operand_format, scale_format};
 use super::{Ending, show};
-use crate::emu::Scale;
+use crate::emu::{Catalogue, Scale};
 use crate::num::Format;
-use crate::probe::{Suite, folder};
+use crate::probe::{Suite, folder, here, replay};
 
 /// Write directed products that show how a machine computes
 ///
@@ -19,7 +21,8 @@ use crate::probe::{Suite, folder};
 /// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
 ///
 /// Integers are asked where their sums end: whether they wrap around or saturate, at which number, and how many
-/// products are added before. With --scale-dtype operands have scales, in scale_a.npy (n,1,K/block) and scale_b.npy
+/// products are added before. With --run-here an instruction of this computer's processor answers at once, and its
+/// answers are compared with the catalogue's model of it (exit code 1 if one differs). With --scale-dtype operands have scales, in scale_a.npy (n,1,K/block) and scale_b.npy
 /// (n,K/block,1): what every code of a scale does is asked, and how terms that scales set apart are added.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -36,6 +39,9 @@ Examples:
   NVFP4, with scales of blocks of 16 (MXFP4: ue8m0, blocks of 32):
     tcverify probe --dtype e2m1 --scale-dtype ue4m3 -o probes
 
+  The processor that this runs on, compared with its model:
+    tcverify probe --run-here vdpbf16ps
+
   A model as the machine, to see what the answers look like:
     tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
     tcverify infer probes d.npy
@@ -44,8 +50,8 @@ Narrow formats are raw codes, one a byte; BF16 is '<V2', TF32 an FP32 register. 
 appears whole or not at all. docs/probing.md says what each family of cases asks.")]
 pub struct Probe {
     /// Format of A and B
-    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
-    dtype: Format,
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format(), required_unless_present = "run_here")]
+    dtype: Option<Format>,
 
     /// Format of B, where it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
@@ -63,9 +69,13 @@ pub struct Probe {
     #[arg(long, value_name = "N", requires = "scale_dtype")]
     scale_block: Option<usize>,
 
+    /// Ask an instruction of this computer's processor, and compare its answers with the model of it
+    #[arg(long, value_name = "INSTRUCTION", value_parser = native(), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
+    run_here: Option<Native>,
+
     /// The directory to make
-    #[arg(long, short, value_name = "DIR")]
-    output: PathBuf,
+    #[arg(long, short, value_name = "DIR", required_unless_present = "run_here")]
+    output: Option<PathBuf>,
 
     /// Do not say what was written
     #[arg(long, short)]
@@ -81,10 +91,81 @@ pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
     })
 }
 
+/// Instructions of processors, by name.
+fn native() -> impl TypedValueParser<Value = Native> {
+    let find = |name: String| Native::ALL.into_iter().find(|one| one.name() == name);
+    PossibleValuesParser::new(Native::ALL.map(Native::name))
+        .map(move |name| find(name).expect("one of them"))
+}
+
+/// Where the catalogue has the instructions of processors.
+const PROCESSORS: &str = "avx512";
+
+/// Asks the processor, and compares its answers with its model's.
+fn run_here(native: Native, quiet: bool) -> Result<Ending> {
+    let [a, b, accumulator] = native.formats();
+    let suite = Suite::new(a, b, accumulator).map_err(anyhow::Error::msg)?;
+    let Some(answers) = here::answers(native, &suite) else {
+        bail!(
+            "this computer's processor has no {}: nothing was compared",
+            native.name()
+        );
+    };
+    let choice = Catalogue::builtin().find(PROCESSORS)?;
+    let choice = choice.select(Some(native.name()), [a, b], Some(accumulator))?;
+    let expected = replay::answers(&choice.arithmetic, &suite.cases);
+    let differing: Vec<usize> = (0..answers.len())
+        .filter(|&i| answers[i] != expected[i])
+        .collect();
+    if !quiet {
+        show::print(|out| {
+            let all = answers.len();
+            match differing.len() {
+                0 => writeln!(
+                    out,
+                    "IDENTICAL  all {all} answers of {} are the model's, bit for bit",
+                    native.name()
+                )?,
+                some => writeln!(
+                    out,
+                    "DIFFERENT  {some} of {all} answers of {} are not the model's",
+                    native.name()
+                )?,
+            }
+            writeln!(
+                out,
+                "\n  model     {} {}: {}",
+                choice.architecture.name,
+                choice.instruction.name,
+                choice.arithmetic.step.summary()
+            )?;
+            writeln!(out, "  SHA-256   {}", choice.arithmetic.sha256())?;
+            for &i in differing.iter().take(10) {
+                let case = &suite.cases[i];
+                writeln!(
+                    out,
+                    "  case {i:>5}  {}: answered {:x}, the model {:x}",
+                    case.purpose, answers[i], expected[i]
+                )?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(match differing.is_empty() {
+        true => Ending::Done,
+        false => Ending::Different,
+    })
+}
+
 impl Probe {
     pub fn run(self) -> Result<Ending> {
-        let b = self.dtype_b.unwrap_or(self.dtype);
-        let accumulator = default_accumulator(self.dtype, self.acc);
+        if let Some(native) = self.run_here {
+            return run_here(native, self.quiet);
+        }
+        let dtype = self.dtype.context("--dtype is missing")?;
+        let output = self.output.context("--output is missing")?;
+        let b = self.dtype_b.unwrap_or(dtype);
+        let accumulator = default_accumulator(dtype, self.acc);
         let scale = self.scale_dtype.map(|format| Scale {
             format,
             block: self.scale_block.unwrap_or(match format {
@@ -92,9 +173,9 @@ impl Probe {
                 _ => 32,
             }),
         });
-        let suite = Suite::scaled(self.dtype, b, accumulator, scale);
+        let suite = Suite::scaled(dtype, b, accumulator, scale);
         let suite = suite.map_err(anyhow::Error::msg)?;
-        folder::write(&suite, &self.output)?;
+        folder::write(&suite, &output)?;
         if !self.quiet {
             show::print(|out| {
                 writeln!(
@@ -103,7 +184,7 @@ impl Probe {
                     suite.cases.len(),
                     suite.formats(),
                     suite.k,
-                    crate::io::escaped_path(&self.output)
+                    crate::io::escaped_path(&output)
                 )?;
                 let mut families: Vec<(&str, usize, &str)> = Vec::new();
                 for case in &suite.cases {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use super::attested::{AttestArgs, Attesting};
 use super::show;
+use crate::attest::Claims;
 use crate::io::{Output, Outputs};
 use crate::report::{Layout, View};
 
@@ -45,6 +47,9 @@ pub struct ReportArgs {
     /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
     #[arg(long)]
     pub github: bool,
+
+    #[command(flatten)]
+    attest: AttestArgs,
 }
 
 /// The page, which only a single check has.
@@ -65,6 +70,7 @@ pub struct Destinations {
     /// What a step of GitHub Actions has to say; steps append to it.
     pub summary: Option<Output>,
     pub html: Option<Output>,
+    attest: Option<Attesting>,
     /// Whether one of them takes the place of the text.
     pub to_stdout: bool,
 }
@@ -91,6 +97,7 @@ impl ReportArgs {
             "--github prints to standard output, and so would a report to \"-\""
         );
         let [json, junit, markdown] = paths;
+        let signer = self.attest.read(outputs)?;
         let mut open =
             |role: &str, path: Option<&Path>| path.map(|path| outputs.open(role, path)).transpose();
         Ok(Destinations {
@@ -102,6 +109,7 @@ impl ReportArgs {
                 Some(path) => Some(outputs.append("the summary", &path).context(SUMMARY)?),
                 None => None,
             },
+            attest: self.attest.open(outputs, signer)?,
             to_stdout,
         })
     }
@@ -113,14 +121,15 @@ impl ReportArgs {
 }
 
 impl Destinations {
-    /// Writes every form but a page; `json` writes the document.
+    /// Writes every form of a view; `json` writes the document, `claims` says what of it is signed.
     ///
     /// # Errors
     /// The first destination that cannot be written.
     pub fn publish(
         self,
         view: &View,
-        json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        json: impl Fn(&mut dyn Write) -> io::Result<()>,
+        claims: impl FnOnce() -> io::Result<Option<Claims>>,
     ) -> Result<()> {
         if let Some(output) = self.html {
             output.commit(|out| view.html(out))?;
@@ -132,7 +141,7 @@ impl Destinations {
             output.commit(|out| view.markdown(out))?;
         }
         if let Some(output) = self.json {
-            output.commit(json)?;
+            output.commit(&json)?;
         }
         if let Some(summary) = self.summary {
             summary.commit(|out| {
@@ -140,7 +149,10 @@ impl Destinations {
                 writeln!(out)
             })?;
         }
-        Ok(())
+        match self.attest {
+            Some(attest) => attest.publish(claims()?, json),
+            None => Ok(()),
+        }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::check::{
     command_line, shell_line,
 };
 use crate::emu::schedule::{
-    OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
+    ActivationChoice, OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
+    SplitChoice,
 };
 use crate::generate::{Class, Spec};
 use crate::kernel::{Accumulation, Partition, Scheme};
@@ -101,11 +102,12 @@ fn overrides() -> impl Strategy<Value = Overrides> {
         of(word::<SplitChoice>()),
         of(word::<PartialsChoice>()),
         of(word::<OrderChoice>()),
+        of(word::<ActivationChoice>()),
     );
     let factors = [0; 3].map(|_| of(factor()));
     (numbers, words, of(promote), factors).prop_map(|(numbers, words, promote, factors)| {
         let [tile_k, instruction_k, split_k, grain, workers] = numbers;
-        let (residue, split, partials, sum_order) = words;
+        let (residue, split, partials, sum_order, activation) = words;
         let [alpha, beta, scale_result] = factors;
         Overrides {
             tile_k,
@@ -122,6 +124,7 @@ fn overrides() -> impl Strategy<Value = Overrides> {
             alpha,
             beta,
             scale_result,
+            activation,
         }
     })
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 
 use super::args::{Unsaid, said};
+use super::attested::AttestArgs;
 use super::progress::Bar;
 use super::screen_coverage::Measure;
 use super::values::word;
@@ -162,6 +163,9 @@ struct Judge {
     #[arg(long, value_name = "FLEET.xml")]
     junit: Option<PathBuf>,
 
+    #[command(flatten)]
+    attest: AttestArgs,
+
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     quiet: bool,
@@ -302,6 +306,7 @@ impl Judge {
         for file in &files {
             outputs.protect("results", file);
         }
+        let signer = self.attest.read(&mut outputs)?;
         let mut open = |role, path: &Option<PathBuf>| {
             let path = path.as_deref();
             path.map(|path| outputs.open(role, path)).transpose()
@@ -310,11 +315,14 @@ impl Judge {
         let html = open("the page", &self.html)?;
         let metrics = open("the metrics", &self.prometheus)?;
         let xml = open("the JUnit file", &self.junit)?;
-        let read = files.iter().map(|path| {
-            let results = Results::read(path, &suite, id)?;
-            Ok((escaped_path(path).to_string(), results))
-        });
-        let all = read.collect::<Result<Vec<_>>>()?;
+        let attest = self.attest.open(&mut outputs, signer)?;
+        let (mut all, mut hashed) = (Vec::new(), Vec::new());
+        for path in &files {
+            let (results, sha256) = Results::read(path, &suite, id)?;
+            let name = escaped_path(path).to_string();
+            hashed.push((name.clone(), sha256));
+            all.push((name, results));
+        }
         let fleet = judge(&suite, id, all)?;
         let view = fleet.view();
         if let Some(output) = json {
@@ -328,6 +336,10 @@ impl Judge {
         }
         if let Some(output) = xml {
             output.commit(|out| view.junit(out))?;
+        }
+        if let Some(attest) = attest {
+            let claims = fleet.claims(hashed);
+            attest.publish(Some(claims), |out| out.write_all(fleet.json().as_bytes()))?;
         }
         let written = [&self.json, &self.html, &self.prometheus, &self.junit];
         let to_stdout = written

@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use super::{Ending, show};
+use super::{Ending, documents, show};
+use crate::attest::Claims;
 use crate::check::{Check, Judged};
 use crate::io::Outputs;
 use crate::report::{Verdict, write_json};
@@ -17,7 +18,8 @@ use crate::sign::{PublicKey, Signer};
 
 /// Cut one check into parts that run anywhere, and merge what they found
 ///
-/// The merged report is, byte for byte, the one of 'check --tree'. docs/batch.md specifies plans and parts.
+/// The merged report is the one of 'check --tree', and says of which parts it is: it is IDENTICAL only if each of them
+/// was signed by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,7 +33,7 @@ Parts that nobody else can hand in:
   tcverify shard plan -n 64 --signer node.pub.pem --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json
   tcverify shard run plan.json 0 --sign node.pem -o part-0.json
 
-Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical, 1 different, 2 anything else;
+Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical or believed to be, 1 different, 2 anything else;
 audit: 0 the parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
 pub struct Shard {
     #[command(subcommand)]
@@ -103,6 +105,14 @@ struct Merge {
     /// Every part of it, once, in any order
     #[arg(value_name = "PART.json", required = true)]
     parts: Vec<PathBuf>,
+
+    /// Run so many parts again, drawn by the seed: what is neither run again nor signed is believed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "seed")]
+    audit: Option<u64>,
+
+    /// Seed of the draw, which nobody could know before all parts were handed in
+    #[arg(long, value_name = "S", requires = "audit")]
+    seed: Option<u64>,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -186,7 +196,7 @@ impl MakePlan {
 impl RunPart {
     fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
-        let signer = self.sign.as_deref().map(Signer::read).transpose()?;
+        let signer = self.sign.as_deref().map(documents::signer).transpose()?;
         let key = signer.as_ref().map(Signer::public);
         // Before the work, not when all parts are there.
         let admitted = plan.admits(key.as_ref());
@@ -214,6 +224,14 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
     Ok(plan.collect(parts.into_iter().zip(paths).collect())?)
 }
 
+/// What to say of parts that somebody made up.
+fn not_what_it_says(parts: &str) -> Ending {
+    show::different(&format!(
+        "run again, these parts are not what was handed in: {parts}"
+    ));
+    Ending::Different
+}
+
 impl Audit {
     fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
@@ -227,11 +245,7 @@ impl Audit {
         };
         let list = |parts: &[usize]| parts.iter().map(named).collect::<Vec<_>>().join(", ");
         if !audit.wrong.is_empty() {
-            show::different(&format!(
-                "run again, these parts are not what was handed in: {}",
-                list(&audit.wrong)
-            ));
-            return Ok(Ending::Different);
+            return Ok(not_what_it_says(&list(&audit.wrong)));
         }
         if !self.quiet {
             let (drawn, all, seed) = (audit.drawn.len(), audit.parts, audit.seed);
@@ -266,17 +280,32 @@ impl Merge {
         }
         let asked = self.report.with_json(self.output);
         let reports = asked.open(&mut outputs, self.html.as_deref())?;
-        let prepared = plan.prepare_merge(&parts, &self.memory.files())?;
-        let report = merge(&plan, &prepared, parts)?;
+        let files = self.memory.files();
+        let mut run_again = Vec::new();
+        if let (Some(count), Some(seed)) = (self.audit, self.seed) {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            let audit = plan.audit(&parts, (count, seed), &files, &Bar::new())?;
+            if !audit.wrong.is_empty() {
+                let wrong: Vec<_> = audit.wrong.iter().map(usize::to_string).collect();
+                return Ok(not_what_it_says(&wrong.join(", ")));
+            }
+            run_again = audit.drawn;
+        }
+        let prepared = plan.prepare_merge(&parts, &files)?;
+        let report = merge(&plan, &prepared, parts, &run_again)?;
         let judged = Judged { report, map: None };
         let report = &judged.report;
-        let mut view = report.view().then(prepared.explain_command(report));
+        let mut view = report.view().then(prepared.next_commands(report));
         // Without causes, nobody looks at operands.
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&said(prepared.page(&judged))?);
         }
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| write_json(report, out))?;
+        reports.publish(
+            &view,
+            |out| write_json(report, out),
+            || Claims::of_report(report).map(Some),
+        )?;
         asked.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,

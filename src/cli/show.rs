@@ -9,10 +9,11 @@ use anyhow::{Context, Result};
 
 use super::plain::Plain;
 use crate::io::console::Console;
-use crate::io::{escaped_lines, escaped_path, without_commands};
+use crate::io::{escaped, escaped_lines, escaped_path, without_commands};
 use crate::words::{Word, words};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 words! {
     /// When colours are used.
@@ -107,6 +108,11 @@ pub fn different(why: &str) {
     to_stderr(&format!("{ERROR}different:{ERROR:#} {why}\n"));
 }
 
+/// What does not change the outcome, on standard error.
+pub fn warning(what: &str) {
+    to_stderr(&format!("{WARNING}warning:{WARNING:#} {}\n", plain(what)));
+}
+
 /// One error, its causes after colons, on standard error.
 pub fn error(error: &anyhow::Error) {
     // It may quote files, and names of files.
@@ -122,9 +128,8 @@ pub fn usage(
     again: impl FnOnce(Vec<String>) -> Option<clap::Error>,
 ) {
     let hostile = |word: &OsString| {
-        let shown = escaped_path(word.as_ref());
         word.to_str()
-            .is_none_or(|word| word != without_commands(&shown))
+            .is_none_or(|word| word != without_commands(&escaped(word)))
     };
     if !error.use_stderr() || !words.iter().any(hostile) {
         let said = error.render().ansi().to_string();

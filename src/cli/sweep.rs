@@ -10,7 +10,7 @@ use super::progress::Bar;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::{EngineChoice, Operation, Sweep as Digests, shell_line};
-use crate::io::{Outputs, escaped, escaped_path};
+use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
 
 /// Judge a function on all 2^32 patterns of 32 bits, by digests
 ///
@@ -99,7 +99,7 @@ impl Sweep {
 
     fn judge(&self, asked: &Operation, path: &Path) -> Result<Ending> {
         let name = || escaped_path(path).to_string();
-        let text = std::fs::read_to_string(path).with_context(name)?;
+        let text = read_text(path, "sweep", MAX_DOCUMENT)?;
         let mut given = Digests::from_json(&text).map_err(anyhow::Error::msg);
         if let (Ok(given), Some(chosen)) = (&mut given, &self.blocks) {
             given.blocks.retain(|block, _| chosen.0.contains(block));

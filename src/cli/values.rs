@@ -153,6 +153,7 @@ pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new([
         PossibleValue::new("f32").aliases(["fp32", "float32"]),
         PossibleValue::new("f16").aliases(["fp16", "float16", "half"]),
+        PossibleValue::new("bf16").aliases(["bfloat16"]),
         PossibleValue::new("f64").aliases(["fp64", "float64"]),
         PossibleValue::new("s32").aliases(["i32", "int32"]),
     ])

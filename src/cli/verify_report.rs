@@ -8,7 +8,9 @@ use clap::Args;
 use super::args::{MemoryArgs, said};
 use super::progress::Bar;
 use super::{Ending, auto, show};
-use crate::check::verify;
+use crate::batch::Policy;
+use crate::check::{CheckError, verify};
+use crate::deadline::{Deadline, interruptible};
 use crate::io::{MappedFile, escaped, escaped_path};
 
 /// Confirm a report that somebody hands over: ask again what it asked, and compare the reports field by field
@@ -46,6 +48,11 @@ pub struct VerifyReport {
     #[arg(long, short)]
     quiet: bool,
 
+    /// What its request may ask for: "strict", or a policy (tcverify.policy/1), as of 'batch'. Without one, only the work
+    /// and the time are limited, as "strict" limits them
+    #[arg(long, value_name = "strict|FILE.json")]
+    policy: Option<PathBuf>,
+
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -67,11 +74,24 @@ impl VerifyReport {
         let text = text.with_context(|| format!("{name}: is no UTF-8, so no report"))?;
         let report = verify::read(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         file.confirm_unchanged()?;
+        let policy = self.policy.as_deref().map(Policy::read).transpose()?;
         if self.root != Path::new(".") {
             let folder = std::env::set_current_dir(&self.root);
             folder.with_context(|| format!("{}: cannot be entered", escaped_path(&self.root)))?;
         }
-        let verified = report.verify(&self.memory.files(), &Bar::new());
+        if let Some(policy) = &policy {
+            said(policy.admit_report(&report)).with_context(|| name.clone())?;
+        }
+        let limits = policy.clone().unwrap_or_default();
+        let files = self.memory.files_under(policy.as_ref());
+        let (most, bar) = (limits.limits.products, Bar::new());
+        let verify = || interruptible(|| report.verify(&files, most, &bar));
+        let verified = Deadline::after(limits.time()).within(verify)?;
+        let verified = verified.unwrap_or(Err(CheckError::Interrupted));
+        if let Err(CheckError::Interrupted) = verified {
+            let seconds = limits.limits.seconds.unwrap_or_default();
+            bail!("{name}: no verdict: stopped after {seconds} seconds; a --policy can allow more");
+        }
         let verified = said(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
@@ -81,7 +101,16 @@ impl VerifyReport {
         let versions = (by != this)
             .then(|| format!("made by tcverify {}, this is tcverify {this}", escaped(by)));
         if !self.quiet && (versions.is_none() || !differences.is_empty()) {
-            show::print(|out| write(&differences, versions.as_deref(), out))?;
+            show::print(|out| {
+                write(&differences, versions.as_deref(), out)?;
+                match report.is_merged() {
+                    true => writeln!(
+                        out,
+                        "who signed its parts or ran them again is the report's word"
+                    ),
+                    false => Ok(()),
+                }
+            })?;
         }
         match (differences.as_slice(), versions) {
             ([], None) => Ok(Ending::Done),

@@ -25,7 +25,7 @@ pub use operation::{FixedArray, OPERATION_COMMITMENT, OperationCommitment};
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};
 pub use streaming::StreamingLeaves;
-pub use tree::{Tree, leaf, node, path_length, root_of};
+pub use tree::{Tree, consistency, is_consistent, leaf, node, path_length, root_of};
 
 /// A root that is bound to a header, which says what its leaves mean.
 fn rooted(header: &str, tree: Hash) -> Hash {

@@ -1,7 +1,7 @@
 //! C added otherwise than as the start of the chain.
 
 use crate::emu::{Element, Problem, Replay};
-use crate::num::{Format, Rounding, Target, fma, round_code};
+use crate::num::{Format, Rounding, Target, fma, result_code};
 use crate::tensor::{Planes, Tensor};
 
 /// How often C is added after the product, whose chain it may have started.
@@ -21,14 +21,7 @@ pub fn elements(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64
     let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
     let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
     let finished = |code: u64| match replay.convert_to {
-        // All bits ones but the sign, as replays do.
-        Some(to) => round_code(
-            accumulator,
-            code,
-            to,
-            Rounding::NearestEven,
-            to.sign_mask() - 1,
-        ),
+        Some(to) => result_code(accumulator, code, to, Rounding::NearestEven),
         None => code,
     };
     let chain = Replay {

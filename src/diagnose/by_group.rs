@@ -5,21 +5,24 @@ use super::group::{Group, Shape};
 use super::grouping::groups;
 use super::trial::{Stored, Work};
 use super::whole::whole;
-use super::{Area, Ask, Case, Finding, Found, Hypothesis, local, place, stored};
+use super::{Area, Ask, Case, Finding, Hypothesis, Placed, local, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;
 
-/// What every group of mismatches may come from.
+/// What every group of mismatches may come from, and where those are that come from nothing known.
 pub fn by_group(
     case: &Case,
     controls: &[Stored],
     [computing, scheduling]: [&Work; 2],
-    tried: &mut Vec<&'static str>,
-) -> Vec<Finding> {
-    tried.push(local::TRIED);
+) -> (Vec<Finding>, Vec<Placed>) {
     let Some(stacks) = &case.spread.stacks else {
-        return everywhere(case).into_iter().collect();
+        let found = everywhere(case);
+        match found {
+            Some(_) => {}
+            None => computing.ledger.refute(stored::FLIPPED),
+        }
+        return (found.into_iter().collect(), Vec::new());
     };
     let size = case.size();
     let mut groups = groups(stacks, size);
@@ -28,7 +31,7 @@ pub fn by_group(
         groups.retain(|group| group.shape == Shape::Element);
     }
     let only = groups.len() == 1 && groups[0].mismatches == case.comparison.mismatches;
-    let mut findings = Vec::new();
+    let (mut findings, mut places) = (Vec::new(), Vec::new());
     if case.is_narrow() && !only {
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
@@ -38,35 +41,32 @@ pub fn by_group(
             rows: group.rows,
             columns: group.columns,
         };
-        let found = |kind: String, text: String, found: Option<Found>| Finding {
-            kind,
-            sentence: format!("{}.", capital(&text)),
-            at: found.as_ref().map_or(Vec::new(), |found| found.at.clone()),
-            // What would be asked for all of D holds for a part.
-            ask: Ask::Nothing,
-            mismatches: group.mismatches,
-            place: (!only).then(|| area.clone()),
-        };
         let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
         if faults.is_empty() {
-            let alone = place::alone(group, size, only);
-            findings.extend(alone.map(|text| found(group.shape.name().into(), text, None)));
-            continue;
+            places.extend(place::alone(group, size, only).map(|text| Placed {
+                sentence: format!("{}.", capital(&text)),
+                mismatches: group.mismatches,
+                area: area.clone(),
+            }));
         }
         for fault in faults {
             let text = match fault.placed {
                 true => fault.found.text.clone(),
                 false => format!("{}: {}", place::place(group, size), fault.found.text),
             };
-            findings.push(found(
-                fault.found.hypothesis.name(),
-                text,
-                Some(fault.found),
-            ));
+            findings.push(Finding {
+                kind: fault.found.hypothesis.name(),
+                sentence: format!("{}.", capital(&text)),
+                at: fault.found.at,
+                // What would be asked for all of D holds for a part.
+                ask: Ask::Nothing,
+                mismatches: group.mismatches,
+                place: (!only).then(|| area.clone()),
+            });
         }
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));
-    findings
+    (findings, places)
 }
 
 /// Single elements of a D of few bits that one computation gives: they are no groups any more.

@@ -36,7 +36,7 @@ pub struct Case<'a> {
 /// Something that fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Name of the hypothesis; of the place, where nothing else is known.
+    /// Name of the hypothesis.
     pub kind: String,
     /// For people, with a full stop.
     pub sentence: String,
@@ -48,6 +48,15 @@ pub struct Finding {
     pub mismatches: u64,
     /// Where they are, if it does not explain all.
     pub place: Option<Area>,
+}
+
+/// A group of mismatches of which only the place is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// For people, with a full stop.
+    pub sentence: String,
+    pub mismatches: u64,
+    pub area: Area,
 }
 
 /// The place of a group of mismatches: first, and one past the last; rows count on from matrix to matrix.

@@ -1,30 +1,43 @@
 //! Another computation that gives D.
 
 use super::addend::{self, Way};
-use super::alpha::alpha;
-use super::trial::Trial;
+use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
-use crate::num::{Format, Rounding, round_code};
+use crate::num::{Format, Rounding, result_code};
 use crate::tensor::Planes;
 
 /// Models that a sentence names.
 const NAMED: usize = 4;
 
-/// What [`computations`] tries.
-pub const TRIED: &str = "operands and D the other way round, C left out, added twice or last, a factor \
-                         of the sum, other formats, other roundings, other models";
+/// One of them.
+type Test = fn(&Case, &Trial) -> Tested;
+
+/// Where C may be.
+pub const ADDENDS: &str = "C left out, added twice or last";
+
+/// Why operands are not exchanged under a schedule.
+const SCHEDULED: &str = "a schedule is given, in which operands have their places";
 
 /// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
 /// operands have a place in it that other ones do not.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
-    if case.replay.kernel.is_some() {
-        return Vec::new();
-    }
-    let tests = [turned, addends, alpha, formats, tf32, rounding, models];
-    let found = tests.iter().flat_map(|test| test(case, trial));
-    found.collect()
+    let tests: [(&str, Test); 6] = [
+        ("operands or D the other way round", turned),
+        (ADDENDS, addends),
+        ("other formats of A, B and D", formats),
+        ("TF32 operands rounded otherwise", tf32),
+        ("D rounded otherwise", rounding),
+        ("other models of the catalogue", models),
+    ];
+    let tested = tests.into_iter().flat_map(|(what, test)| {
+        trial.test(what, || match case.replay.kernel {
+            Some(_) => Err(SCHEDULED),
+            None => test(case, trial),
+        })
+    });
+    tested.collect()
 }
 
 pub fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
@@ -39,7 +52,7 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
 }
 
 /// Operands or D the other way round.
-fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
+fn turned(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
     let mut found = Vec::new();
@@ -72,7 +85,7 @@ fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
         }
     }
     if problem.scales.is_some() {
-        return found;
+        return Ok(found);
     }
     let (a, b) = (problem.a, problem.b);
     let square = [m == k && k > 1, n == k && k > 1];
@@ -126,13 +139,13 @@ fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
             );
         }
     }
-    found
+    Ok(found)
 }
 
 /// C left out, added twice, or added at another place.
-pub fn addends(case: &Case, trial: &Trial) -> Vec<Found> {
+pub fn addends(case: &Case, trial: &Trial) -> Tested {
     let Some(c) = case.replay.problem.c else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let problem = Problem {
         c: None,
@@ -141,7 +154,9 @@ pub fn addends(case: &Case, trial: &Trial) -> Vec<Found> {
     let without = with(case, problem);
     if trial.fits(&replayed(&without)) {
         let text = format!("C is left out: {}", trial.words());
-        return vec![Found::new(Hypothesis::COmitted, text).asking(Ask::WithoutC)];
+        return Ok(vec![
+            Found::new(Hypothesis::COmitted, text).asking(Ask::WithoutC),
+        ]);
     }
     for (way, hypothesis, what) in [
         (
@@ -162,10 +177,10 @@ pub fn addends(case: &Case, trial: &Trial) -> Vec<Found> {
     ] {
         if trial.fits(&|at| addend::elements(&case.replay, c, way, at)) {
             let text = format!("{what}: {}", trial.words());
-            return vec![Found::new(hypothesis, text)];
+            return Ok(vec![Found::new(hypothesis, text)]);
         }
     }
-    Vec::new()
+    Ok(Vec::new())
 }
 
 /// The format that codes of another could be mistaken for.
@@ -185,67 +200,86 @@ fn mistaken(format: Format) -> Option<Format> {
     })
 }
 
-/// Codes of A, B or both read as another format.
-fn formats(case: &Case, trial: &Trial) -> Vec<Found> {
-    let problem = case.replay.problem;
+/// Codes of A, B or both, and perhaps of D, read as another format.
+fn formats(case: &Case, trial: &Trial) -> Tested {
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b];
-    for sides in [[true, false], [false, true], [true, true]] {
-        let read = [0, 1].map(|side| match sides[side] {
-            true => mistaken(own[side]),
-            false => Some(own[side]),
-        });
-        let [Some(of_a), Some(of_b)] = read else {
-            continue;
-        };
-        let Some(arithmetic) = (case.rule)([of_a, of_b]) else {
-            continue;
-        };
-        // C and D are what they were.
-        let same = |one: Format, other: Format| one == other;
-        if !same(arithmetic.accumulator, case.replay.arithmetic.accumulator)
-            || !same(arithmetic.addend(), case.replay.arithmetic.addend())
-            || arithmetic.scale != case.replay.arithmetic.scale
-        {
-            continue;
-        }
-        let (a, b) = (
-            problem.a.tensor().reread(of_a),
-            problem.b.tensor().reread(of_b),
-        );
-        let (Some(a), Some(b)) = (a, b) else { continue };
-        let problem = Problem {
-            a: problem.a.over(&a),
-            b: problem.b.over(&b),
-            ..problem
-        };
-        let replay = Replay {
-            problem,
-            arithmetic: &arithmetic,
-            ..case.replay
-        };
-        if trial.fits(&replayed(&replay)) {
-            let what = match sides {
-                [true, true] => format!("A holds {of_a} and B {of_b}"),
-                [true, false] => format!("A holds {of_a}"),
-                _ => format!("B holds {of_b}"),
+    let result = case.replay.format();
+    let also = mistaken(result).filter(|_| case.replay.convert_to.is_some());
+    let mut results = vec![None];
+    results.extend(also.map(Some));
+    for d in results {
+        for sides in [[true, false], [false, true], [true, true]] {
+            let read = [0, 1].map(|side| match sides[side] {
+                true => mistaken(own[side]),
+                false => Some(own[side]),
+            });
+            let [Some(of_a), Some(of_b)] = read else {
+                continue;
             };
-            let not = match sides {
-                [true, true] => format!("{} and {}", own[0], own[1]),
-                [true, false] => own[0].to_string(),
-                _ => own[1].to_string(),
+            if !fits_as(case, trial, [of_a, of_b], d) {
+                continue;
+            }
+            let mut held = Vec::new();
+            let mut not = Vec::new();
+            let read = [(sides[0], "A", of_a, own[0]), (sides[1], "B", of_b, own[1])];
+            let all = read.into_iter().chain(d.map(|d| (true, "D", d, result)));
+            for (_, name, of, own) in all.filter(|(other, ..)| *other) {
+                held.push(format!("{name} holds {of}"));
+                not.push(own.to_string());
+            }
+            let text = format!(
+                "{}, not {}: {}",
+                held.join(" and "),
+                not.join(" and "),
+                trial.words()
+            );
+            let formats = Ask::Formats([of_a, of_b]);
+            let ask = match d {
+                Some(d) => Ask::Both(Box::new(formats), Box::new(Ask::Result(d))),
+                None => formats,
             };
-            let text = format!("{what}, not {not}: {}", trial.words());
-            let found = Found::new(Hypothesis::Formats, text);
-            return vec![found.asking(Ask::Formats([of_a, of_b]))];
+            return Ok(vec![Found::new(Hypothesis::Formats, text).asking(ask)]);
         }
     }
-    Vec::new()
+    Ok(Vec::new())
+}
+
+/// Whether the product of operands read so is D, read as this if that is another format.
+fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Format>) -> bool {
+    let problem = case.replay.problem;
+    let own = case.replay.arithmetic;
+    let Some(arithmetic) = (case.rule)([of_a, of_b]) else {
+        return false;
+    };
+    // C is what it was.
+    if arithmetic.accumulator != own.accumulator
+        || arithmetic.addend() != own.addend()
+        || arithmetic.scale != own.scale
+    {
+        return false;
+    }
+    let read = |planes: Planes, format| planes.tensor().reread(format);
+    let (Some(a), Some(b)) = (read(problem.a, of_a), read(problem.b, of_b)) else {
+        return false;
+    };
+    let problem = Problem {
+        a: problem.a.over(&a),
+        b: problem.b.over(&b),
+        ..problem
+    };
+    let replay = Replay {
+        problem,
+        arithmetic: &arithmetic,
+        convert_to: d.or(case.replay.convert_to),
+        ..case.replay
+    };
+    trial.fits(&replayed(&replay))
 }
 
 /// The finished elements rounded to D's format in another way.
-fn rounding(case: &Case, trial: &Trial) -> Vec<Found> {
+fn rounding(case: &Case, trial: &Trial) -> Tested {
     let Some(to) = case.replay.convert_to else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let chain = Replay {
         convert_to: None,
@@ -259,20 +293,20 @@ fn rounding(case: &Case, trial: &Trial) -> Vec<Found> {
     ] {
         let rounded = |at: &[Element]| {
             let codes = chain.elements(at).into_iter();
-            let round = |code| round_code(from, code, to, rounding, to.sign_mask() - 1);
+            let round = |code| result_code(from, code, to, rounding);
             codes.map(round).collect()
         };
         if trial.fits(&rounded) {
             let words = trial.words();
             let text = format!("D is rounded to {to} {how}, not to nearest even: {words}");
-            return vec![Found::new(Hypothesis::Rounding, text)];
+            return Ok(vec![Found::new(Hypothesis::Rounding, text)]);
         }
     }
-    Vec::new()
+    Ok(Vec::new())
 }
 
 /// Another rule of the catalogue.
-fn models(case: &Case, trial: &Trial) -> Vec<Found> {
+fn models(case: &Case, trial: &Trial) -> Tested {
     let own = &case.replay;
     let arithmetic = own.arithmetic;
     let problem = own.problem;
@@ -314,7 +348,7 @@ fn models(case: &Case, trial: &Trial) -> Vec<Found> {
     };
     fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
     let Some(first) = fitting.first() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
     let name = &first.names[name];
@@ -349,11 +383,11 @@ fn models(case: &Case, trial: &Trial) -> Vec<Found> {
         arithmetic: Box::new(first.arithmetic.clone()),
         convert_to: first.convert_to,
     };
-    vec![Found::new(Hypothesis::OtherModel, text).asking(ask)]
+    Ok(vec![Found::new(Hypothesis::OtherModel, text).asking(ask)])
 }
 
 /// FP32 operands that were rounded to TF32 first, or were not.
-fn tf32(case: &Case, trial: &Trial) -> Vec<Found> {
+fn tf32(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     for nearest in [true, false] {
         let side = |planes: Planes| planes.tensor().with_tf32_rounding(nearest);
@@ -371,8 +405,8 @@ fn tf32(case: &Case, trial: &Trial) -> Vec<Found> {
             };
             let text = format!("{what}: {}", trial.words());
             let found = Found::new(Hypothesis::Tf32Input, text);
-            return vec![found.asking(Ask::Tf32Nearest(nearest))];
+            return Ok(vec![found.asking(Ask::Tf32Nearest(nearest))]);
         }
     }
-    Vec::new()
+    Ok(Vec::new())
 }

@@ -40,8 +40,28 @@ pub enum Hypothesis {
     COmitted,
     CTwice,
     CAddedLast,
+    /// A function of every element.
+    Relu,
+    Relu6,
+    /// By the error function.
+    Gelu,
+    /// By the hyperbolic tangent.
+    GeluTanh,
+    Silu,
+    /// A number for every column is added.
+    Bias,
     /// The sum is multiplied with a number.
     Alpha,
+    /// So is C.
+    AlphaBeta,
+    /// Rows, columns or both are multiplied with numbers of their own.
+    RowScales,
+    ColumnScales,
+    RowAndColumnScales,
+    /// So are the sums of so many k (`at`), before they are added up.
+    BlockScales,
+    /// Several of these.
+    Epilogue,
     /// Codes of A or B are of another format.
     Formats,
     /// FP32 operands are rounded to TF32 in another way.
@@ -50,6 +70,8 @@ pub enum Hypothesis {
     // Another way over K.
     OtherModel,
     OtherSchedule,
+    /// Both.
+    OtherModelAndSchedule,
     /// `at`: how many products were added.
     LostTail,
     IeeeChain,
@@ -60,6 +82,8 @@ pub enum Hypothesis {
     StoppedEarly,
     /// `at`: the step.
     StepMissing,
+    /// `at`: first k, and one past the last.
+    SliceMissing,
     /// `at`: its k.
     ProductMissing,
     /// `at`: its k.
@@ -69,6 +93,13 @@ pub enum Hypothesis {
     /// `at`: the row it is from, where there is one.
     RowMoved,
     ColumnMoved,
+    RowsPermuted,
+    ColumnsPermuted,
+    /// `at`: row and column where it belongs.
+    TileMoved,
+    /// Matrices of a batch: another one's D, or one of another one's operands.
+    OtherMatrix,
+    OtherOperands,
 }
 
 impl Hypothesis {
@@ -133,6 +164,8 @@ pub enum Ask {
         preset: String,
         overrides: Box<Overrides>,
     },
+    /// What the epilogue has of these: alpha, beta, the function.
+    Epilogue(Box<Overrides>),
     Formats([Format; 2]),
     /// D is of this format.
     Result(Format),

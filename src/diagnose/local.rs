@@ -7,15 +7,17 @@ use super::inputs::Line;
 use super::trial::{Stored, Work};
 use super::whole::whole;
 use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
-use super::{computed, moved, partial, place, schedule, stored};
+use super::{computed, matrices, missing, partial, permuted, place, schedule, stored, trial};
 use crate::emu::Element;
 use crate::num::Number;
 use crate::random::mix;
 use crate::report::grouped;
 
-/// What is tried of a group.
-pub const TRIED: &str = "for each group of mismatches a flipped bit of A, B or C, rows or columns of another \
-                         place, chains that stopped early, a product or a step that is missing";
+/// What is tried of a group's operands.
+const INPUTS: &str = "a flipped bit of A, B or C";
+
+/// Why what fits is not told.
+const CHANCE: &str = "of an element of few bits too much fits by chance";
 
 /// Lines of a group that are asked one by one.
 const LINES: usize = 4;
@@ -53,6 +55,10 @@ pub fn faults(
         .map(|at| case.stored(at))
         .collect();
     if !computing.spend(different.len() as u64 * case.replay.problem.k as u64) {
+        let ledger = &computing.ledger;
+        [stored::FLIPPED, INPUTS]
+            .iter()
+            .for_each(|what| ledger.leave(what, trial::SPENT));
         return Vec::new();
     }
     let at: Vec<Element> = different.iter().map(|stored| stored.at).collect();
@@ -74,6 +80,7 @@ pub fn faults(
             Found::new(Hypothesis::BitFlipped, text).at([bit as usize]),
         )];
     }
+    computing.ledger.refute(stored::FLIPPED);
     if let Some(faults) = lines(case, group, computing) {
         return faults;
     }
@@ -89,12 +96,33 @@ pub fn faults(
         return found.collect();
     }
     let [computing, scheduling] = &trials;
-    let found = moved::moved(case, computing, 0)
-        .or_else(|| moved::moved(case, computing, 1))
-        .or_else(|| partial::stopped_early(case, computing))
-        .or_else(|| computed::addends(case, computing).into_iter().next())
-        .or_else(|| schedule::schedules(case, scheduling).into_iter().next());
-    found.map(unplaced).into_iter().collect()
+    let tests: [&dyn Fn() -> Vec<Found>; 8] = [
+        &|| {
+            computing.test(permuted::TRIED[0], || {
+                permuted::permuted(case, computing, 0)
+            })
+        },
+        &|| {
+            computing.test(permuted::TRIED[1], || {
+                permuted::permuted(case, computing, 1)
+            })
+        },
+        &|| {
+            computing.test("tiles of other places", || {
+                permuted::tile(case, computing, group)
+            })
+        },
+        &|| computing.test(partial::TRIED, || partial::stopped_early(case, computing)),
+        &|| computing.test(computed::ADDENDS, || computed::addends(case, computing)),
+        &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
+        &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| schedule::schedules(case, scheduling),
+    ];
+    let found = tests
+        .iter()
+        .map(|test| test())
+        .find(|found| !found.is_empty());
+    found.into_iter().flatten().take(1).map(unplaced).collect()
 }
 
 /// Elements of the group's area that do not differ.
@@ -135,6 +163,7 @@ fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
         _ => return None,
     };
     if lines.len() > LINES {
+        work.ledger.leave(INPUTS, "many rows or columns differ");
         return None;
     }
     let fault = |&index: &usize| {
@@ -206,7 +235,11 @@ fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
             placed: true,
         })
     };
-    lines.iter().map(fault).collect()
+    let found: Option<Vec<Fault>> = lines.iter().map(fault).collect();
+    if found.is_none() {
+        work.ledger.refute(INPUTS);
+    }
+    found
 }
 
 /// One element alone.
@@ -235,7 +268,8 @@ fn element(
             false => "One bit of one element differs".to_owned(),
         };
         if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
-            // Told as a place: nothing that was computed gives it.
+            let why = "it gives this D, but so may another order of sums; see the next command";
+            work.ledger.leave(stored::FLIPPED, why);
             return None;
         }
         let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
@@ -245,11 +279,21 @@ fn element(
         });
     }
     // In few bits too much fits by chance.
-    if case.is_narrow() || case.replay.kernel.is_some() || problem.k > SHORT_K {
-        return None;
-    }
     let cost = (problem.k * problem.k) as u64;
-    if !work.spend(cost) {
+    let why = match () {
+        () if case.is_narrow() => Some(CHANCE),
+        () if case.replay.kernel.is_some() => Some("there is a schedule"),
+        () if problem.k > SHORT_K => Some("K is too long"),
+        () if !work.spend(cost) => Some(trial::SPENT),
+        () => None,
+    };
+    if bit.is_none() {
+        work.ledger.refute(stored::FLIPPED);
+    }
+    if let Some(why) = why {
+        [INPUTS, missing::TRIED]
+            .iter()
+            .for_each(|what| work.ledger.leave(what, why));
         return None;
     }
     let operands = Operands::new(problem, case.replay.arithmetic, (batch, row, column));
@@ -267,8 +311,13 @@ fn element(
     let found = single
         .c_elsewhere_first()
         .or_else(|| single.c_flipped())
-        .or_else(|| single.faults().into_iter().next())?;
-    Some(Fault {
+        .or_else(|| single.faults().into_iter().next());
+    if found.is_none() {
+        // Of A and B `explain` asks.
+        work.ledger.refute(missing::TRIED);
+        work.ledger.leave(INPUTS, "see the next command");
+    }
+    found.map(|found| Fault {
         found,
         placed: false,
     })

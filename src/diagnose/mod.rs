@@ -6,39 +6,49 @@
 //! group is asked for faults of its own (`local`). `explain` asks the same of one element (`single`).
 
 mod addend;
-mod alpha;
 mod by_group;
 mod case;
 mod components;
 mod computed;
 mod element;
+mod epilogue;
 mod estimate;
 mod group;
 mod grouping;
 mod hypothesis;
 mod inputs;
+mod ledger;
 mod lines;
 mod local;
+mod matrices;
+mod missing;
 mod moved;
 mod narrow;
 mod nearby;
 mod partial;
+mod permuted;
 mod place;
 mod schedule;
 mod single;
 mod stored;
+mod together;
 mod trial;
 mod whole;
 
-pub use case::{Area, Case, Finding};
+pub use case::{Area, Case, Finding, Placed};
 pub use element::{Change, Element};
 pub use hypothesis::{Ask, Found, Hypothesis};
 pub use single::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use trial::WORK;
 
+use std::rc::Rc;
+
+use crate::emu::{Catalogue, Replay};
+use crate::report::{Comparison, Policy, Spread};
+use crate::tensor::Tensor;
 use by_group::by_group;
 use case::capital;
-use trial::{Stored, Trial, Work};
+use trial::{Stored, Work};
 use whole::whole;
 
 /// What was found, and what was not.
@@ -46,10 +56,34 @@ use whole::whole;
 pub struct Diagnosis {
     /// What explains most comes first.
     pub findings: Vec<Finding>,
-    /// What was tried, for people; whether it fits or not.
+    /// Groups of mismatches of which only the place is known, the largest first.
+    pub places: Vec<Placed>,
+    /// What was tried on this D and refuted, for people.
     pub tried: Vec<&'static str>,
-    /// Computations that the work allowed did not suffice for.
-    pub skipped: usize,
+    /// What was not tried, each with the reason.
+    pub untried: Vec<String>,
+}
+
+/// What a kernel may do with the finished sums of a replay, so that they become a D; the work that it may take is in
+/// multiply-adds.
+pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
+    let comparison = Comparison {
+        elements: given.len() as u64,
+        ..Comparison::default()
+    };
+    let case = Case {
+        replay,
+        given,
+        policy: Policy::default(),
+        comparison: &comparison,
+        spread: &Spread::default(),
+        architecture: "",
+        rule: &|_| None,
+        catalogue: Catalogue::builtin(),
+    };
+    let work = Work::new(work);
+    let trial = case.trial(&[], &[], &work);
+    epilogue::epilogues(&case, &trial).into_iter().next()
 }
 
 /// Everything that fits; nothing if nothing does. The same for the same files.
@@ -66,15 +100,17 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         mismatches,
         place: None,
     };
+    let only = |findings| Diagnosis {
+        findings,
+        ..Diagnosis::default()
+    };
     let seen = stored::specials(case).or_else(|| stored::all_alike(case));
     let alike = |found: &Found| found.hypothesis == Hypothesis::Constant;
     if let Some(found) = seen.as_ref().filter(|found| !alike(found)) {
-        return Diagnosis {
-            findings: vec![all(found.clone())],
-            ..Diagnosis::default()
-        };
+        return only(vec![all(found.clone())]);
     }
-    let [computing, scheduling] = [WORK, WORK].map(Work::new);
+    let ledger = Rc::default();
+    let [computing, scheduling] = [WORK, WORK].map(|most| Work::noting(most, &ledger));
     let controls = case.controls();
     let n = case.replay.problem.n;
     let differing = case.spread.different.iter();
@@ -84,20 +120,19 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     if let Some(found) = seen {
         // Ones times ones are a test of whether all of K was summed.
         let lost = schedule::lost_tail(case, &trials[1]);
-        let findings = lost.into_iter().chain([found]).map(all).collect();
-        return Diagnosis {
-            findings,
-            ..Diagnosis::default()
-        };
+        return only(lost.into_iter().chain([found]).map(all).collect());
     }
-    let mut findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
-    let mut tried = vec![computed::TRIED, schedule::TRIED, stored::TRIED];
-    if findings.is_empty() {
-        findings = by_group(case, &controls, [&computing, &scheduling], &mut tried);
+    ledger.refute(stored::ALIKE);
+    let findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
+    if !findings.is_empty() {
+        return only(findings);
     }
+    let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
+    let (tried, untried) = ledger.said();
     Diagnosis {
         findings,
+        places,
         tried,
-        skipped: trials.iter().map(Trial::skipped).sum(),
+        untried,
     }
 }

@@ -1,7 +1,8 @@
 //! Rows or columns of D that are those of another row or column.
 
-use super::trial::Trial;
+use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Found, Hypothesis};
+use crate::deadline;
 use crate::emu::Element;
 
 /// Places that are tested.
@@ -9,25 +10,25 @@ const TESTED: usize = 8;
 
 /// Which row (side 0) or column (side 1) of the same matrix holds what D has: a fixed distance away, or one
 /// for all.
-pub fn moved(case: &Case, trial: &Trial, side: usize) -> Option<Found> {
+pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
     let mut differing = trial
         .differing()
         .filter(|stored| !zero_like(case, stored.given));
-    let first = differing.next()?;
     // By one element, half of D would be found somewhere.
-    differing.next()?;
+    let (Some(first), Some(_)) = (differing.next(), differing.next()) else {
+        return Err("too few elements differ");
+    };
     let length = [problem.m, problem.n][side];
-    trial
-        .work()
-        .spend(length as u64 * problem.k as u64)
-        .then_some(())?;
+    if !trial.affords(length as u64 * problem.k as u64) {
+        return Err(SPENT);
+    }
     let Element { batch, row, column } = first.at;
     let own = [row, column][side];
     let line = match side {
-        0 => replay.part(batch, 0..length, column..column + 1, &|_| {}),
-        _ => replay.part(batch, row..row + 1, 0..length, &|_| {}),
+        0 => replay.part(batch, 0..length, column..column + 1, &deadline::unheard),
+        _ => replay.part(batch, row..row + 1, 0..length, &deadline::unheard),
     };
     let holds = |&at: &usize| at != own && line[at] == first.given;
     let mut places: Vec<usize> = (0..length).filter(holds).collect();
@@ -78,7 +79,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Option<Found> {
                     words()
                 ),
             };
-            return Some(Found::new(hypothesis, text).at([place]));
+            return Ok(vec![Found::new(hypothesis, text).at([place])]);
         }
         if !same_line && (trial.fits(&shifted(true)) || trial.fits(&shifted(false))) {
             let by = distance.unsigned_abs();
@@ -98,10 +99,10 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Option<Found> {
                     words()
                 ),
             };
-            return Some(Found::new(hypothesis, text));
+            return Ok(vec![Found::new(hypothesis, text)]);
         }
     }
-    None
+    Ok(Vec::new())
 }
 
 /// Zeros are everywhere.

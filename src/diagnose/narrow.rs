@@ -6,6 +6,9 @@ use super::{Ask, Case, Found, Hypothesis, computed, schedule};
 use crate::emu::Replay;
 use crate::num::{Format, convert_exact};
 
+/// What is tried.
+pub const TRIED: &str = "a D of another or a narrower format";
+
 /// Elements that must have different numbers before their format is believed.
 const DISTINCT: usize = 16;
 

@@ -7,6 +7,7 @@ use super::single::MAX_NAMED;
 use super::trial::{Stored, Work};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::{Asked, guesses};
+use crate::deadline;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 use crate::tensor::Tensor;
@@ -118,7 +119,7 @@ impl Single<'_> {
             kernel,
             ..*replay
         };
-        alone.part(0, 0..1, 0..1, &|_| {})[0]
+        alone.part(0, 0..1, 0..1, &deadline::unheard)[0]
     }
 
     /// Elements of rows and columns nearby.

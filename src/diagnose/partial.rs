@@ -1,26 +1,33 @@
 //! Chains that stopped before the end of K.
 
 use super::single::stops;
-use super::trial::Trial;
+use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Element, Found, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{self, Problem, Replay};
+
+/// What is tried.
+pub const TRIED: &str = "chains that stopped early";
 
 /// Numbers of products that are tested on all elements.
 const TESTED: usize = 8;
 
 /// How many products were added in every element of a trial.
-fn stopped(case: &Case, trial: &Trial) -> Option<usize> {
+fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     let replay = case.replay;
     let problem = replay.problem;
     let arithmetic = replay.arithmetic;
-    if replay.kernel.is_some() || arithmetic.scale.is_some() || problem.k > MAX_SEARCHED_K {
-        return None;
+    if replay.kernel.is_some() || arithmetic.scale.is_some() {
+        return Err("there is a schedule, or scales");
     }
-    let first = trial.differing().next()?;
-    trial
-        .work()
-        .spend(problem.k as u64 * arithmetic.step.span() as u64)
-        .then_some(())?;
+    if problem.k > MAX_SEARCHED_K {
+        return Err("K is too long");
+    }
+    let Some(first) = trial.differing().next() else {
+        return Ok(None);
+    };
+    if !trial.affords(problem.k as u64 * arithmetic.step.span() as u64) {
+        return Err(SPENT);
+    }
     let emu::Element { batch, row, column } = first.at;
     let element = Element::new(&problem, arithmetic, (batch, row, column));
     let accumulators = element.accumulators();
@@ -29,7 +36,7 @@ fn stopped(case: &Case, trial: &Trial) -> Option<usize> {
     counts.retain(|&count| count > 0);
     // What misses least is likeliest.
     counts.reverse();
-    counts.into_iter().take(TESTED).find(|&count| {
+    let fitting = counts.into_iter().take(TESTED).find(|&count| {
         let cut = Replay {
             problem: Problem {
                 ..problem.part_k(0..count)
@@ -37,12 +44,15 @@ fn stopped(case: &Case, trial: &Trial) -> Option<usize> {
             ..replay
         };
         trial.fits(&|at: &[emu::Element]| cut.elements(at))
-    })
+    });
+    Ok(fitting)
 }
 
 /// The last products are missing from all of D.
-pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
-    let count = stopped(case, trial)?;
+pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
+    let Some(count) = stopped(case, trial)? else {
+        return Ok(Vec::new());
+    };
     let k = case.replay.problem.k;
     let text = format!(
         "The last {} of {k} products are missing from every element, D is that of the first {count} (cuBLAS's \
@@ -50,17 +60,19 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
         k - count,
         trial.words()
     );
-    Some(Found::new(Hypothesis::LostTail, text).at([count]))
+    Ok(vec![Found::new(Hypothesis::LostTail, text).at([count])])
 }
 
 /// The chains of some elements stopped early.
-pub fn stopped_early(case: &Case, trial: &Trial) -> Option<Found> {
-    let count = stopped(case, trial)?;
+pub fn stopped_early(case: &Case, trial: &Trial) -> Tested {
+    let Some(count) = stopped(case, trial)? else {
+        return Ok(Vec::new());
+    };
     let k = case.replay.problem.k;
     let text = format!(
         "the products of k {count} to {} are missing, as if the loop over K had stopped early: {}",
         k - 1,
         trial.words()
     );
-    Some(Found::new(Hypothesis::StoppedEarly, text).at([count]))
+    Ok(vec![Found::new(Hypothesis::StoppedEarly, text).at([count])])
 }

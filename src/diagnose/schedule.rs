@@ -10,7 +10,7 @@ use crate::emu::schedule::{
 use crate::emu::{Element, Problem, Replay};
 
 /// What [`schedules`] tries.
-pub const TRIED: &str = "the schedules that identify searches, and split K that loses its tail";
+pub const TRIED: &str = "the schedules that identify searches, split K that loses its tail";
 
 /// The preset of one chain over K.
 pub const PLAIN: &str = "plain";
@@ -24,10 +24,14 @@ const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 /// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
 /// multiplied with other numbers, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
+    trial.test(TRIED, || match case.replay.kernel.is_some_and(multiplied) {
+        true => Err("sums are multiplied with numbers of one kernel"),
+        false => Ok(fitting(case, trial)),
+    })
+}
+
+fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let replay = case.replay;
-    if replay.kernel.is_some_and(multiplied) {
-        return Vec::new();
-    }
     let found = |what: String, too: String, preset: &str, overrides: Overrides| {
         let text = format!("{what}: {}{too}", trial.words());
         let found = Found::new(Hypothesis::OtherSchedule, text);

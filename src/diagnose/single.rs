@@ -10,7 +10,7 @@ use super::{Found, Hypothesis, WORK};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::{
     Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
-    round_code,
+    result_code, round_code,
 };
 
 /// What was tried and what gave D.
@@ -117,10 +117,8 @@ impl Single<'_> {
         if from == to {
             return Some(code);
         }
-        // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
-        let nan = to.sign_mask() - 1;
         let rounds = from == Format::Fp32 && matches!(to, Format::Fp16 | Format::Bf16);
-        rounds.then(|| round_code(from, code, to, Rounding::NearestEven, nan))
+        rounds.then(|| result_code(from, code, to, Rounding::NearestEven))
     }
 
     fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {

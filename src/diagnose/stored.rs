@@ -3,12 +3,12 @@
 use super::group::{Group, Shape};
 use super::trial::Stored;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::num::{Fields, Format, Rounding, convert_exact, decimal, round_code};
+use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
 use crate::report::grouped;
 
 /// What is tried of the codes.
-pub const TRIED: &str = "elements that are +0 or all alike, a flipped bit, NaN payloads and signs of zero, \
-                         a narrower or another format of D";
+pub const ALIKE: &str = "elements that are +0 or all alike, NaN payloads, signs of zero";
+pub const FLIPPED: &str = "a flipped bit of D";
 
 /// Elements of an area that are all looked at.
 const LOOKED_AT: u64 = 1 << 20;
@@ -155,13 +155,7 @@ pub fn field(format: Format, bit: u32) -> &'static str {
 /// The way back from a narrower format that D was widened from: whether it is one.
 pub fn narrowed(format: Format, narrow: Format, code: u64) -> Option<u64> {
     let nan = format.unpack(code).is_nan();
-    let rounded = round_code(
-        format,
-        code,
-        narrow,
-        Rounding::TowardZero,
-        narrow.sign_mask() - 1,
-    );
+    let rounded = result_code(format, code, narrow, Rounding::TowardZero);
     let back = convert_exact(narrow, rounded, format);
     (nan || back == Ok(code)).then_some(rounded)
 }

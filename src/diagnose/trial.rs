@@ -1,7 +1,10 @@
 //! The elements that hypotheses are tested on, and how much that may cost.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
+use super::Found;
+use super::ledger::Ledger;
 use crate::emu::Element;
 use crate::num::Format;
 use crate::report::{Policy, grouped};
@@ -15,25 +18,42 @@ const FIRST: usize = 4;
 /// So few elements that tell two computations apart prove little where D has few bits.
 const WEAK: usize = 16;
 
-/// What is left of the work that may be done.
+/// Why a hypothesis was not tested that costs more than is left.
+pub const SPENT: &str = "the work of a search is bounded";
+
+/// What is left of the work that may be done, and what it found out.
 #[derive(Debug)]
-pub struct Work(Cell<u64>);
+pub struct Work {
+    left: Cell<u64>,
+    pub ledger: Rc<Ledger>,
+}
 
 impl Work {
     pub fn new(most: u64) -> Work {
-        Work(Cell::new(most))
+        Work::noting(most, &Rc::default())
+    }
+
+    /// The same, with a ledger that others write into as well.
+    pub fn noting(most: u64, ledger: &Rc<Ledger>) -> Work {
+        Work {
+            left: Cell::new(most),
+            ledger: Rc::clone(ledger),
+        }
     }
 
     /// Whether this much was left; it is gone now.
     pub fn spend(&self, cost: u64) -> bool {
-        let left = self.0.get();
+        let left = self.left.get();
         let enough = cost <= left;
         if enough {
-            self.0.set(left - cost);
+            self.left.set(left - cost);
         }
         enough
     }
 }
+
+/// What fits; or why nothing was tested, where that is worth a word.
+pub type Tested = Result<Vec<Found>, &'static str>;
 
 /// An element of D, as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +75,8 @@ pub struct Trial<'w> {
     /// D has fewer bits than what it was rounded from.
     narrow: bool,
     work: &'w Work,
-    /// Hypotheses that would have taken too long.
+    /// Computations that were compared with D, and those that would have taken too long.
+    asked: Cell<usize>,
     skipped: Cell<usize>,
 }
 
@@ -76,6 +97,7 @@ impl<'w> Trial<'w> {
             policy,
             narrow,
             work,
+            asked: Cell::new(0),
             skipped: Cell::new(0),
         }
     }
@@ -91,13 +113,47 @@ impl<'w> Trial<'w> {
         all.map(|(&at, &given)| Stored { at, given })
     }
 
+    /// The same elements, for other work.
+    pub fn over<'o>(&self, work: &'o Work) -> Trial<'o> {
+        Trial {
+            elements: self.elements.clone(),
+            given: self.given.clone(),
+            asked: Cell::new(0),
+            skipped: Cell::new(0),
+            work,
+            ..*self
+        }
+    }
+
     pub fn work(&self) -> &'w Work {
         self.work
     }
 
-    /// How many hypotheses there was no work left for.
-    pub fn skipped(&self) -> usize {
-        self.skipped.get()
+    /// Puts a hypothesis to the test, and notes what became of it.
+    pub fn test(&self, what: &'static str, test: impl FnOnce() -> Tested) -> Vec<Found> {
+        let [asked, skipped] = [self.asked.get(), self.skipped.get()];
+        let ledger = &self.work.ledger;
+        let found = match test() {
+            Ok(found) => found,
+            Err(why) => {
+                ledger.leave(what, why);
+                return Vec::new();
+            }
+        };
+        if self.skipped.get() > skipped {
+            ledger.leave(what, SPENT);
+        } else if found.is_empty() && self.asked.get() > asked {
+            ledger.refute(what);
+        }
+        found
+    }
+
+    /// Whether so much work was left to compute something that is compared with D.
+    pub fn affords(&self, cost: u64) -> bool {
+        let enough = self.work.spend(cost);
+        let counter = if enough { &self.asked } else { &self.skipped };
+        counter.set(counter.get() + 1);
+        enough
     }
 
     fn same(&self, computed: u64, given: u64) -> bool {
@@ -118,8 +174,7 @@ impl<'w> Trial<'w> {
         for end in lots {
             let end = end.clamp(done, self.elements.len());
             let cost = ((end - done) as u64).saturating_mul(self.k as u64);
-            if !self.work.spend(cost) {
-                self.skipped.set(self.skipped.get() + 1);
+            if !self.affords(cost) {
                 return false;
             }
             let computed = compute(&self.elements[done..end]);

@@ -1,7 +1,10 @@
 //! One computation that explains all of D.
 
-use super::trial::Trial;
-use super::{Case, Found, computed, moved, narrow, partial, schedule};
+use super::trial::{Trial, Work};
+use super::{
+    Case, Found, computed, epilogue, matrices, missing, moved, narrow, partial, permuted, schedule,
+    together,
+};
 
 /// One computation for all elements of a trial: its own work, and that of schedules.
 pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
@@ -13,22 +16,50 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
     }
     // Of wide results, one element fits too many computations by chance, and none differs alone.
     if computing.differing().nth(1).is_none() {
+        let what = "other computations of all of D";
+        computing.work().ledger.leave(what, "one element differs");
         return Vec::new();
     }
-    let mut found = computed::computations(case, computing);
-    if found.is_empty() {
-        found = schedule::schedules(case, scheduling);
-    }
-    if found.is_empty() {
-        found.extend(partial::lost_tail(case, computing));
-    }
+    let tests: [&dyn Fn() -> Vec<Found>; 9] = [
+        &|| computed::computations(case, computing),
+        &|| epilogue::epilogues(case, computing),
+        &|| schedule::schedules(case, scheduling),
+        &|| computing.test(partial::TRIED, || partial::lost_tail(case, computing)),
+        &|| moved(case, computing),
+        &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
+        &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| {
+            computing.test(narrow::TRIED, || {
+                Ok(narrow::narrow(case, computing, scheduling))
+            })
+        },
+        &|| {
+            let work = Work::noting(together::WORK, &computing.work().ledger);
+            let trial = scheduling.over(&work);
+            trial.test(together::TRIED, || together::together(case, &trial, &work))
+        },
+    ];
+    tests
+        .iter()
+        .map(|test| test())
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+/// Rows or columns of other places.
+fn moved(case: &Case, trial: &Trial) -> Vec<Found> {
+    let mut found = Vec::new();
     for side in [0, 1] {
         if found.is_empty() {
-            found.extend(moved::moved(case, computing, side));
+            found = trial.test(permuted::TRIED[side], || {
+                let found = permuted::permuted(case, trial, side);
+                match found {
+                    // Some elements of it may still tell.
+                    Err(_) => moved::moved(case, trial, side),
+                    found => found,
+                }
+            });
         }
-    }
-    if found.is_empty() {
-        found = narrow::narrow(case, computing, scheduling);
     }
     found
 }

@@ -21,6 +21,8 @@ use crate::num::{Class, Formats, Rounding, Unpacked};
 pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
     let formats = arithmetic.formats();
     match &arithmetic.step {
+        // No kernel forgets what lies below a sum's leading bits.
+        Step::Fused(step) if step.sum_bits.is_some() => None,
         Step::Fused(step) => {
             let plan = GroupPlan::new(dot_add(step), formats, None)?;
             Some(Plan::Group(GroupPlan {
@@ -30,6 +32,7 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         }
         Step::FusedHalves(step) => halves(step, formats).map(Plan::Group),
         Step::FmaChain(step) => ChainPlan::new(formats, step.rounding, step.nan.0).map(Plan::Chain),
+        Step::ExactSum(step) if step.plus_zero => None,
         Step::ExactSum(step) => {
             SumPlan::new(formats, Some(step.group), step.rounding, step.nan.0).map(Plan::Sum)
         }
@@ -49,6 +52,10 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         Step::StickyRne(step) => sticky(step, formats),
         Step::BlockDot(step) => block(step, formats).map(Plan::Block),
         Step::HalfChain(step) => Some(Plan::Half(HalfPlan::new(formats, step.span))),
+        // Two or four products a step: the exact engine computes them.
+        Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
+        // The alternative of `block_dot`, which few ask for.
+        Step::BlockWindow(_) => None,
         Step::IntegerSum(step) => {
             let clamped = match step.overflow {
                 IntegerOverflow::Wrap => None,
@@ -79,7 +86,7 @@ fn halves(step: &FusedHalves, formats: Formats) -> Option<GroupPlan> {
     };
     let group = step.half.group;
     let full = order(true).count() == group && order(false).count() == group;
-    if !full || step.closing != Rounding::NearestEven {
+    if !full || step.closing != Rounding::NearestEven || step.half.sum_bits.is_some() {
         return None;
     }
     let order = order(true).chain(order(false)).collect();

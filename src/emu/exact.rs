@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Arithmetic, Block, Problem, Progress};
+use crate::deadline;
 use crate::emu::step::scaled;
 use crate::num::{Format, Unpacked};
 use crate::tensor::Plane;
@@ -72,6 +73,7 @@ pub fn accumulate(
     let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
+        deadline::poll();
         let k = start..k.end.min(start + panel);
         let Gathered { a, b, scales } = gather(problem, arithmetic, block, k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {

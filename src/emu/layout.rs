@@ -28,6 +28,13 @@ pub enum LayoutKind {
     /// Volta's `wmma` with D of 16 x 16: octets of two threadgroups make 8 x 8 blocks, the threadgroup
     /// of four threads 4 x 8 of them.
     Octets,
+    /// RDNA 3 WMMA with D of 16 x 16: a lane has one column, lanes mod 16 the same; which of two or four rows it is, and in
+    /// which register, depends on the wave.
+    Rdna3Wmma,
+    /// RDNA 4 WMMA with D of 16 x 16, wave32: lane 16·(i / 8) + j.
+    Rdna4WmmaWave32,
+    /// RDNA 4 WMMA with D of 16 x 16, wave64: lane 32·(i mod 8 / 4) + 16·(i / 8) + j.
+    Rdna4WmmaWave64,
 }
 
 /// Mismatches by the unit that holds them.
@@ -47,13 +54,19 @@ impl LayoutKind {
         match self {
             LayoutKind::MmaM16n8 => [16, 8],
             LayoutKind::WgmmaM64 => [64, 256],
-            LayoutKind::Octets => [16, 16],
+            LayoutKind::Octets
+            | LayoutKind::Rdna3Wmma
+            | LayoutKind::Rdna4WmmaWave32
+            | LayoutKind::Rdna4WmmaWave64 => [16, 16],
         }
     }
 
     pub fn unit(self) -> &'static str {
         match self {
-            LayoutKind::MmaM16n8 => "lane",
+            LayoutKind::MmaM16n8 | LayoutKind::Rdna4WmmaWave32 | LayoutKind::Rdna4WmmaWave64 => {
+                "lane"
+            }
+            LayoutKind::Rdna3Wmma => "lane column",
             LayoutKind::WgmmaM64 => "warp",
             LayoutKind::Octets => "octet",
         }
@@ -61,7 +74,9 @@ impl LayoutKind {
 
     pub fn units(self) -> usize {
         match self {
-            LayoutKind::MmaM16n8 => 32,
+            LayoutKind::MmaM16n8 | LayoutKind::Rdna4WmmaWave32 => 32,
+            LayoutKind::Rdna3Wmma => 16,
+            LayoutKind::Rdna4WmmaWave64 => 64,
             LayoutKind::WgmmaM64 | LayoutKind::Octets => 4,
         }
     }
@@ -72,6 +87,9 @@ impl LayoutKind {
             LayoutKind::MmaM16n8 => lane(row, column),
             LayoutKind::WgmmaM64 => row % 64 / 16,
             LayoutKind::Octets => row % 16 / 8 + 2 * (column % 16 / 8),
+            LayoutKind::Rdna3Wmma => column % 16,
+            LayoutKind::Rdna4WmmaWave32 => 16 * (row % 16 / 8) + column % 16,
+            LayoutKind::Rdna4WmmaWave64 => 32 * (row % 8 / 4) + 16 * (row % 16 / 8) + column % 16,
         }
     }
 
@@ -106,6 +124,27 @@ impl LayoutKind {
                     false => String::new(),
                 };
                 format!("{tile}: octet {octet}, threadgroup {group}{thread}")
+            }
+            LayoutKind::Rdna3Wmma => {
+                // Two rows a register, or four.
+                let [narrow, wide] = [2, 4].map(|rows| {
+                    let (lane, register) = (16 * (row % rows) + column % 16, row % 16 / rows);
+                    format!("lane {lane}, register {register}")
+                });
+                format!("{tile}: {narrow} of wave32, {wide} of wave64")
+            }
+            LayoutKind::Rdna4WmmaWave32 | LayoutKind::Rdna4WmmaWave64 => {
+                let rows = if self == LayoutKind::Rdna4WmmaWave32 {
+                    8
+                } else {
+                    4
+                };
+                let own = row % rows;
+                let register = match pair {
+                    true => format!("register {}, half {}", own / 2, own % 2),
+                    false => format!("register {own}"),
+                };
+                format!("{tile}: lane {}, {register}", self.unit_of(row, column))
             }
         }
     }
@@ -152,6 +191,45 @@ mod tests {
                     let text = LayoutKind::WgmmaM64.describe(Format::Fp32, row, column);
                     let expected = format!("warp {warp}, lane {lane}, register {i}");
                     assert!(text.ends_with(&expected), "{text} {expected}");
+                }
+            }
+        }
+    }
+
+    /// Rows by lane L and register r, from the captures' own register files: RDNA 3 2r + L / 16 (wave32) or 4r + L / 16,
+    /// RDNA 4 8 (L / 16) + r or 8 (L / 16 mod 2) + 4 (L / 32) + r, with two rows a register in 16 bits; the column is L mod 16.
+    #[test]
+    fn every_lane_of_wmma_holds_its_rows() {
+        for (wave, lanes) in [(32, 32), (64, 64)] {
+            for lane in 0..lanes {
+                for r in 0..256 / lanes {
+                    let column = lane % 16;
+                    let here = format!("lane {lane}, register {r} of wave{wave}");
+                    let row = lanes / 16 * r + lane / 16;
+                    let text = LayoutKind::Rdna3Wmma.describe(Format::Fp32, row, column + 16);
+                    assert!(
+                        text.starts_with("tile 0,1 of 16x16: ") && text.contains(&here),
+                        "{text}"
+                    );
+                    assert_eq!(LayoutKind::Rdna3Wmma.unit_of(row, column), lane % 16);
+
+                    let (kind, first) = match wave {
+                        32 => (LayoutKind::Rdna4WmmaWave32, 8 * (lane / 16)),
+                        _ => (
+                            LayoutKind::Rdna4WmmaWave64,
+                            8 * (lane / 16 % 2) + 4 * (lane / 32),
+                        ),
+                    };
+                    let row = first + r;
+                    assert_eq!(kind.unit_of(row, column), lane);
+                    let text = kind.describe(Format::Fp32, row, column);
+                    assert!(
+                        text.ends_with(&format!(": lane {lane}, register {r}")),
+                        "{text}"
+                    );
+                    let text = kind.describe(Format::Bf16, row, column);
+                    let halves = format!(": lane {lane}, register {}, half {}", r / 2, r % 2);
+                    assert!(text.ends_with(&halves), "{text}");
                 }
             }
         }

@@ -36,7 +36,7 @@ pub enum Evidence {
     /// Compared bit by bit: here with results of a published emulator or simulator, or by its source with outputs of
     /// a GPU.
     Compared,
-    /// Replays captured results of real GPUs, and a different value does not.
+    /// Replays captured results of real hardware, and a different value does not.
     Captured,
 }
 
@@ -103,6 +103,10 @@ pub struct Instruction {
     /// Which thread holds an element of D, where that is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
+    /// Whether it is never taken unless it is named: others compute the same formats otherwise, and neither is the
+    /// usual one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub choice: bool,
     pub rules: Vec<Rule>,
 }
 
@@ -156,7 +160,7 @@ impl Architecture {
     /// A sentence on what is wrong: not JSON, an unknown field, a constant out of range or without
     /// a source.
     pub fn from_json(text: &str) -> Result<Architecture, String> {
-        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = crate::words::from_json(text);
         let read =
             read.and_then(|architecture: Architecture| architecture.check().map(|()| architecture));
         // Both quote the file.

@@ -7,7 +7,8 @@ use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Wor
 
 use super::schedule::{self, Kernel, Run};
 use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
-use crate::num::{Format, Rounding, round_code};
+use crate::deadline;
+use crate::num::{Format, Rounding, result_code};
 use crate::tensor::Tensor;
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
@@ -107,7 +108,7 @@ impl<'a> Replay<'a> {
     /// why a product takes long.
     pub fn exact_share(&self) -> ExactShare {
         let mut exact = 0;
-        let done = self.bands(&|_| {}, |_, more| {
+        let done = self.bands(&deadline::unheard, |_, more| {
             exact += more;
             Ok::<(), std::convert::Infallible>(())
         });
@@ -330,11 +331,11 @@ impl<'a> Replay<'a> {
             let kernel = kernel.gathered(rows);
             let span = self.arithmetic.step.span();
             let traversal = kernel.traversal(problem.k, span, rows[0], kernel.place.column);
-            let mut run = Run::new(&part, kernel, &|_| {});
+            let mut run = Run::new(&part, kernel, &deadline::unheard);
             return run.block(&kernel, &problem, &traversal);
         }
         let mut codes = vec![0; problem.m * problem.n];
-        part.codes(0, &mut codes, &|_| {});
+        part.codes(0, &mut codes, &deadline::unheard);
         codes.into_iter().map(|code| part.convert(code)).collect()
     }
 
@@ -475,11 +476,7 @@ impl<'a> Replay<'a> {
                 (Engine::Fast(_), Format::Fp16) if from == Format::Fp32 => {
                     schedule::to_fp16(code as u32).into()
                 }
-                _ => {
-                    // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
-                    let nan = to.sign_mask() - 1;
-                    round_code(from, code, to, Rounding::NearestEven, nan)
-                }
+                _ => result_code(from, code, to, Rounding::NearestEven),
             },
             _ => code,
         }

@@ -9,7 +9,7 @@ use super::{Number, Value};
 use crate::diagnose::{self, Search, Single};
 use crate::emu::schedule::Kernel;
 use crate::emu::{Choice, Engine, Problem, Replay};
-use crate::num::{Format, Rounding, Target, round_code, ulp_distance};
+use crate::num::{Format, Rounding, Target, result_code, ulp_distance};
 use crate::report::{Model, Product, Scheduled, Tool};
 
 /// Value of the `schema` field.
@@ -38,6 +38,9 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<Exact>,
     pub steps: usize,
+    /// Of the one chain that there is without a schedule: the k after each step, and the accumulator there.
+    #[serde(skip)]
+    pub reached: Vec<(usize, u64)>,
     /// The steps of the one chain that there is without a schedule.
     pub chain: Vec<Entry>,
     /// The kernel's schedule, and what happens under it.
@@ -196,6 +199,7 @@ impl Question<'_> {
             ieee_chain: None,
             exact,
             steps,
+            reached: Vec::new(),
             chain: Vec::new(),
             search,
             kernel: Some(KernelTrace { schedule, events }),
@@ -212,12 +216,8 @@ impl Question<'_> {
         let computed = Number::new(accumulator, code);
         let converted = (self.format != accumulator).then(|| {
             let to = self.format;
-            // All bits ones but the sign: what NVIDIA's conversions return (PTX ISA, `cvt`).
-            let nan = to.sign_mask() - 1;
-            Number::new(
-                to,
-                round_code(accumulator, code, to, Rounding::NearestEven, nan),
-            )
+            let code = result_code(accumulator, code, to, Rounding::NearestEven);
+            Number::new(to, code)
         });
         let reproduced = converted.unwrap_or(computed);
         let given = self.given.map(|code| given(self.format, code, reproduced));
@@ -266,6 +266,9 @@ impl Question<'_> {
                 value,
             }),
             steps: element.steps(),
+            reached: (0..element.steps())
+                .map(|step| (element.range(step).end, accumulators[step + 1]))
+                .collect(),
             chain: chain(&element, &accumulators, &self.wish),
             search,
             kernel: None,

@@ -253,9 +253,9 @@ impl Ops for Recorder<'_, '_> {
                 result,
             } => self.chain(chain, problem, result),
             Observed::Stage(stage) => self.lock().stage = stage,
-            Observed::Rounded { from, to } => self.rounded(
+            Observed::Rounded { from, to, format } => self.rounded(
                 Number::new(Format::Fp32, from.into()),
-                Number::new(self.replay.format(), to),
+                Number::new(format, to),
             ),
             Observed::Integers {
                 operation,

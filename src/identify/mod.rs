@@ -11,6 +11,7 @@
 //! * `run`, `result`: all of it in order, and what is said of it.
 
 mod common;
+mod epilogues;
 mod error;
 mod kernels;
 mod prepare;

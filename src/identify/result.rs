@@ -10,8 +10,8 @@ use crate::emu::Arithmetic;
 use crate::emu::schedule::{Kernel, ScheduleSpec, Values};
 use crate::num::Format;
 use crate::report::{
-    Apart, ApartOperands, Fit, IDENTIFICATION, Identification, Identified, IdentifiedSchedule,
-    NEVER_SEARCHED, Named, Other, SampleSize, Tool,
+    Apart, ApartOperands, Finished, Fit, IDENTIFICATION, Identification, Identified,
+    IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, Tool,
 };
 use crate::role::Role;
 
@@ -90,6 +90,14 @@ impl Prepared {
             never_searched: self.never_searched(),
             separations: self.separations(&fitting),
             fits: fits.collect(),
+            finished: searched
+                .finished
+                .iter()
+                .map(|(candidate, epilogue)| Finished {
+                    model: self.model(candidate, &searched.kernels),
+                    epilogue: epilogue.clone(),
+                })
+                .collect(),
             others,
         }
     }

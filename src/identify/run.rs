@@ -9,7 +9,8 @@ use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, Name, candidates};
-use crate::check::{Check, CheckError, Progress, interruptible};
+use crate::check::{Check, CheckError, Progress};
+use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
 use crate::num::Format;
@@ -46,6 +47,8 @@ pub(super) struct Searched {
     /// What candidates with a plan have it of.
     pub kernels: Kernels,
     pub schedules: Option<SchedulesSearched>,
+    /// Those that give D but for an epilogue that no check asks for, and which.
+    pub finished: Vec<(Candidate, String)>,
     pub sample: Sample,
 }
 
@@ -103,11 +106,12 @@ impl Prepared {
             alone.in_full(Which::Fitting, &mut found, &plain, &mut budget);
         }
         let mut supposed = None;
+        let (mut finished, mut left) = (Vec::new(), 0);
         if self.wants_schedules(&plain, &found) {
             // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
             let base = self.of(&|_| true, &|_| true, &|scale| scale.is_none());
             let of_schedules = Supposed::new(captured, self.problem(), self.request.scale_result);
-            let more = match self.kernels {
+            let mut more = match self.kernels {
                 Some(_) => kernels.candidates(&of_schedules, &base, &[]),
                 None => {
                     let mut more = of_schedules.candidates(&base, &plain, &found);
@@ -129,6 +133,32 @@ impl Prepared {
             if !limits.quick {
                 under.in_full(Which::Fitting, &mut of_more, &more, &mut budget);
             }
+            let none = found.fits().next().is_none() && of_more.fits().next().is_none();
+            let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
+            if none && free {
+                let epilogues = self.epilogues(&of_schedules, (&plain, &more), progress);
+                let under = Search {
+                    common: None,
+                    ..under
+                };
+                let mut of_these = under.sampled(&epilogues.candidates, &mut budget);
+                if !limits.quick {
+                    under.in_full(
+                        Which::Fitting,
+                        &mut of_these,
+                        &epilogues.candidates,
+                        &mut budget,
+                    );
+                }
+                for test in &mut of_these.tested {
+                    test.candidate += more.len();
+                }
+                of_more.tested.append(&mut of_these.tested);
+                of_more.telling.append(&mut of_these.telling);
+                more.extend(epilogues.candidates);
+                finished = epilogues.told;
+                left = epilogues.left;
+            }
             under.rivals(&mut of_more, &more, &mut budget);
             supposed = Some((more, of_more));
         }
@@ -141,7 +171,7 @@ impl Prepared {
         if let Some((more, mut of_more)) = supposed {
             schedules = Some(SchedulesSearched {
                 tested: of_more.tested.len(),
-                untested: more.len() - of_more.tested.len(),
+                untested: more.len() - of_more.tested.len() + left,
                 first: FEW.min(sample.elements.len()),
             });
             for test in &mut of_more.tested {
@@ -172,6 +202,7 @@ impl Prepared {
             found,
             kernels,
             schedules,
+            finished,
             sample,
         })
     }

@@ -116,6 +116,11 @@ impl<'a> Supposed<'a> {
         let problem = problem.expect("shapes were checked, and fit every format");
         let mut values = Values::default();
         values.scale_result = self.scale_result.map(|scale| scale.0);
+        if let Some(guess) = &candidate.schedule {
+            let factor = |given: Option<F32>, one: u32| given.map_or(one, |factor| factor.0);
+            values.alpha = factor(guess.overrides.alpha, values.alpha);
+            values.beta = factor(guess.overrides.beta, values.beta);
+        }
         let values = match self.scales.zip(self.captured.f32_scales()) {
             Some((per, scales)) => values.with_scales(per, scales, &problem),
             None => Ok(values),

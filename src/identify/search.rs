@@ -24,7 +24,7 @@ pub struct Given<'a> {
 }
 
 /// Multiply-adds that vector kernels do in the time of one of the exact engine, about.
-const KERNELS: u64 = 16;
+pub const KERNELS: u64 = 16;
 
 /// What is left of the work that may be done, in multiply-adds of the exact engine.
 pub struct Budget {
@@ -96,7 +96,7 @@ impl Budget {
         }
     }
 
-    fn spend(&mut self, cost: u64, progress: &dyn Progress) -> bool {
+    pub fn spend(&mut self, cost: u64, progress: &dyn Progress) -> bool {
         let enough = cost <= self.left;
         if enough {
             self.left -= cost;

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::MappedFile;
+use crate::deadline;
 use crate::tensor::Tensor;
 
 /// Lower-case hexadecimal.
@@ -19,8 +20,18 @@ pub fn file_sha256(file: &MappedFile) -> String {
 /// format's own width, without header, padding or shape.
 pub fn payload_sha256(tensor: &Tensor) -> String {
     let mut hash = Sha256::new();
-    tensor.for_each_payload_chunk(|chunk| hash.update(chunk));
+    tensor.for_each_payload_chunk(|chunk| update(&mut hash, chunk));
     hex(&hash.finalize())
+}
+
+/// Takes bytes in; looks at the time now and then.
+pub(super) fn update(hash: &mut Sha256, bytes: &[u8]) {
+    /// Some milliseconds.
+    const PIECE: usize = 1 << 22;
+    for piece in bytes.chunks(PIECE) {
+        deadline::poll();
+        hash.update(piece);
+    }
 }
 
 /// A SHA-256 in hexadecimal, in lower case.

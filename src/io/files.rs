@@ -47,6 +47,15 @@ impl Files {
         }
     }
 
+    /// Of people who are not trusted, see [`Memory::strict`].
+    #[must_use]
+    pub fn strict(self, largest: Option<u64>) -> Files {
+        Files {
+            memory: Memory::strict(self.memory.limits(), largest),
+            ..self
+        }
+    }
+
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

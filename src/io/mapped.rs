@@ -9,8 +9,10 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::{Fault, FaultKind, FileError, hex};
-use crate::memory::{Block, Memory, MemoryError};
+use super::digest::update;
+use super::{Fault, FaultKind, FileError, hex, stream};
+use crate::deadline;
+use crate::memory::{Block, Memory, MemoryError, Reserved};
 use crate::tensor::Tensor;
 
 /// How the bytes of files are held.
@@ -39,7 +41,7 @@ pub struct MappedFile {
 #[derive(Debug)]
 enum Bytes {
     /// Another process can change them: it can write to the file.
-    Mapped(Mmap),
+    Mapped(Mmap, #[allow(dead_code)] Option<Reserved>),
     /// Read from a file or made by this program: nobody can change them.
     Private(Block),
     Made(Vec<u8>),
@@ -107,7 +109,7 @@ impl MappedFile {
     pub fn open_as(path: &Path, privacy: Privacy, memory: &Memory) -> Result<MappedFile, Fault> {
         let unreadable = |phrase| Fault::new(FaultKind::Unreadable, phrase);
         let failed = |phrase| move |error| Fault::caused(FaultKind::Unreadable, phrase, error);
-        // Looked at first: opening a pipe would wait for someone to write to it.
+        // Looked at first: opening a device may do something.
         let about = std::fs::metadata(path).map_err(failed("cannot be opened"))?;
         if about.is_dir() {
             return Err(unreadable("is a directory, not a file"));
@@ -116,14 +118,15 @@ impl MappedFile {
         if !about.is_file() {
             return Err(unreadable("is not a regular file; save it to a file first"));
         }
-        let file = File::open(path).map_err(failed("cannot be opened"))?;
+        let file = stream::opened(path)?;
         let about = file.metadata().map_err(failed("cannot be examined"))?;
         if about.len() == 0 {
             return Err(unreadable("is empty"));
         }
         let look = Look::of(&about);
+        memory.admit(look.length)?;
         let block = match privacy {
-            Privacy::Private => Some(room(&look, memory).map_err(Fault::from)?),
+            Privacy::Private => Some(room(&look, memory)?),
             Privacy::Auto if look.length > PRIVATE_BYTES => None,
             Privacy::Auto => room(&look, memory).ok(),
         };
@@ -134,7 +137,8 @@ impl MappedFile {
                 // change what the codes are, never what is a valid value of a type here (plain integers);
                 // `confirm_unchanged` turns such a change into an error before anything is reported.
                 let map = unsafe { Mmap::map(&file) };
-                Bytes::Mapped(map.map_err(failed("cannot be mapped into memory"))?)
+                let map = map.map_err(failed("cannot be mapped into memory"))?;
+                Bytes::Mapped(map, memory.mapped(look.length)?)
             }
         };
         Ok(MappedFile {
@@ -181,7 +185,7 @@ impl MappedFile {
 
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Mapped(map) => map,
+            Bytes::Mapped(map, _) => map,
             Bytes::Private(block) => block.as_ref(),
             Bytes::Made(bytes) => bytes,
         }
@@ -194,7 +198,7 @@ impl MappedFile {
 
     /// Whether no other process can change the bytes.
     pub fn is_private(&self) -> bool {
-        !matches!(self.bytes, Bytes::Mapped(_))
+        !matches!(self.bytes, Bytes::Mapped(..))
     }
 
     /// Whether it is held as [`Privacy::Auto`] would have it where there is room.
@@ -209,9 +213,10 @@ impl MappedFile {
     /// The digest of the bytes, computed once however often it is asked for.
     pub fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| {
-            let mut hash = Sha256::new_with_prefix(self.bytes());
+            let mut hash = Sha256::new();
+            update(&mut hash, self.bytes());
             if let Origin::Tensor(tensor) = &self.origin {
-                tensor.for_each_payload_chunk(|chunk| hash.update(chunk));
+                tensor.for_each_payload_chunk(|chunk| update(&mut hash, chunk));
             }
             hex(&hash.finalize())
         })
@@ -269,7 +274,10 @@ fn filled(mut block: Block, file: &File, look: &Look) -> Result<Block, Fault> {
     /// Large enough for a disk, small enough for a cache.
     const PIECE: usize = 1 << 21;
     let pieces = block.as_mut().par_chunks_mut(PIECE).enumerate();
-    let read = pieces.map(|(piece, bytes)| read_at(file, bytes, (piece * PIECE) as u64));
+    let read = pieces.map(|(piece, bytes)| {
+        deadline::poll();
+        read_at(file, bytes, (piece * PIECE) as u64)
+    });
     let read: std::io::Result<()> = read.collect();
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(changed()),

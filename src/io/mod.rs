@@ -34,10 +34,10 @@ pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
 pub use output::{Output, same_file};
 pub use outputs::Outputs;
 pub use printable::{
-    deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_path, printable,
-    printable_ends, without_commands,
+    deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_name, escaped_path,
+    printable, printable_ends, without_commands,
 };
-pub use source::Source;
+pub use source::{IN_MEMORY, Source};
 pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_text};
 
 /// The path that stands for standard input.

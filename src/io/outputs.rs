@@ -123,14 +123,8 @@ impl Outputs {
         }
         let within = |folder: &PathBuf| {
             let ends = [&claim.place.name, &claim.place.end];
-            // A link in it may lead out of it.
-            let typed = path.ancestors().skip(1).filter(|_| path != Path::new("-"));
-            let mut typed = typed.map(|above| match above == Path::new("") {
-                true => fs::canonicalize("."),
-                false => fs::canonicalize(above),
-            });
             ends.iter().any(|end| end.starts_with(folder))
-                || typed.any(|above| above.is_ok_and(|above| above == *folder))
+                || path != Path::new("-") && leads_through(path, folder)
         };
         if let Some((closed, _)) = self.closed.iter().find(|(_, folder)| within(folder)) {
             return refused(format!(
@@ -153,6 +147,24 @@ impl Outputs {
         self.claimed.push(claim);
         Ok(())
     }
+}
+
+/// Whether a path as it is typed passes a folder and stays in it: a link there may lead out of it, `..` does.
+fn leads_through(path: &Path, folder: &Path) -> bool {
+    let mut above = vec![fs::canonicalize(".")];
+    let mut typed = PathBuf::new();
+    for part in path.parent().unwrap_or(Path::new("")).components() {
+        typed.push(part);
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir if above.len() > 1 => drop(above.pop()),
+            std::path::Component::RootDir => above = vec![fs::canonicalize(&typed)],
+            _ => above.push(fs::canonicalize(&typed)),
+        }
+    }
+    above
+        .into_iter()
+        .any(|above| above.is_ok_and(|above| above == *folder))
 }
 
 impl Claim {

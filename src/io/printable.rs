@@ -8,18 +8,27 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// What is not seen as it is written out: controls as `\n` or `\u{1b}`, and the same for characters that
-/// turn the direction of text, end lines, or have no width.
+/// turn the direction of text, end lines, are blank but no space, or have no width; and for spaces after
+/// so many that what follows is out of sight. Text that has been escaped stays as it is: see [`escaped_name`].
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     push_escaped(text, &mut shown);
     shown
 }
 
-/// The same of a path; bytes that are no UTF-8 as `\xff`.
+/// The same of a name, so that no two names are shown alike: a backslash is written twice.
+pub fn escaped_name(text: &str) -> String {
+    escaped(&text.replace('\\', "\\\\"))
+}
+
+/// The same of a path; bytes that are no UTF-8 as `\xff`. Where a backslash ends the name of a folder it stays.
 pub fn escaped_path(path: &Path) -> String {
     let mut shown = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        push_escaped(chunk.valid(), &mut shown);
+        match cfg!(windows) {
+            true => push_escaped(chunk.valid(), &mut shown),
+            false => shown += &escaped_name(chunk.valid()),
+        }
         for byte in chunk.invalid() {
             write!(shown, "\\x{byte:02x}").expect("a string takes everything");
         }
@@ -129,8 +138,13 @@ pub fn printable_ends(text: &str) -> String {
 }
 
 fn push_escaped(text: &str, shown: &mut String) {
+    /// More spaces than any line of this program has in a row.
+    const SPACES: usize = 40;
+    let mut spaces = 0;
     for c in text.chars() {
-        match deceives(c) {
+        spaces = if c == ' ' { spaces + 1 } else { 0 };
+        match deceives(c) || spaces > SPACES {
+            true if c == ' ' => shown.extend(c.escape_unicode()),
             true => shown.extend(c.escape_default()),
             false => shown.push(c),
         }
@@ -138,16 +152,21 @@ fn push_escaped(text: &str, shown: &mut String) {
 }
 
 /// Whether a reader sees something else than what is there. The list is this program's own, so that a
-/// message does not depend on the Unicode version of a compiler: Cc, Cf, Zl, Zp, and letters and marks
-/// that are shown as nothing.
+/// message does not depend on the Unicode version of a compiler: Cc, Cf, Zl, Zp, letters and marks that are
+/// shown as nothing or as a space, and letters of scripts that run from right to left, which would take what
+/// stands beside them along.
 pub fn deceives(c: char) -> bool {
     c.is_control()
         || matches!(c,
+            // Spaces of other widths, and what looks like one.
+            '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
+            // From right to left: Hebrew to Arabic Extended-A, forms for presentation, and the rows of Unicode
+            // that are kept for such scripts.
+            | '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+            | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
             // Soft hyphen, joiners, fillers, vowel separators, variation selectors.
-            '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
-            // Marks of direction and of numbers in Arabic and Syriac.
-            | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
             // Zero width, marks, embeddings and overrides of direction.
             | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             // Ends of lines and paragraphs.
@@ -192,9 +211,35 @@ mod tests {
             let shown = escaped(&format!("a{c}b"));
             assert_eq!(shown, format!("a\\u{{{:x}}}b", u32::from(c)));
         }
+        for c in
+            "\u{5d0}\u{627}\u{7ca}\u{fb4f}\u{fdfd}\u{10840}\u{1e900}\u{a0}\u{2003}\u{3000}".chars()
+        {
+            assert!(escaped(&c.to_string()).is_ascii(), "{c:?}");
+        }
+        let far = format!("a{}b", " ".repeat(50));
+        assert!(escaped(&far).contains("\\u{20}\\u{20}"));
+        assert_eq!(escaped(&escaped(&far)), escaped(&far));
         let seen = "größe 行列 e\u{301} \\ \" ' 𝛼 ✓ x.npz#a: [1, 2]";
         assert_eq!(escaped(seen), seen);
         assert_eq!(escaped_lines("a\nb\u{1b}\n"), "a\nb\\u{1b}\n");
+    }
+
+    #[test]
+    fn no_two_names_are_shown_alike() {
+        let names = [
+            "a\u{200b}",
+            "a\\u{200b}",
+            "a\\\\u{200b}",
+            "a\n",
+            "a\\n",
+            "a\u{a0}",
+            "a ",
+        ];
+        let shown = names.map(escaped_name);
+        for (i, name) in shown.iter().enumerate() {
+            assert!(!shown[i + 1..].contains(name), "{name}");
+            assert_eq!(escaped(name), *name, "once more");
+        }
     }
 
     #[cfg(unix)]
@@ -207,6 +252,7 @@ mod tests {
         assert_eq!(path(b"a\xed\xa0\x80b"), "a\\xed\\xa0\\x80b", "a surrogate");
         assert_eq!(path(b"a\x1b[2J"), "a\\u{1b}[2J");
         assert_eq!(path("größe.npy".as_bytes()), "größe.npy");
+        assert_eq!(path(b"a\\xff"), "a\\\\xff", "no such byte");
     }
 
     /// Whether a runner would find a command in this line.

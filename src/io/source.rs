@@ -12,6 +12,9 @@ use crate::num::Format;
 use crate::role::Role;
 use crate::tensor::{Bytes, Tensor};
 
+/// What an array is called that is in no file.
+pub const IN_MEMORY: &str = "(in memory)";
+
 /// An array whose header has been read and whose size agrees with it.
 pub struct Source {
     /// As typed, with the name after a `#`.

@@ -1,6 +1,6 @@
 //! An operand from a pipe: standard input, or what a shell passes as `/dev/fd/63`.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
 
@@ -25,12 +25,7 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
         }
         return Ok(Some(Box::new(stdin)));
     }
-    let text = path.to_str().unwrap_or_default();
-    let ours = text == "/dev/stdin"
-        || ["/dev/fd/", "/proc/self/fd/"]
-            .iter()
-            .any(|folder| text.starts_with(folder));
-    if !ours || !is_pipe(path) {
+    if !is_own(path) || !std::fs::metadata(path).is_ok_and(|about| is_pipe(&about)) {
         return Ok(None);
     }
     let file = File::open(path);
@@ -39,14 +34,44 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     Ok(Some(Box::new(file)))
 }
 
+/// Opens a file to read from it. A named pipe is refused, without waiting for somebody to write to it.
+///
+/// # Errors
+/// If it is one, or cannot be opened.
+pub fn opened(path: &Path) -> Result<File, Fault> {
+    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error);
+    let mut options = File::options();
+    options.read(true);
+    if is_own(path) {
+        return options.open(path).map_err(failed);
+    }
+    // What it is, is asked of what was opened: a name may lead elsewhere a moment later.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
+    let file = options.open(path).map_err(failed)?;
+    match file.metadata().is_ok_and(|about| is_pipe(&about)) {
+        true => Err(Fault::new(
+            FaultKind::Unreadable,
+            "is a named pipe, to which nobody may ever write; save it to a file first",
+        )),
+        false => Ok(file),
+    }
+}
+
+/// Whether it names what this process got from whoever started it.
+fn is_own(path: &Path) -> bool {
+    let text = path.to_str().unwrap_or_default();
+    let folders = ["/dev/fd/", "/proc/self/fd/"];
+    text == "/dev/stdin" || folders.iter().any(|folder| text.starts_with(folder))
+}
+
 #[cfg(unix)]
-fn is_pipe(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+fn is_pipe(about: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: &Path) -> bool {
+fn is_pipe(_: &Metadata) -> bool {
     false
 }
 

@@ -1,10 +1,9 @@
 //! Texts of people: documents, logs, keys. Read to a limit, for a device says that it has no bytes, and never ends.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Fault, FaultKind, FileError};
+use super::{Fault, FaultKind, FileError, stream};
 
 /// Larger than any file that describes a model, a schedule, kernels or probes.
 pub const MAX_DOCUMENT: u64 = 16 << 20;
@@ -18,7 +17,7 @@ pub const MAX_LOG: u64 = 1 << 28;
 /// If it cannot be read, or is larger.
 pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileError> {
     let fail = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error).of(path);
-    let file = File::open(path).map_err(fail)?;
+    let file = stream::opened(path).map_err(|fault| fault.of(path))?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > most {

@@ -39,6 +39,13 @@ impl Settings {
         row(all, "warps of a tile", &self.sliced, ToString::to_string);
         row(all, "custom option", &self.custom, ToString::to_string);
         row(all, "accumulation", &self.fast_accumulation, fast);
+        row(all, "algorithm", &self.algorithm, |algorithm| {
+            algorithm.name().into()
+        });
+        row(all, "cuts of K", &self.cuts, |cuts| {
+            let cuts: Vec<_> = cuts.iter().map(ToString::to_string).collect();
+            cuts.join("; then ")
+        });
         row(all, "epilogue", &self.epilogue, Clone::clone);
         rows
     }
@@ -114,12 +121,19 @@ impl Plan {
     /// How the sums of slices meet, in words.
     pub fn merge_text(&self) -> &'static str {
         match (self.merge.order, self.merge.kept) {
+            (MergeOrder::Alone, Kept::Result) => "one sum, rounded to D's format",
+            (MergeOrder::Alone, Kept::As(Format::Fp16)) => "one sum, rounded to FP16",
+            (MergeOrder::Alone, Kept::As(_)) => "one sum, rounded to BF16",
             (MergeOrder::Alone, _) => "one sum",
             (_, Kept::Running) => "added to D in order, rounded to its format every time",
             (MergeOrder::Pairwise, _) => "added in f32 in pairs, the last one first",
             (MergeOrder::DotBlocks, _) => {
                 "added in f32 by a second kernel: 128 threads, folded to 32, then to 4"
             }
+            (MergeOrder::Adjacent, Kept::F32) => "added in f32 in pairs of neighbours",
+            (MergeOrder::Adjacent, _) => "each rounded, then added in f32 in pairs of neighbours",
+            (_, Kept::As(Format::Fp16)) => "each rounded to FP16, added in f32 in order",
+            (_, Kept::As(_)) => "each rounded to BF16, added in f32 in order",
             (MergeOrder::AscendingFromZero, Kept::F32) => "added in f32 in order, from +0",
             (MergeOrder::Ascending, Kept::F32) => "added in f32 in order, from the first",
             (_, Kept::Result) => "each rounded to D's format, added in f32 in order",

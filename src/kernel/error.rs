@@ -68,6 +68,12 @@ pub enum KernelError {
         "the order of {what} is not known: {why}; 'tcverify identify' searches orders that give D"
     )]
     UnknownOrder { what: String, why: String },
+    #[error("{key} is {value}, which is not planned: {why}")]
+    Unplanned {
+        key: String,
+        value: String,
+        why: String,
+    },
     #[error("the text does not determine the order of the sums: {why}")]
     Undetermined { why: String },
     #[error("a plan for {shape} would list {sums} sums; at most {most} are")]
@@ -78,6 +84,8 @@ pub enum KernelError {
     },
     #[error("the kernel table cannot be used: {why}")]
     Table { why: String },
+    #[error("a GEMMDesc cannot say this plan: {why}")]
+    NoDescription { why: String },
     #[error("a schedule cannot say this plan: {why}")]
     NoSchedule { why: String },
 }
@@ -94,6 +102,18 @@ impl KernelError {
     pub(super) fn syntax(form: &'static str, why: impl Into<String>) -> KernelError {
         KernelError::Syntax {
             form,
+            why: why.into(),
+        }
+    }
+
+    pub(super) fn unplanned(
+        key: &str,
+        value: impl ToString,
+        why: impl Into<String>,
+    ) -> KernelError {
+        KernelError::Unplanned {
+            key: printable(key),
+            value: printable(&value.to_string()),
             why: why.into(),
         }
     }

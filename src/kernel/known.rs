@@ -50,7 +50,7 @@ pub const SOURCES: [(&str, &str); 9] = [
     ),
     (
         "gemm-desc",
-        "pull request 193140 of pytorch/pytorch (torch/_inductor/gemm_desc)",
+        "github.com/pytorch/pytorch, pull request 193140: torch/_inductor/gemm_desc.py and gemm_desc.md, commit f7f19f8",
     ),
     (
         "ptx",

@@ -10,6 +10,7 @@
 //! * `tables`: cublasLt's numbers and their names.
 
 mod describe;
+mod description;
 mod error;
 mod family;
 mod known;
@@ -41,7 +42,8 @@ pub use reading::{KernelReading, Status, TextKind, Token};
 pub use said::{How, Said};
 pub use schedule::Model;
 pub use settings::{
-    Accumulation, Capability, Compute, Cuts, Kept, Partition, Settings, Shape, Tensile, Transposed,
+    Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,
+    Tensile, Transposed,
 };
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use tables::{Scheme, Stages, tile_of_id};

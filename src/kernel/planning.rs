@@ -1,10 +1,69 @@
 //! From a reading and a shape to a plan.
 
-use super::family::{Library, Request, nvjet};
-use super::{Compute, KernelError, KernelReading, LostTail, Open, Options, Plan, Shape};
+use super::family::{Family, Library, Request, nvjet};
+use super::{
+    Compute, How, Kept, KernelError, KernelReading, LostTail, Open, Options, Plan, Said, Scheme,
+    Shape,
+};
 
 /// K of which plans are made: larger ones are no product of a GPU.
 const MAX_K: usize = 1 << 40;
+
+/// A word that the order of a plan does not have is a word of another kernel.
+fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
+    fn said<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
+        let said = said.as_ref()?;
+        matches!(said.how, How::Stated | How::Given).then_some(said.value)
+    }
+    let no = |what: &str, value: &dyn std::fmt::Display, why: String| {
+        Err(KernelError::unplanned(what, value, why))
+    };
+    let kernels = family.id;
+    let lane = plan.slices.iter().flat_map(|slice| &slice.lanes).next();
+    let planned = lane.map_or(1, |lane| lane.instruction_k);
+    if let Some(k) = said(&plan.settings.instruction_k).filter(|k| *k != planned) {
+        let why = format!("instructions of {kernels} kernels have {planned} k here");
+        return no("k of an instruction", &k, why);
+    }
+    if let Some(k) = said(&plan.settings.tile_k) {
+        match plan.tile {
+            Some(tile) if tile.k == k => {}
+            Some(tile) => {
+                let why = format!(
+                    "tiles of {kernels} kernels that were seen have {} k",
+                    tile.k
+                );
+                return no("k of a tile", &k, why);
+            }
+            None => return no("k of a tile", &k, format!("{kernels} kernels have none")),
+        }
+    }
+    if !family.own.has_warps_of_k {
+        if let Some(warps) = said(&plan.settings.sliced).filter(|warps| *warps > 1) {
+            let why = format!("how warps of {kernels} kernels share a tile of K is not known");
+            return no("the number of warps that share K", &warps, why);
+        }
+        if let Some(partition) = said(&plan.settings.partition) {
+            let why = format!("{kernels} kernels have a cut of their own");
+            return no("the partition of K", &partition, why);
+        }
+    }
+    if let Some(turns) = options
+        .rotation
+        .filter(|_| family.own.library != Library::HipblasLt)
+    {
+        let why = "loops over K are rotated in kernels of AMD alone".into();
+        return no("--rotation", &turns, why);
+    }
+    let scheme = said(&plan.settings.scheme);
+    let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));
+    if let Some(scheme) = scheme.filter(|_| plan.slices.len() > 1 && plan.merge.kept == Kept::F32) {
+        plan.assumed.push(format!(
+            "slices of {kernels} kernels meet in f32, though the reduction scheme is {scheme}: no other way was seen"
+        ));
+    }
+    Ok(())
+}
 
 impl KernelReading {
     /// What the text and these answers leave open; a plan needs all of it.
@@ -66,6 +125,7 @@ impl KernelReading {
             options,
         };
         let mut plan = (family.plan)(&request)?;
+        passed_over(&mut plan, family, options)?;
         let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
         if !unknown.is_empty() {
             plan.assumed.push(format!(
@@ -74,7 +134,9 @@ impl KernelReading {
             ));
         }
         let finished = plan.settings.epilogue.as_ref();
-        if plan.slices.len() > 1 && finished.is_some_and(|said| said.value != "DEFAULT") {
+        if plan.slices.len() > 1
+            && finished.is_some_and(|said| !["DEFAULT", "NONE"].contains(&&*said.value))
+        {
             plan.assumed
                 .push("an epilogue after slices: no source compared one".into());
         }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::{Issues, Library};
 use super::{
-    Capability, Cut, Family, Join, Kept, KernelError, MergeOrder, Plan, Residue, Restart, Start,
-    citation,
+    Capability, Cut, Family, Join, Kept, KernelError, MergeOrder, Plan, Residue, Restart, Slice,
+    Start, Sum, citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -14,7 +14,7 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Code;
 use crate::emu::{Catalogue, Evidence, KnownBy};
-use crate::num::Kind;
+use crate::num::{Format, Kind};
 
 /// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,7 +149,9 @@ impl Plan {
         let own = &self.family().own;
         let capability = capability.or(own.gpu);
         let architecture = capability.and_then(by_capability);
+        let said = self.settings.algorithm.as_ref();
         let instruction = match own.issues {
+            _ if said.is_some() => said.map(|said| said.value.instruction()),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
             Issues::Named(name) => Some(name),
@@ -180,8 +182,13 @@ impl Plan {
 
     fn epilogue(&self, family: &Family) -> Result<Epilogue, KernelError> {
         if let Some(said) = &self.settings.epilogue
-            && !["DEFAULT", "BIAS"].contains(&said.value.as_str())
+            && !["DEFAULT", "BIAS", "NONE", "IN_ACCUMULATOR"].contains(&said.value.as_str())
         {
+            if said.value == "AFTER_ROUNDING" {
+                return Err(KernelError::NoSchedule {
+                    why: "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C to what was rounded to D's format".into(),
+                });
+            }
             return Err(KernelError::NoSchedule {
                 why: format!(
                     "its epilogue is {}, whose arithmetic in the library is not published; check the product without it",
@@ -204,6 +211,10 @@ impl Plan {
     }
 
     fn split(&self) -> Result<Option<Level>, KernelError> {
+        let nested = |slice: &Slice| slice.lanes.len() > 1;
+        if self.sharing.is_empty() && self.slices.iter().any(nested) {
+            return self.nested().map(Some);
+        }
         let asked = self.settings.split_k.as_ref().map(|said| said.value);
         let count = Some(asked.unwrap_or(self.slices.len()).max(self.slices.len()));
         let grain = self.grain.map(Grain::K);
@@ -239,17 +250,25 @@ impl Plan {
 
     /// The runs of every slice, as they are.
     fn listed(&self) -> Result<Parts, KernelError> {
+        if self.slices.iter().any(|slice| slice.lanes.len() > 1) {
+            return Err(KernelError::NoSchedule {
+                why: "lanes share slices that follow no rule".into(),
+            });
+        }
+        self.lanes()
+    }
+
+    /// The runs of every lane.
+    fn lanes(&self) -> Result<Parts, KernelError> {
         const MAX_RUNS: usize = 1 << 16;
         let mut parts = Vec::new();
         let mut count = 0;
-        for slice in &self.slices {
+        for lane in self.slices.iter().flat_map(|slice| &slice.lanes) {
             let mut runs: Vec<[usize; 2]> = Vec::new();
-            for lane in &slice.lanes {
-                for run in lane.runs() {
-                    match runs.last_mut() {
-                        Some(last) if last[1] == run.start => last[1] = run.end,
-                        _ => runs.push([run.start, run.end]),
-                    }
+            for run in lane.runs() {
+                match runs.last_mut() {
+                    Some(last) if last[1] == run.start => last[1] = run.end,
+                    _ => runs.push([run.start, run.end]),
                 }
             }
             count += runs.len();
@@ -258,15 +277,42 @@ impl Plan {
                     why: format!("it has more than {MAX_RUNS} runs of k that follow no rule"),
                 });
             }
-            if self.sharing.is_empty() || slice.lanes.len() == 1 {
-                parts.push(runs);
-            } else {
-                return Err(KernelError::NoSchedule {
-                    why: "lanes share slices that follow no rule".into(),
-                });
-            }
+            parts.push(runs);
         }
         Ok(Parts::Ranges { parts })
+    }
+
+    /// Slices that are cut again: the lanes of all of them, and every addition.
+    fn nested(&self) -> Result<Level, KernelError> {
+        let no = |why: &str| KernelError::NoSchedule { why: why.into() };
+        if self.merge.kept != Kept::F32 {
+            return Err(no(
+                "its slices are cut again, and their sums are not kept in f32 (partial_dtype, merge_dtype)",
+            ));
+        }
+        let mut lanes = 0;
+        let mut sums = Vec::new();
+        for slice in &self.slices {
+            sums.push(slice.join.with(&|lane| Sum::Term(lanes + lane)));
+            lanes += slice.lanes.len();
+        }
+        let all = self.merge.order.sum(sums.len());
+        let mut pairs = Vec::new();
+        all.with(&|slice| sums[slice].clone())
+            .additions(&mut pairs)
+            .ok_or_else(|| no("its sums start from +0"))?;
+        let serial = pairs.iter().copied().eq((1..lanes).map(|from| [0, from]));
+        Ok(Level {
+            parts: self.lanes()?,
+            merge: schedule::Merge::Sum {
+                order: match serial {
+                    true => Order::Serial,
+                    false => Order::Listed(pairs),
+                },
+                start: schedule::Start::First,
+                partials: Partials::F32,
+            },
+        })
     }
 
     fn merged(&self) -> schedule::Merge {
@@ -277,6 +323,7 @@ impl Plan {
             MergeOrder::Alone | MergeOrder::Ascending => (Order::Serial, Start::First),
             MergeOrder::AscendingFromZero => (Order::Serial, Start::Zero),
             MergeOrder::Pairwise => (Order::Pairwise, Start::First),
+            MergeOrder::Adjacent => (Order::Adjacent, Start::First),
             MergeOrder::DotBlocks => (dot_blocks(), Start::First),
         };
         schedule::Merge::Sum {
@@ -284,6 +331,8 @@ impl Plan {
             start: start.into(),
             partials: match self.merge.kept {
                 Kept::Result => Partials::Result,
+                Kept::As(Format::Fp16) => Partials::Fp16,
+                Kept::As(_) => Partials::Bf16,
                 _ => Partials::F32,
             },
         }

@@ -76,6 +76,19 @@ pub enum Compute {
     I32,
 }
 
+impl Compute {
+    /// What keeps sums in this format.
+    pub fn of_sums(format: Format) -> Option<Compute> {
+        Some(match format {
+            Format::Fp32 => Compute::F32,
+            Format::Fp16 => Compute::F16,
+            Format::Fp64 => Compute::F64,
+            Format::Int32 => Compute::I32,
+            _ => return None,
+        })
+    }
+}
+
 words! {
     /// How FP8 products accumulate on Hopper and Ada.
     pub enum Accumulation {
@@ -176,17 +189,91 @@ pub struct Tensile {
     pub stagger_u: Option<u32>,
 }
 
-/// How a GEMMDesc cuts K.
+/// How a GEMMDesc multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cuts {
-    /// k of a piece.
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Algorithm {
+    MmaSync,
+    Wgmma,
+    Tcgen05Mma,
+    ScalarFusedMultiplyAdd,
+}
+
+impl Algorithm {
+    /// With the names of a GEMMDesc.
+    pub const ALL: [(&'static str, Algorithm); 4] = [
+        ("MMA_SYNC", Algorithm::MmaSync),
+        ("WGMMA", Algorithm::Wgmma),
+        ("TCGEN05_MMA", Algorithm::Tcgen05Mma),
+        (
+            "SCALAR_FUSED_MULTIPLY_ADD",
+            Algorithm::ScalarFusedMultiplyAdd,
+        ),
+    ];
+
+    pub fn name(self) -> &'static str {
+        let own = Algorithm::ALL.into_iter().find(|row| row.1 == self);
+        own.map_or("", |row| row.0)
+    }
+
+    /// As the catalogue calls it.
+    pub fn instruction(self) -> &'static str {
+        match self {
+            Algorithm::MmaSync => "mma",
+            Algorithm::Wgmma => "wgmma",
+            Algorithm::Tcgen05Mma => "tcgen05",
+            Algorithm::ScalarFusedMultiplyAdd => "ffma",
+        }
+    }
+
+    pub fn is_matrix(self) -> bool {
+        self != Algorithm::ScalarFusedMultiplyAdd
+    }
+}
+
+/// One cut of K, as a GEMMDesc has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct KCut {
+    /// k of a part; of a tile, where tiles are dealt out.
     pub span: usize,
-    /// k between two pieces of a slice; none is one piece a slice.
+    /// None is consecutive parts (CONTIGUOUS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dealt: Option<Dealt>,
+    /// Parts are added in pairs of neighbours (PAIRWISE_TREE), not one after the other.
+    pub tree: bool,
+    /// What a finished part is written at.
+    pub partial: Format,
+    /// What the running sum of parts is kept in.
+    pub merge: Format,
+}
+
+/// Tiles dealt out (STRIDED): tile t has the label `t % period`, and goes to part `label / divisor % count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Dealt {
+    pub count: usize,
+    /// In tiles; none is `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
-    pub kept: Kept,
+    pub divisor: usize,
+}
+
+impl fmt::Display for KCut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.dealt {
+            None => write!(f, "every {} k", self.span)?,
+            Some(Dealt {
+                count,
+                period,
+                divisor,
+            }) => {
+                write!(f, "tiles of {} k dealt to {count}", self.span)?;
+                if let Some(period) = period {
+                    write!(f, " by label / {divisor}, labels of {period} tiles")?;
+                }
+            }
+        }
+        f.write_str(if self.tree { ", added in pairs" } else { "" })
+    }
 }
 
 /// What is known of a kernel. What is absent nobody said.
@@ -242,7 +329,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensile: Option<Said<Tensile>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cuts: Option<Said<Cuts>>,
+    pub algorithm: Option<Said<Algorithm>>,
+    /// The outermost first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<Said<Vec<KCut>>>,
 }
 
 /// What the sums of slices are kept in.
@@ -252,6 +342,8 @@ pub enum Kept {
     F32,
     /// Each is rounded to D's format, then they are added in f32.
     Result,
+    /// Each is rounded to this format, then they are added in f32.
+    As(Format),
     /// The running sum is rounded to D's format after every slice.
     Running,
 }

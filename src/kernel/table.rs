@@ -93,7 +93,7 @@ impl KernelTable {
     /// What is wrong with it, and where.
     pub fn from_json(text: &str) -> Result<KernelTable, KernelError> {
         let table: KernelTable =
-            serde_json::from_str(text).map_err(|error| wrong(printable(&error.to_string())))?;
+            crate::words::from_json(text).map_err(|error| wrong(printable(&error)))?;
         if table.schema != TABLE_SCHEMA {
             return Err(wrong(format!(
                 "its schema is \"{}\"; this reads \"{TABLE_SCHEMA}\"",

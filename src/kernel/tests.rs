@@ -6,6 +6,7 @@ use super::plan::Arithmetic;
 use super::*;
 use crate::num::Format;
 
+mod descriptions;
 mod examples;
 mod gpus;
 mod properties;

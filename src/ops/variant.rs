@@ -186,7 +186,7 @@ impl Variant {
     /// # Errors
     /// A sentence that says what is wrong, with the place in the JSON where that can be told.
     pub fn from_json(text: &str) -> Result<Variant, String> {
-        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = crate::words::from_json(text);
         let read = read.and_then(|variant: Variant| variant.check().map(|()| variant));
         // Both quote the file.
         read.map_err(|reason| printable_ends(&reason))

@@ -1,7 +1,7 @@
 //! A case: one dot product, and how long it is.
 
 /// One dot product that tells models apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
     /// The question it belongs to.
     pub family: &'static str,

@@ -73,8 +73,8 @@ impl Manifest {
     /// # Errors
     /// If it is none.
     pub fn parse(text: &str) -> Result<Manifest, Fault> {
-        let manifest: Manifest = serde_json::from_str(text).map_err(|error| {
-            Fault::from(printable(&error.to_string())).within("is not a manifest of probes")
+        let manifest: Manifest = crate::words::from_json(text).map_err(|error| {
+            Fault::from(printable(&error)).within("is not a manifest of probes")
         })?;
         ensure!(
             manifest.schema == SCHEMA,

@@ -8,6 +8,7 @@
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
 //! * [`suite`]: cases; `bench` has the pen they are written with, `families` one file for each question.
 //! * [`replay`]: what a model answers to a case.
+//! * [`here`]: what this machine's processor answers.
 //! * [`folder`]: a directory of probes, written and read back.
 //! * [`infer`]: from answers to the constants of a step.
 //! * [`features`]: from answers to a table.
@@ -19,6 +20,7 @@ mod case;
 mod families;
 pub mod features;
 pub mod folder;
+pub mod here;
 pub mod infer;
 pub mod number;
 pub mod replay;

@@ -1,6 +1,6 @@
 //! Whether the figures of a report can all be true of each other, for who reads one without its files.
 
-use super::{Outcome, Report, Verdict};
+use super::{Merged, Outcome, Report, Verdict};
 
 impl Report {
     /// What no check could have written, as sentences, without a look at any file: a verdict that is not that of the
@@ -26,6 +26,15 @@ impl Report {
         unless(
             self.verdict != Verdict::Identical || !part,
             "a part of D is said to be all of it",
+        );
+        let merged = self.merged.as_ref();
+        unless(
+            merged.is_none_or(Merged::is_sound),
+            "its parts are not all there once",
+        );
+        unless(
+            self.verdict != Verdict::Identical || merged.is_none_or(|of| of.believed.is_empty()),
+            "what was believed is said to be known",
         );
         let ranges = self.reproduced.sample.iter();
         let mut ranges: Vec<_> = ranges.flat_map(|part| [part.rows, part.columns]).collect();

@@ -70,7 +70,7 @@ pub struct Bucket {
 }
 
 /// The outcome of comparing D with its replay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Those that were compared.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Scheduled};
+use super::{Merged, Outcome, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence};
 use crate::num::{Format, Rounding};
 use crate::role::{Role, fields_by_role};
@@ -29,6 +29,9 @@ pub struct Report {
     /// The command that asks for it; null if an array was in a program's memory.
     pub command: Option<String>,
     pub model: Model,
+    /// Of a report that was put together from parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merged>,
     /// How the model was chosen, if nobody claimed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
@@ -47,9 +50,15 @@ pub struct Report {
     /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
-    /// What was tried, in words, where nothing gives it.
+    /// What is known of places alone, where mismatches lie together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
+    /// What was tried on this D and refuted, in words, where nothing gives it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Cow<'static, str>>,
+    /// What was not tried, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<Cow<'static, str>>,
 }
 
 /// How much an agreement proves: on some elements of what was compared, always the same ones, other
@@ -59,10 +68,21 @@ pub struct Report {
 pub struct Discrimination {
     /// How many elements were looked at.
     pub elements: u64,
+    /// Units with the very arithmetic that judged, that one included: no data tell them apart.
+    pub shared: Vec<Unit>,
     /// How many other arithmetics there are.
     pub others: u64,
     /// Those that give the same bits there, the best known first.
     pub same: Vec<Alike>,
+}
+
+/// A unit of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Unit {
+    pub architecture: String,
+    pub instruction: String,
+    pub evidence: Evidence,
 }
 
 /// An arithmetic that gives the same bits.
@@ -94,6 +114,15 @@ pub struct Cause {
     pub command: Option<String>,
 }
 
+/// Mismatches that lie together, of which nothing more is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Place {
+    pub sentence: String,
+    pub mismatches: u64,
+    pub area: CauseArea,
+}
+
 /// The smallest rectangle around some mismatches: first, and one past the last; rows count on from matrix
 /// to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +139,7 @@ pub struct CauseArea {
 pub enum Verdict {
     /// All of D has the bits that were reproduced.
     Identical,
-    /// The part of D that was compared has.
+    /// The part of D that was compared has; or all of it, as parts say that nobody vouches for.
     IdenticalInPart,
     Different,
 }

@@ -14,14 +14,15 @@ use crate::num::Format;
 pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
-pub const NEVER_SEARCHED: [&str; 5] = [
+pub const NEVER_SEARCHED: [&str; 6] = [
     "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
     "orders of k within a tile or backwards, but for Triton's",
-    "alpha and beta other than 1 (check --alpha, --beta), scales of results that are not given, bias, an activation such \
-     as ReLU",
+    "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or where something gives \
+     D without one; scales of results that are not given",
     "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
      that are not given; 3xTF32 with its products in other orders",
     "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
+    "schedules on RDNA GPUs, and several accumulators on processors",
 ];
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.
@@ -56,6 +57,9 @@ pub struct Identification {
     pub never_searched: Vec<String>,
     /// Those that give D, the commonest kernels first.
     pub fits: Vec<Fit>,
+    /// Those that give D but for what becomes of the finished sums, which no check can be asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub finished: Vec<Finished>,
     /// Operands on which two of `fits` differ.
     pub separations: Vec<Apart>,
     /// The rest, the nearest first.
@@ -136,6 +140,15 @@ pub struct Fit {
     pub tested: usize,
     /// Whether it gives all of D, or was tested on the sample alone.
     pub in_full: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Finished {
+    #[serde(flatten)]
+    pub model: Identified,
+    /// What becomes of the sums, and how much of D that gives.
+    pub epilogue: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -14,9 +14,11 @@ pub mod inspection;
 mod json;
 mod kernel;
 mod map;
+mod merged;
 mod operation;
 mod outcome;
 mod piece;
+mod rule;
 mod scheduled;
 mod spread;
 mod stacks;
@@ -32,23 +34,25 @@ pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
-    Inputs, LowBits, Missed, Model, ModelFile, Product, Report, Reproduced, ReproducedTree, SCHEMA,
-    Sampled, SeedFrom, Tool, Verdict,
+    Inputs, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced, ReproducedTree,
+    SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
 };
-pub use form::{Layout, wrapped};
+pub use form::{Layout, page, wrapped};
 pub use identification::{
-    Apart, ApartOperands, FITS_SHOWN, Fit, IDENTIFICATION, Identification, Identified,
+    Apart, ApartOperands, FITS_SHOWN, Finished, Fit, IDENTIFICATION, Identification, Identified,
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::write_json;
 pub use kernel::{KernelSetting, KernelWords};
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
+pub use merged::{Merged, SignedParts};
 pub use operation::{
     CommittedOperation, MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport,
     ReproducedResult,
 };
 pub use outcome::Outcome;
 pub use piece::Piece;
+pub use rule::Rule;
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};

@@ -6,6 +6,7 @@ use super::tiles::Tiles;
 use crate::candidates::{Asked, Conditions, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
 use crate::commit::Hash;
+use crate::deadline;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::num::Format;
@@ -160,7 +161,7 @@ pub fn fits(other: &Other, tiles: &Tiles, (index, tile): (usize, &[u8]), digest:
         return false;
     }
     let [rows, columns] = tiles.place(index);
-    let codes = replay.part(0, rows, columns, &|_| {});
+    let codes = replay.part(0, rows, columns, &deadline::unheard);
     let width = tiles.format.bytes();
     let payload = codes
         .iter()

@@ -11,6 +11,7 @@
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
 mod another;
+mod claims;
 mod consistent;
 mod coverage;
 mod elements;

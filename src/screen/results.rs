@@ -163,13 +163,13 @@ impl Results {
         Ok(envelope::seal(RESULTS, self).map_err(|error| error.to_string())?)
     }
 
-    /// Reads the results of a run of a suite.
+    /// Reads the results of a run of a suite, and the SHA-256 of the file.
     ///
     /// # Errors
     /// If they are none, were cut short, are of another suite, or say what cannot be.
-    pub fn read(path: &Path, suite: &Suite, id: Hash) -> Result<Results, ScreenError> {
+    pub fn read(path: &Path, suite: &Suite, id: Hash) -> Result<(Results, Hash), ScreenError> {
         let fault = |reason: String| ScreenError::File(Fault::from(reason).of(path));
-        let (results, _) = envelope::read::<Results>(RESULTS, path).map_err(fault)?;
+        let (results, sha256) = envelope::read::<Results>(RESULTS, path).map_err(fault)?;
         if results.suite != id {
             let other = results.suite;
             return Err(fault(format!(
@@ -177,7 +177,7 @@ impl Results {
             )));
         }
         results.validate(suite).map_err(fault)?;
-        Ok(results)
+        Ok((results, sha256))
     }
 
     /// How a product was run.

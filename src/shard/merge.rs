@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Part, Plan, ShardError};
 use crate::check::{Prepared, Trace};
 use crate::io::{Files, escaped_path};
-use crate::report::Report;
+use crate::report::{Merged, Report};
 
 impl Plan {
     /// Opens what the report of the whole needs: causes are looked for in the operands; without, only
@@ -81,14 +81,22 @@ impl Plan {
     }
 }
 
-/// The report of the whole, from all parts in order.
+/// The report of the whole, from all parts in order; those in `run_again` were run again, and found to be what was
+/// handed in.
 ///
 /// # Errors
 /// If a part cannot be of this plan.
-pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Report, ShardError> {
+pub fn merge(
+    plan: &Plan,
+    prepared: &Prepared,
+    parts: Vec<Part>,
+    run_again: &[usize],
+) -> Result<Report, ShardError> {
     let no_d = || ShardError::Other("the plan's check has no D".into());
     let mut differ = prepared.differ(false).ok_or_else(no_d)?;
     let mut leaves = Vec::new();
+    let signers: Vec<_> = parts.iter().map(|part| part.signer).collect();
+    let merged = Merged::of(&signers, run_again);
     for part in parts {
         let shard = part.shard;
         let rows = part.rows[0] as usize..part.rows[1] as usize;
@@ -106,7 +114,7 @@ pub fn merge(plan: &Plan, prepared: &Prepared, parts: Vec<Part>) -> Result<Repor
     };
     let judged = prepared.report(plan.inputs.clone(), trace, Some(differ.conclude()))?;
     prepared.confirm_unchanged()?;
-    Ok(judged.report)
+    Ok(judged.report.merged(merged))
 }
 
 impl Part {

@@ -75,7 +75,7 @@ fn parts_of_the_work() {
         parts.push((part, "part.json".as_ref()));
     }
     let parts = plan.collect(parts).expect("all parts");
-    let report = merge(&plan, &prepared, parts).expect("a report");
+    let report = merge(&plan, &prepared, parts, &[]).expect("a report");
     assert_eq!(report.verdict, Verdict::Different);
     assert_eq!(report.contradictions(), [""; 0]);
     let whole = prepared.run(&()).expect("a verdict");
@@ -95,7 +95,7 @@ fn leaves_that_contradict_a_part() {
     let merged = |parts: Vec<Part>| {
         let named = parts.into_iter().map(|part| (part, "part.json".as_ref()));
         let parts = plan.collect(named.collect())?;
-        merge(&plan, &prepared, parts).map(drop)
+        merge(&plan, &prepared, parts, &[]).map(drop)
     };
     merged(honest()).expect("three honest parts");
     let mut forged = honest();

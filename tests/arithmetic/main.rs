@@ -5,6 +5,7 @@
 mod support;
 
 mod amd;
+mod avx512;
 mod engines;
 mod formats;
 mod hidden;

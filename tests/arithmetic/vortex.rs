@@ -210,6 +210,7 @@ fn no_sticky(format: Format) -> Arithmetic {
         precision: 24,
         rounding: Rounding::NearestEven,
         nan: Code(0x7fc0_0000),
+        sum_bits: None,
         minus_zero: false,
     });
     arithmetic

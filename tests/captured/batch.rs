@@ -41,6 +41,11 @@ fn results_of_real_gpus() {
 }
 
 #[test]
+fn results_of_rdna() {
+    all("rdna-vectors", 39);
+}
+
+#[test]
 fn results_of_an_emulator() {
     all("peer-vectors", 212);
 }

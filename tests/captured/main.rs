@@ -4,8 +4,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod b200;
 mod batch;
 mod hardware;
 mod identify;
 mod kernels;
 mod peers;
+mod rdna;

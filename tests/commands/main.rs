@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attest;
 mod audit;
 mod batch;
 mod bench;
@@ -25,6 +26,7 @@ mod hostile;
 mod html;
 mod identify;
 mod kernels;
+mod log;
 mod npy;
 mod operations;
 mod pinned;

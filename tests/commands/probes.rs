@@ -360,6 +360,16 @@ fn an_inferred_model_judges_at_once() {
         "check --model broken.json --dtype bf16 {product} p.npy"
     ))
     .refuses(&["broken.json", "is not a usable architecture file", "schema"]);
+    // Where in the document, not in which column of one long line.
+    let hopper = run("archs hopper --json").expect(0).stdout;
+    let mut wrong: serde_json::Value = serde_json::from_str(&hopper).unwrap();
+    wrong["instructions"][0]["rules"][0]["operands"] = "bf16".into();
+    folder.write("broken.json", wrong.to_string());
+    let refused = run(&format!(
+        "check --model broken.json --dtype bf16 {product} p.npy"
+    ));
+    let refused = refused.refuses(&["broken.json", "instructions[0].rules[0]"]);
+    assert!(!refused.stderr.contains(" column "), "{}", refused.stderr);
     run(&format!(
         "check --model none.json --dtype bf16 {product} p.npy"
     ))
@@ -367,4 +377,17 @@ fn an_inferred_model_judges_at_once() {
     run(&format!("check --dtype bf16 {product} p.npy"))
         .expect(2)
         .mentions(&["--arch"]);
+}
+
+/// Formats of which no kind of step is known have probes, and features; a model cannot be inferred.
+#[test]
+fn formats_that_no_kind_of_step_takes() {
+    let folder = Folder::new();
+    folder
+        .tcverify("probe --dtype e4m3 --scale-dtype ue4m3 -q -o p")
+        .expect(0);
+    folder.write("d.npy", folder.read("p/c.npy"));
+    folder
+        .tcverify("infer p d.npy")
+        .refuses(&["no kind of step", "e4m3*e4m3 with scales of ue4m3 per 16"]);
 }

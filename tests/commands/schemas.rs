@@ -127,7 +127,7 @@ mod generated {
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
             ("audit challenge commitment.json --beacon 1 --elements 9 -o challenge.json".into(), 0),
             (format!("audit open {product} d.npy --commitment commitment.json --challenge challenge.json -o o.bin"), 0),
-            ("audit verify --arch a100 --dtype fp16 --commitment commitment.json challenge.json o.bin --json audit.json"
+            ("audit verify --arch a100 --dtype fp16 --commitment commitment.json --own-challenge challenge.json o.bin --json audit.json"
                 .into(), 0),
         ] {
             let run = folder.tcverify(&command).expect(code);
@@ -217,6 +217,21 @@ mod generated {
         let sweep = "sweep sqrt --write sweep.json --blocks 63";
         layer.tcverify(sweep).expect(0);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);
+        let signed = crate::attest::folder();
+        let mut envelopes = Vec::new();
+        let mut statements = Vec::new();
+        for rest in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
+            let words =
+                format!("check {product} d.npy -q --attest att.json --attest-key 0.pem {rest}");
+            signed.tcverify(&words).expect(0);
+            signed
+                .tcverify("attest export att.json --statement statement.json")
+                .expect(0);
+            envelopes.push(json(&signed, "att.json"));
+            statements.push(json(&signed, "statement.json"));
+        }
+        written.insert("attestation", envelopes);
+        written.insert("statement", statements);
         let mut seen = 0;
         for (name, schema) in tcverify::schemas::all() {
             let validator = jsonschema::validator_for(schema.as_value()).unwrap();

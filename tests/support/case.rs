@@ -139,6 +139,17 @@ impl Case {
         let shape = vec![n / side, side, side];
         let c = Tensor::from_codes(self.c.format(), shape, &across.collect::<Vec<_>>());
         let problem = Problem::new(a.planes(), b.planes().transposed(), Some(c.planes()));
+        let scales = self.scales.as_ref().zip(self.scale);
+        let scales = scales.map(|([x, y], scale)| {
+            let blocks = k.div_ceil(scale.block);
+            ([x, y].map(|side| stack(side, blocks)), scale.block)
+        });
+        let problem = problem.and_then(|problem| match &scales {
+            Some(([x, y], block)) => {
+                problem.with_scales(x.planes(), y.planes().transposed(), *block)
+            }
+            None => Ok(problem),
+        });
         let all = self.compute(problem, arithmetic, engine);
         let diagonal = |i: usize| all[i * side + i % side];
         (0..n).map(diagonal).collect()

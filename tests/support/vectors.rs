@@ -10,6 +10,12 @@ use super::{engines, say};
 /// Published results of real GPUs.
 pub const HARDWARE: &str = "hw-vectors";
 
+/// Captured results of AMD's RDNA GPUs.
+pub const RDNA: &str = "rdna-vectors";
+
+/// Published words of a B200.
+pub const B200: &str = "b200-words";
+
 /// Results of another emulator.
 pub const PEERS: &str = "peer-vectors";
 
@@ -38,6 +44,28 @@ pub fn cases(
 /// The captured cases, all of them.
 pub fn captured(what: &str) -> Option<Vec<Case>> {
     cases(HARDWARE, what, 31, |_| true)
+}
+
+/// The captured cases of RDNA, as the catalogue calls their GPUs and instructions.
+pub fn rdna(what: &str) -> Option<Vec<Case>> {
+    let mut all = cases(RDNA, what, 39, |_| true)?;
+    for case in &mut all {
+        let [gfx, instruction] = ["gfx", "instruction"].map(|key| case.about[key].as_str());
+        case.arch = gfx.expect("a processor").to_owned();
+        case.instruction = match instruction.expect("an instruction").split('_').nth(1) {
+            Some("wmma") if case.arch == "gfx1201" => format!("wmma-wave{}", case.about["wave"]),
+            kind => kind.expect("a kind").to_owned(),
+        };
+    }
+    Some(all)
+}
+
+/// What processors computed: captured for this repository, and part of it.
+pub fn processors() -> Vec<Case> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/avx512");
+    let cases = Case::read_all(&root, |_| true);
+    assert_eq!(cases.len(), 5, "cases of processors");
+    cases
 }
 
 /// Replays every case with every engine, says so, and returns the number of results.

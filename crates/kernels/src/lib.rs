@@ -8,6 +8,7 @@
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums. `integers`.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`).
+//! * `native`: instructions of this processor that are judged.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 
 mod blocks;
@@ -20,6 +21,7 @@ mod group;
 mod half;
 mod integers;
 mod lanes;
+mod native;
 mod pairs;
 mod plan;
 mod platform;
@@ -41,6 +43,7 @@ pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep}
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
 pub use lanes::{LanePlan, LaneRule, LaneStep};
+pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::{Platform, Wide};

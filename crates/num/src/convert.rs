@@ -107,9 +107,7 @@ pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: 
     let number = from.unpack(code);
     match number.class {
         Class::Nan => nan,
-        Class::Infinite => to
-            .infinity(number.negative)
-            .expect("results are rounded to formats that have an infinity"),
+        Class::Infinite => to.beyond(number.negative),
         Class::Finite => {
             let lsb = number.exponent - from.fraction_bits() as i32;
             Target::full(to, rounding).round(number.negative, number.significand.into(), lsb, false)
@@ -128,18 +126,36 @@ pub fn tf32_code(register: u64, rounding: Rounding) -> u64 {
     target.round(number.negative, number.significand.into(), lsb, false)
 }
 
-/// `code` rounded once, to nearest even, to an FP8 format; what it cannot hold becomes its largest
-/// number, infinities too, and a NaN its positive NaN (PTX `cvt.rn.satfinite`).
-pub fn saturate_code(from: Format, code: u64, to: Format) -> u64 {
+/// `code` as a result of a kernel: rounded once. To FP8, what the format cannot hold becomes its largest number
+/// (PTX ISA, `cvt` with `.satfinite`, which FP8 must have); to others, infinity.
+pub fn result_code(from: Format, code: u64, to: Format, rounding: Rounding) -> u64 {
+    match to {
+        Format::E4m3 | Format::E5m2 => saturate_code(from, code, to, rounding),
+        _ => round_code(from, code, to, rounding, conversion_nan(to)),
+    }
+}
+
+/// What conversions make of every NaN: all bits ones but the sign, which is the largest number where there is no
+/// NaN (PTX ISA, `cvt`); of FNUZ formats the only one.
+fn conversion_nan(to: Format) -> u64 {
+    match to.specials() {
+        Specials::Fnuz => to.sign_mask(),
+        _ => to.sign_mask() - 1,
+    }
+}
+
+/// `code` rounded once; what the format cannot hold becomes its largest number, infinities too, and a NaN its
+/// positive NaN (PTX `cvt.satfinite`).
+fn saturate_code(from: Format, code: u64, to: Format, rounding: Rounding) -> u64 {
     let number = from.unpack(code);
     match number.class {
-        Class::Nan => to.sign_mask() - 1,
+        Class::Nan => conversion_nan(to),
         Class::Infinite => to.max_finite(number.negative),
         Class::Finite => {
             let lsb = number.exponent - from.fraction_bits() as i32;
             let target = Target {
                 overflow: Overflow::Saturate,
-                ..Target::full(to, Rounding::NearestEven)
+                ..Target::full(to, rounding)
             };
             target.round(number.negative, number.significand.into(), lsb, false)
         }

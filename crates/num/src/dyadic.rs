@@ -65,6 +65,17 @@ impl Dyadic {
         (bits > 0).then(|| self.exponent + bits - 1)
     }
 
+    /// The exponent of the last bit that is set. None of zero.
+    pub fn lowest(&self) -> Option<i32> {
+        (!self.is_zero()).then_some(self.exponent)
+    }
+
+    /// The bit of weight `2^weight` of the magnitude.
+    pub fn bit(&self, weight: i32) -> bool {
+        let place = u64::try_from(weight - self.exponent);
+        place.is_ok_and(|place| self.magnitude().bit(place))
+    }
+
     pub fn negated(&self) -> Dyadic {
         Dyadic {
             significand: -&self.significand,
@@ -198,6 +209,13 @@ mod tests {
         assert_eq!(sum.minus(&tiny), one);
         assert!(sum.plus(&sum.negated()).is_zero());
         assert_eq!((one.leading(), Dyadic::zero().leading()), (Some(0), None));
+        assert_eq!(
+            (tiny.lowest(), Dyadic::zero().lowest()),
+            (Some(-2000), None)
+        );
+        let six = Dyadic::new(true, 6, -1);
+        let bits = [-2, -1, 0, 1, 2].map(|weight| six.bit(weight));
+        assert_eq!(bits, [false, false, true, true, false]);
         assert!(one.exceeds(&sum) && !sum.exceeds(&one) && !one.exceeds(&one.negated()));
     }
 

@@ -137,10 +137,7 @@ impl ExactSum {
     /// of infinities of both signs. A sum of exactly zero is +0; a negative one that is rounded to
     /// zero is -0.
     pub fn round(&self, target: Target, nan: u64) -> u64 {
-        let infinity = |negative| {
-            let code = target.format.infinity(negative);
-            code.expect("models end in formats that have an infinity")
-        };
+        let infinity = |negative| target.format.beyond(negative);
         match (self.nan, self.positive_infinity, self.negative_infinity) {
             (true, _, _) | (_, true, true) => return nan,
             (_, true, false) => return infinity(false),

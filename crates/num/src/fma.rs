@@ -49,10 +49,7 @@ pub fn fma_through(
     if a.is_nan() || b.is_nan() || c.is_nan() || (infinite && (a.is_zero() || b.is_zero())) {
         return nan;
     }
-    let infinity = |negative| {
-        let code = target.format.infinity(negative);
-        code.expect("models end in formats that have an infinity")
-    };
+    let infinity = |negative| target.format.beyond(negative);
     match (infinite, c.class == Class::Infinite) {
         (true, true) if negative != c.negative => return nan,
         (true, _) => return infinity(negative),

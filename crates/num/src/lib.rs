@@ -22,7 +22,7 @@ mod show;
 mod unpack;
 mod value;
 
-pub use convert::{Inexact, convert_exact, round_code, saturate_code, tf32_code};
+pub use convert::{Inexact, convert_exact, result_code, round_code, tf32_code};
 pub use dyadic::Dyadic;
 pub use exact::ExactSum;
 pub use f32code::F32;

@@ -58,7 +58,8 @@ pub fn shift_right(magnitude: u128, shift: u32, rounding: Rounding, negative: bo
 /// What a finite value beyond the format's range becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Infinity, whatever the direction of rounding (as tensor cores do).
+    /// Infinity, whatever the direction of rounding (as tensor cores do), or what a format without one has
+    /// for it ([`Format::beyond`]).
     ToInfinity,
     /// The largest finite number of its sign.
     Saturate,
@@ -90,9 +91,6 @@ impl Target {
     ///
     /// `sticky` says that the exact value is larger in magnitude than `magnitude` by less than one
     /// unit; it must lie below the rounding position (callers keep guard bits).
-    ///
-    /// # Panics
-    /// If the target's format has no infinity to overflow to, and it should: no model ends in one.
     pub fn round(self, negative: bool, magnitude: u128, lsb: i32, sticky: bool) -> u64 {
         let format = self.format;
         if magnitude == 0 && !sticky {
@@ -131,11 +129,7 @@ impl Target {
         };
         if exponent > format.max_exponent() {
             match self.overflow {
-                Overflow::ToInfinity => {
-                    return format
-                        .infinity(negative)
-                        .expect("models end in formats that have an infinity");
-                }
+                Overflow::ToInfinity => return format.beyond(negative),
                 Overflow::Saturate => return format.max_finite(negative),
             }
         }

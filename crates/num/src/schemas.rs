@@ -6,6 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{Dyadic, F32, Format, Number, Value};
 
+/// What a type is in JSON that has a form of its own there.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! as_json {
     ($($kind:ty, $name:literal: $schema:tt;)*) => {
         $(impl JsonSchema for $kind {

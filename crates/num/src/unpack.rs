@@ -16,7 +16,7 @@ pub enum Class {
 /// A finite number is `(-1)^negative * significand * 2^(exponent - fraction_bits)`, where
 /// `fraction_bits` is the format's: the significand of a normal number lies in
 /// `[2^fraction_bits, 2^(fraction_bits+1))`, that of a subnormal below, at the format's smallest
-/// exponent. For infinities and NaNs significand and exponent are 0.
+/// exponent. For infinities significand and exponent are 0; for NaNs the significand is the fraction, their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpacked {
     pub class: Class,
@@ -36,6 +36,27 @@ impl Unpacked {
 
     pub fn is_infinite(&self) -> bool {
         self.class == Class::Infinite
+    }
+
+    /// One, as the format has it.
+    pub fn one(format: Format) -> Unpacked {
+        finite(false, 1 << format.fraction_bits(), 0)
+    }
+
+    /// Whether it is subnormal in the format, or zero.
+    pub fn is_below_normal(&self, format: Format) -> bool {
+        self.class == Class::Finite && self.significand >> format.fraction_bits() == 0
+    }
+
+    /// A zero of its sign if it is subnormal in the format.
+    pub fn flushed(self, format: Format) -> Unpacked {
+        match self.is_below_normal(format) {
+            true => Unpacked {
+                significand: 0,
+                ..self
+            },
+            false => self,
+        }
     }
 }
 
@@ -103,7 +124,7 @@ impl Format {
             return Unpacked {
                 class,
                 negative,
-                significand: 0,
+                significand: fraction,
                 exponent: 0,
             };
         }
@@ -126,9 +147,21 @@ impl Format {
 
     /// The code of infinity with this sign, where the format has one.
     pub fn infinity(self, negative: bool) -> Option<u64> {
-        let field = ((1u64 << self.exponent_bits()) - 1) << self.fraction_bits();
-        (self.specials() == Specials::Ieee)
-            .then(|| self.sign(negative) | field << self.ignored_bits())
+        (self.specials() == Specials::Ieee).then(|| self.beyond(negative))
+    }
+
+    /// What a number beyond the largest one becomes where conversions do not saturate (OCP OFP8 1.0, 5.2;
+    /// OCP MX 1.0, 5.3): the infinity of its sign, else the NaN, else the largest number.
+    pub fn beyond(self, negative: bool) -> u64 {
+        match self.specials() {
+            Specials::Ieee => {
+                let field = ((1u64 << self.exponent_bits()) - 1) << self.fraction_bits();
+                self.sign(negative) | field << self.ignored_bits()
+            }
+            Specials::NanOnly => self.max_finite(negative) + 1,
+            Specials::Fnuz => self.sign_mask(),
+            Specials::None => self.max_finite(negative),
+        }
     }
 
     /// The code of the largest finite number with this sign, or of the integer farthest in its
@@ -239,6 +272,26 @@ mod tests {
             let largest = format.unpack(code);
             assert_eq!(largest.exponent, format.max_exponent(), "{format}");
             assert_eq!(largest.class, Class::Finite);
+        }
+    }
+
+    #[test]
+    fn beyond_the_largest() {
+        for (format, codes) in [
+            (Format::Fp16, [0x7c00, 0xfc00]),
+            (Format::Tf32, [0x7f80_0000, 0xff80_0000]),
+            (Format::E5m2, [0x7c, 0xfc]),
+            (Format::E4m3, [0x7f, 0xff]),
+            (Format::E4m3fnuz, [0x80; 2]),
+            (Format::E5m2fnuz, [0x80; 2]),
+            (Format::E3m2, [0x1f, 0x3f]),
+            (Format::E2m1, [0x07, 0x0f]),
+            (Format::Ue8m0, [0xff; 2]),
+            (Format::Ue4m3, [0x7f; 2]),
+            (Format::Int8, [0x7f, 0x80]),
+        ] {
+            let beyond = [false, true].map(|negative| format.beyond(negative));
+            assert_eq!(beyond, codes, "{format}");
         }
     }
 

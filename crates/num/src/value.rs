@@ -68,7 +68,8 @@ impl Value {
                 format.integer_code(text.parse().ok()?)
             }
             Value::Finite(number) => Some(number.round(target)),
-            Value::Infinite { negative } => format.infinity(*negative),
+            Value::Infinite { .. } if format.is_integer() => None,
+            Value::Infinite { negative } => Some(format.beyond(*negative)),
             Value::Nan => Some(quiet_nan(format)),
         }
     }
@@ -91,10 +92,12 @@ impl Serialize for Value {
     }
 }
 
-/// The positive quiet NaN without payload.
+/// The positive quiet NaN without payload, or what a format without infinities has beyond its numbers.
 pub fn quiet_nan(format: Format) -> u64 {
-    let infinity = format.infinity(false).unwrap_or(0);
-    infinity | 1 << (format.fraction_bits() - 1) << format.ignored_bits()
+    match format.infinity(false) {
+        Some(infinity) => infinity | 1 << (format.fraction_bits() - 1) << format.ignored_bits(),
+        None => format.beyond(false),
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +113,8 @@ mod tests {
             (Format::Fp32, 0x7fc0_0000),
             (Format::Fp64, 0x7ff8_0000_0000_0000),
             (Format::E5m2, 0x7e),
+            (Format::E4m3, 0x7f),
+            (Format::E5m2fnuz, 0x80),
         ] {
             assert_eq!(quiet_nan(format), code, "{format}");
             assert_eq!(Value::of(format, code), Value::Nan, "{format}");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import html
 import json
 import os
 import threading
@@ -60,6 +61,9 @@ class Captured:
     def manifest(self) -> Path:
         """For ``tcverify batch``."""
         return self.directory / "manifest.json"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(str(self.directory))}</p>{self.coverage._repr_html_()}"
 
     def batch(self, **arguments: Any) -> tcverify.Batch:
         """Judges all products."""
@@ -197,6 +201,7 @@ class capture(_outside.Watching):
         self._modules.listen()
         self._threads.__enter__()
         _outside.watch(self._patches, self._missed, self._threads.seen_here)
+        _outside.watch_functions(self._patches, self._function)
         _outside.outside_of_compiled(self._patches, self._compiler_looks, self._compiler_is_done)
         _simulate.capturing += 1
         # Without `super`: a compiler that finds a mode entered skips what it meets, for good.
@@ -298,9 +303,24 @@ class capture(_outside.Watching):
         if case is None:
             return func(*args, **kwargs)
         result, kernels = self._run(func, args, kwargs, found)
-        given = result if found.out is None else found.out
-        self._tried(found.op, lambda: self._record(found, case, found.d(given.detach()), kernels))
+        self._tried(found.op, lambda: self._record(found, case, found.d(found.given(result)), kernels))
         return result
+
+    def _function(self, name: str, real: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A function of Python that stands for a product: what it calls in turn is part of that."""
+        if not self._threads.own_thread():
+            self._missed(name, _outside.THREAD)
+        if not _outside.entered(self):
+            return real(*args, **kwargs)
+        found = None
+        try:
+            found = _products.wanted(name, args, kwargs)
+            if found is None:
+                return real(*args, **kwargs)
+        except _products.Refused as refused:
+            self._missed(name, str(refused))
+        with _outside.popped(self):
+            return real(*args, **kwargs) if found is None else self._product(found, real, args, kwargs)
 
     def _tried(self, op: str, work: Callable[[], Any], missed: Callable[[str, str], None] | None = None) -> Any:
         """What our own work gives, or none, and why is counted: a program that runs must not stop because of it."""
@@ -421,6 +441,9 @@ class capture(_outside.Watching):
             tensor = tensor.detach()
             if name in ("a", "b") and tensor.dim() > 1 and not tensor.is_contiguous() and tensor.mT.is_contiguous():
                 case[f"transpose_{name}"] = True
+                tensor = tensor.mT
+            if name.startswith("scale_") and tensor.dim() > 1 and case.get(f"transpose_{name[-1]}"):
+                # They are stored as their operand is.
                 tensor = tensor.mT
             case[name] = (tensor, bytes_of(tensor))
         return case

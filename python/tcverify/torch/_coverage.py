@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
+
+from tcverify._request import table
+
+
+#: Of what was not recorded.
+_COLUMNS = ("op", "module", "why", "calls", "on_request")
 
 
 class NotRecordedError(RuntimeError):
@@ -62,3 +69,20 @@ class Coverage:
 
     def __str__(self) -> str:
         return self.sentence()
+
+    def _rows(self) -> list[tuple[str, str, str, int, bool]]:
+        left = self.document()["left_out"]
+        return [(one["op"], one["module"], one["why"], one["calls"], one["on_request"]) for one in left]
+
+    def to_dataframe(self) -> Any:
+        """What was not recorded as a data frame of pandas, a row for each operation, module and reason.
+
+        :raises ImportError: if pandas is not installed.
+        """
+        import pandas
+
+        return pandas.DataFrame(self._rows(), columns=list(_COLUMNS))
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        return f"<p>{html.escape(self.sentence())}</p>" + (table(_COLUMNS, rows) if rows else "")

@@ -121,7 +121,27 @@ def _flash(
     return step
 
 
+def _flash_attn(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p: float, softmax_scale: float, causal: bool,
+    window_size_left: int, window_size_right: int, softcap: float, alibi_slopes: torch.Tensor | None, return_softmax: bool,
+) -> Between:
+    """The package flash-attn, version 2: batch x rows x heads x numbers."""
+    if dropout_p or softcap or alibi_slopes is not None or window_size_left >= 0 or window_size_right > 0:
+        raise Refused("attention with dropout, a cap, slopes or a window")
+    if window_size_right == 0 and not causal:
+        raise Refused("attention with a window")
+    if causal and q.shape[1] != k.shape[1]:
+        raise Refused("causal attention of fewer queries than keys")
+    step = _step("attention", "attention", "flash-attention-2", q=q, k=k, v=v)
+    step.fields.update(layout="bshd", softmax_scale=repr(softmax_scale))
+    if causal:
+        step.fields["causal"] = True
+    step.result, step.needs_arch = 0, True
+    return step
+
+
 _MEANINGS: dict[str, Callable[..., Between | None]] = {
+    "flash_attn::_flash_attn_forward": _flash_attn,
     "silu": _silu,
     "gelu": _gelu,
     "_softmax": _softmax,

@@ -38,6 +38,24 @@ def pushed(mode: TorchDispatchMode) -> Iterator[None]:
         _python_dispatch._pop_mode()
 
 
+@contextmanager
+def popped(mode: TorchDispatchMode) -> Iterator[None]:
+    """Without this mode, if it is the innermost."""
+    inner = _python_dispatch._get_current_dispatch_mode() is mode
+    if inner:
+        _python_dispatch._pop_mode()
+    try:
+        yield
+    finally:
+        if inner:
+            _python_dispatch._push_mode(mode)
+
+
+def entered(mode: TorchDispatchMode) -> bool:
+    """Whether this thread is in the mode now."""
+    return any(one is mode for one in _python_dispatch._get_current_dispatch_mode_stack())
+
+
 def compiling() -> bool:
     """Whether what runs is only traced, or tried for its speed, by a compiler."""
     return torch._guards.TracingContext.try_get() is not None
@@ -119,12 +137,11 @@ class Threads:
         """Whether this thread's operations are the capture's, or watched already."""
         if self.own_thread():
             return True
-        stack = _python_dispatch._get_current_dispatch_mode_stack()
-        return any(mode is self._mode or mode is self._elsewhere for mode in stack)
+        return entered(self._mode) or entered(self._elsewhere)
 
     def recorded_here(self) -> bool:
         """Whether this thread's operations are the capture's."""
-        return self.own_thread() or any(mode is self._mode for mode in _python_dispatch._get_current_dispatch_mode_stack())
+        return self.own_thread() or entered(self._mode)
 
     def module_begins(self) -> None:
         """A module is called in this thread, which may be one that nobody watches."""
@@ -153,14 +170,17 @@ class Patches:
         real = getattr(owner, name, None)
         if real is None:
             return
-        own = name in vars(owner)
 
         @functools.wraps(real)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             return around(real, *args, **kwargs)
 
-        setattr(owner, name, wrapped)
-        self._stack.callback(self._restore, owner, name, real, own)
+        self.put(owner, name, wrapped)
+
+    def put(self, owner: Any, name: str, instead: Any) -> None:
+        """Another value for a while."""
+        self._stack.callback(self._restore, owner, name, getattr(owner, name), name in vars(owner))
+        setattr(owner, name, instead)
 
     @staticmethod
     def _restore(owner: Any, name: str, real: Any, own: bool) -> None:
@@ -220,6 +240,38 @@ def watch(patches: Patches, told: Told, here: Callable[[], bool]) -> None:
             return real(kernel, *args, **kwargs)
 
         patches.wrap(triton, "run", launched)
+
+
+#: Told of a call of a registered function: its name, the function, its arguments; gives what the function gives.
+Called = Callable[[str, Callable[..., Any], tuple[Any, ...], "dict[str, Any]"], Any]
+
+
+def watch_functions(patches: Patches, called: Called) -> None:
+    """Puts ``called`` in place of each function that was registered by its dotted name, wherever a module holds it.
+
+    One whose module is imported later is not found.
+    """
+    instead: dict[int, Callable[..., Any]] = {}
+    for name in (name for name in _products.REGISTERED if "::" not in name):
+        module, _, attribute = name.rpartition(".")
+        real = getattr(sys.modules.get(module), attribute, None)
+        if callable(real):
+            instead[id(real)] = _in_place_of(called, name, real)
+    for owner in list(sys.modules.values()) if instead else ():
+        held = getattr(owner, "__dict__", None)
+        for key, value in list(held.items()) if isinstance(held, dict) else ():
+            if id(value) in instead:
+                patches.put(owner, key, instead[id(value)])
+
+
+def _in_place_of(called: Called, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    # One for all who hold it: another capture looks for the same object.
+    @functools.wraps(real)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        unreal = compiling() or _products.unreal((args, kwargs))
+        return real(*args, **kwargs) if unreal else called(name, real, args, kwargs)
+
+    return wrapped
 
 
 def outside_of_compiled(patches: Patches, begins: Callable[[], None], ends: Callable[[], None]) -> None:

@@ -56,6 +56,15 @@ class Wanted:
     tensor: Callable[[torch.Tensor], torch.Tensor] | None = None
     #: Where the operation puts its result, if it returns none.
     out: torch.Tensor | None = None
+    #: Which of several results it is.
+    index: int | None = None
+
+    def given(self, result: Any) -> torch.Tensor:
+        """The tensor with D, of what the operation returned."""
+        found = self.out if self.out is not None else result if self.index is None else result[self.index]
+        if not isinstance(found, torch.Tensor):
+            raise Refused(f"its result is a {type(found).__name__}, no tensor")
+        return found.detach()
 
     def d(self, result: torch.Tensor) -> torch.Tensor:
         """D as the product of ``a`` and ``b`` has it."""
@@ -269,7 +278,7 @@ def _implicit_gemm(
     return wanted
 
 
-def _scaled_mm(
+def scaled_mm(
     a: torch.Tensor,
     b: torch.Tensor,
     scale_a: torch.Tensor,
@@ -279,10 +288,15 @@ def _scaled_mm(
     out_dtype: torch.dtype | None = None,
     use_fast_accum: bool = False,
 ) -> Wanted:
+    if scale_a.dtype in BLOCKS and scale_a.dtype == scale_b.dtype:
+        wanted = block_scaled("_scaled_mm", a, b, scale_a, scale_b, out_dtype or torch.bfloat16)
+        if bias is not None:
+            wanted.arrays["bias"] = bias
+        return wanted
     wanted = Wanted("_scaled_mm", a, b, out_dtype or a.dtype, (a.shape[0], b.shape[1]))
     (m, n), sizes = wanted.shape, (scale_a.numel(), scale_b.numel())
     if scale_a.dtype != torch.float32 or scale_b.dtype != torch.float32:
-        raise Refused(f"scales in {scale_a.dtype}: only one f32 for a tensor or a row is recorded")
+        raise Refused(f"scales in {scale_a.dtype} and {scale_b.dtype}: not recorded")
     if sizes == (1, 1):
         schedule = SCALED
     elif sizes == (m, n):
@@ -299,6 +313,49 @@ def _scaled_mm(
     if scale_result is not None and wanted.result in FLOAT8:
         wanted.fields["scale_result"] = float(scale_result.item())
     return wanted
+
+
+#: Formats of the scales of blocks, by their types: what they are called, and how many k share one.
+BLOCKS: dict[torch.dtype, tuple[str, int]] = {torch.float8_e4m3fn: ("ue4m3", 16)}
+if hasattr(torch, "float8_e8m0fnu"):
+    BLOCKS[torch.float8_e8m0fnu] = ("ue8m0", 32)
+
+
+def block_scaled(
+    op: str, a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, result: torch.dtype
+) -> Wanted:
+    """A product of MXFP8, MXFP4 or NVFP4: ``b`` is stored N x K, scales as cuBLAS wants them, in tiles of 128 x 4."""
+    scale_format, block = BLOCKS[scale_a.dtype]
+    fields: dict[str, Any] = {"scale_dtype": scale_format, "scale_block": block}
+    wide = a.dtype in FLOAT8
+    if not wide:
+        # Two codes a byte, the first in the low bits.
+        a, b = _codes_of_four_bits(a), _codes_of_four_bits(b.t()).t()
+        fields["dtype"] = "e2m1"
+    elif scale_format != "ue8m0":
+        raise Refused(f"scales of blocks in {scale_a.dtype} of {a.dtype}")
+    wanted = Wanted(op, a, b, result, (a.shape[0], b.shape[1]), fields=fields)
+    k = a.shape[1] // block
+    wanted.arrays.update(
+        scale_a=_out_of_tiles(scale_a, a.shape[0], k), scale_b=_out_of_tiles(scale_b, b.shape[1], k).t()
+    )
+    wanted.note = "scales of blocks are the instruction's, and K is one chain; cuBLAS's order is not published"
+    return wanted
+
+
+def _codes_of_four_bits(packed: torch.Tensor) -> torch.Tensor:
+    seen = packed.contiguous().view(torch.uint8)
+    return torch.stack((seen & 15, seen >> 4), -1).flatten(-2)
+
+
+def _out_of_tiles(scales: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """Codes of scales as a matrix: of cuBLAS's tiles of 128 rows and 4 columns, in which row 32 * i + j is the i-th of j."""
+    across, down = -(-columns // 4), -(-rows // 128)
+    codes = scales.contiguous().view(torch.uint8)
+    if codes.numel() != down * across * 512:
+        raise Refused(f"{codes.numel()} scales of blocks: {down * across * 512} in tiles of 128 x 4 are expected")
+    tiles = codes.reshape(down, across, 32, 4, 4).permute(0, 3, 2, 1, 4)
+    return tiles.reshape(down * 128, across * 4)[:rows, :columns]
 
 
 #: How many simulations are active.
@@ -318,11 +375,11 @@ _MEANINGS: dict[str, Callable[..., Wanted | None]] = {
     "cudnn_convolution": _cudnn_convolution,
     "mkldnn_convolution": _mkldnn_convolution,
     "_int_mm": _int_mm,
-    "_scaled_mm": _scaled_mm,
+    "_scaled_mm": scaled_mm,
 }
 
 
-#: Operations of other namespaces, by their full name; `register` adds to them.
+#: Operations of other namespaces, by their full name, and functions of Python, by their dotted one; `register` adds to them.
 REGISTERED: dict[str, Callable[..., Wanted | None]] = {}
 
 
@@ -331,7 +388,7 @@ def wanted(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | N
 
     :raises Refused: if it is one that no request can ask for, or that cannot be examined.
     """
-    name = full_name(func)
+    name = func if isinstance(func, str) else full_name(func)
     space, _, base = name.partition("::")
     meaning: Callable[..., Wanted | None] | None = REGISTERED.get(name)
     if meaning is None and space == "aten":
@@ -454,6 +511,9 @@ def opened(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:
 def formats(found: Wanted) -> dict[str, Any]:
     """The fields that say formats, and for FP32 the unit: tensor cores take TF32, and only if torch lets them."""
     a, b = found.a.dtype, found.b.dtype
+    if "dtype" in found.fields:
+        # Codes of a format that has no type of one byte.
+        return {"dtype": found.fields["dtype"], "d_dtype": _name(found.result)}
     fields: dict[str, Any] = {"dtype": _name(a)}
     if a != b:
         fields["dtype_b"] = _name(b)

@@ -69,6 +69,7 @@ class simulate(_outside.Watching):
         patches = _outside.Patches()
         stack.callback(patches.close)
         _outside.watch(patches, self._hidden, lambda: True)
+        _outside.watch_functions(patches, self._function)
         threads = _outside.Threads(self, self._hidden)
         stack.callback(threads.__exit__)
         threads.__enter__()
@@ -126,6 +127,23 @@ class simulate(_outside.Watching):
         self._hidden(_known.opname(func), why)
         return func(*args, **kwargs)
 
+    def _function(self, name: str, real: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A function of Python that stands for a product."""
+        if not _outside.entered(self):
+            return real(*args, **kwargs)
+        why = "one of its several results is a product"
+        try:
+            found = _products.wanted(name, args, kwargs)
+            if found is None:
+                return real(*args, **kwargs)
+            if found.index is None or found.tensor is not None:
+                return self._computed(None, found, args, kwargs)
+        except _products.Refused as refused:
+            why = str(refused)
+        self._hidden(name, why)
+        with _outside.popped(self):
+            return real(*args, **kwargs)
+
     def _computed(self, func: Any, found: _products.Wanted, args: Any, kwargs: dict[str, Any]) -> Any:
         with _disable_current_modes():
             fields: dict[str, Any] = {**self.request(found), **found.arrays}
@@ -133,15 +151,16 @@ class simulate(_outside.Watching):
             d = found.returned(d)
         self.products += 1
         self._looked += 1
-        if "out" in kwargs:
-            return kwargs["out"].copy_(d)
         if found.out is not None:
             found.out.copy_(d)
             return None
+        if func is None:
+            return d
+        if "out" in kwargs:
+            return kwargs["out"].copy_(d)
         if _known.opname(func).endswith("_"):
             return args[0].copy_(d)
         return d
-
 
 
 def parts(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:

@@ -141,7 +141,7 @@ impl Deviation {
             writeln!(out, "  {stage}")?;
         }
         match &first.event {
-            Some(event) => super::explain::line(event, out)?,
+            Some(event) => line(event, out)?,
             None => writeln!(out, "    operation {}", first.operation)?,
         }
         let toward = if first.away_from_zero {
@@ -162,5 +162,28 @@ impl Deviation {
                 crate::report::grouped(untried)
             ),
         }
+    }
+}
+
+/// One operation or value.
+pub(super) fn line(event: &Event, out: &mut dyn Write) -> io::Result<()> {
+    match event {
+        Event::Stage { .. } => Ok(()),
+        Event::Operation {
+            name,
+            operands,
+            result,
+            value,
+            ..
+        } => {
+            let operands = operands.join(" ");
+            writeln!(out, "    {name:<14} {operands:<28} = {result}  {value}")
+        }
+        Event::Value {
+            text,
+            result,
+            value,
+            ..
+        } => writeln!(out, "    {text:<43} = {result}  {value}"),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::deviation::{Deviation, deviation};
+use super::deviation::{Deviation, deviation, line};
 use super::{PreparedOperation, fail};
 use crate::check::error::CheckError;
 use crate::check::subject::Judged;
@@ -189,29 +189,6 @@ fn for_another(event: &Event, asked: Option<&usize>) -> bool {
             column.is_some_and(|column| Some(&column) != asked)
         }
         Event::Stage { .. } => false,
-    }
-}
-
-/// One operation or value.
-pub(super) fn line(event: &Event, out: &mut dyn Write) -> io::Result<()> {
-    match event {
-        Event::Stage { .. } => Ok(()),
-        Event::Operation {
-            name,
-            operands,
-            result,
-            value,
-            ..
-        } => {
-            let operands = operands.join(" ");
-            writeln!(out, "    {name:<14} {operands:<28} = {result}  {value}")
-        }
-        Event::Value {
-            text,
-            result,
-            value,
-            ..
-        } => writeln!(out, "    {text:<43} = {result}  {value}"),
     }
 }
 

@@ -265,7 +265,7 @@ impl PreparedOperation {
                 };
                 let tensor = memory.remove(&role).ok_or_else(missing)?;
                 let format = said.unwrap_or(tensor.format());
-                let source = crate::io::Source::of_tensor("(in memory)".as_ref(), tensor);
+                let source = crate::io::Source::of_tensor(crate::io::IN_MEMORY.as_ref(), tensor);
                 let source = source.map_err(CheckError::file(field))?;
                 return Array::read(role, source, format, &None);
             }

@@ -1,7 +1,5 @@
 //! An operation as what is judged.
 
-use std::borrow::Cow;
-
 use super::part::{compute, computed};
 use super::{Operation, PreparedOperation, fail};
 use crate::check::command_line::shell_line;
@@ -10,13 +8,13 @@ use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::request::{MAX_MISMATCHES, Scope};
 use crate::check::source::Source;
-use crate::check::subject::{Found, Judged, Subject, judge};
+use crate::check::subject::{Diagnosed, Found, Judged, Subject, judge};
 use crate::emu::{Band, Element, Evidence};
 use crate::num::Format;
 use crate::ops::Job;
 use crate::report::{
-    Cause, CommittedOperation, Conclusion, Constant, Differ, Drawn, ModelFile, MultipliedBy,
-    NamedInput, Operated, OperationReport, Policy, ReproducedResult, Tool,
+    CommittedOperation, Conclusion, Constant, Differ, Drawn, ModelFile, MultipliedBy, NamedInput,
+    Operated, OperationReport, Policy, ReproducedResult, Tool,
 };
 use crate::role::Role;
 
@@ -96,14 +94,10 @@ impl Subject for PreparedOperation {
         y.map(|y| y.input.payload_sha256.as_str())
     }
 
-    fn causes(
-        &self,
-        found: &Conclusion,
-        part: Option<&Part>,
-    ) -> (Vec<Cause>, Vec<Cow<'static, str>>) {
+    fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
         match found.comparison.mismatches > 0 && self.asked.no_causes != Some(true) {
-            true => self.causes(&found.comparison, part),
-            false => Default::default(),
+            true => self.other_variants(&found.comparison, part),
+            false => Diagnosed::default(),
         }
     }
 
@@ -128,8 +122,8 @@ impl Subject for PreparedOperation {
                 sample: found.sample.map(|sample| sample.of_a_result(chosen)),
             },
             outcome: found.outcome,
-            causes: found.causes,
-            tried: found.tried,
+            causes: found.diagnosed.causes,
+            tried: found.diagnosed.tried,
         }
     }
 }

@@ -4,6 +4,8 @@ use super::part::compute;
 use super::{Operation, PreparedOperation, fail};
 use crate::check::error::CheckError;
 use crate::check::part::{Part, all_of};
+use crate::check::subject::Diagnosed;
+use crate::deadline;
 use crate::num::Format;
 use crate::ops::{self, Job, Variant};
 use crate::report::{Cause, Comparison, Differ, grouped};
@@ -81,11 +83,7 @@ impl PreparedOperation {
     }
 
     /// Variants that give the result, and what was tried.
-    pub(super) fn causes(
-        &self,
-        comparison: &Comparison,
-        part: Option<&Part>,
-    ) -> (Vec<Cause>, Vec<std::borrow::Cow<'static, str>>) {
+    pub(super) fn other_variants(&self, comparison: &Comparison, part: Option<&Part>) -> Diagnosed {
         let mut causes = Vec::new();
         let mut tried = Vec::new();
         for variant in self.others() {
@@ -125,7 +123,11 @@ impl PreparedOperation {
                 command: self.command(&asked),
             });
         }
-        (causes, tried)
+        Diagnosed {
+            causes,
+            tried,
+            ..Diagnosed::default()
+        }
     }
 
     /// The operation's other variants.
@@ -173,7 +175,7 @@ impl PreparedOperation {
         if rows * columns > WHOLE {
             return Some(rows.div_ceil(step) * columns);
         }
-        job.run(&|_| {}, |band| differ.compare(&band));
+        job.run(&deadline::unheard, |band| differ.compare(&band));
         (differ.finish().mismatches == 0).then_some(rows * columns)
     }
 

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::{Operation, fail};
 use crate::check::error::CheckError;
-use crate::check::progress::{Progress, interruptible};
+use crate::check::progress::Progress;
+use crate::deadline::interruptible;
 use crate::emu::Engine;
 use crate::io::hex;
 use crate::num::Format;
@@ -44,7 +45,7 @@ impl Sweep {
     /// # Errors
     /// A sentence that says what is wrong with it.
     pub fn from_json(text: &str) -> Result<Sweep, String> {
-        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = crate::words::from_json(text);
         let read = read.and_then(|sweep: Sweep| match sweep.schema.as_str() {
             SWEEP if sweep.blocks.is_empty() => Err("it has no blocks".to_owned()),
             SWEEP => Ok(sweep),

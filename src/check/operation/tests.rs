@@ -117,7 +117,9 @@ fn one_variant_and_another() {
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
     let verified = Written::Operation(Box::new(report.clone()));
-    let verified = verified.verify(&Files::default(), &()).expect("a report");
+    let verified = verified
+        .verify(&Files::default(), None, &())
+        .expect("a report");
     assert_eq!(verified.differences, [""; 0]);
 }
 

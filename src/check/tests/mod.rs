@@ -105,14 +105,15 @@ fn as_much_is_done_as_was_promised() {
     }
 }
 
-/// Sums that no arithmetic rounds tell none from another; all of them are named, but for the one that judged.
+/// Sums that no arithmetic rounds tell few from another; all of them are named, but for the one that judged. RDNA 3's units
+/// take terms of other signs as one's complements: their sums are not even exact where others' are.
 #[test]
 fn what_an_agreement_proves() {
     let mut check = Check::in_memory("a100", Format::Fp16);
     let report = run(&check, product(Format::Fp16, [4, 4, 16]));
     let told = report.discrimination.expect("D agrees");
     assert_eq!(told.elements, 16);
-    assert_eq!(told.others, told.same.len() as u64);
+    assert_eq!(told.others, told.same.len() as u64 + 2);
     let names: Vec<&str> = told
         .same
         .iter()
@@ -121,6 +122,7 @@ fn what_an_agreement_proves() {
     for name in ["volta", "hopper", "cdna1", "exact", "ieee-fma"] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
+    assert!(!names.contains(&"rdna3"));
     assert!(
         told.same
             .iter()

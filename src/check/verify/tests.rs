@@ -24,7 +24,7 @@ fn report() -> Report {
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
     let written = Written::Product(Box::new(report.clone()));
-    let verified = written.verify(&Files::default(), progress);
+    let verified = written.verify(&Files::default(), None, progress);
     verified.expect("an answer").differences
 }
 
@@ -53,7 +53,7 @@ fn the_report_that_comes_out_and_others() {
     let mut forged = honest;
     forged.request = None;
     let written = Written::Product(Box::new(forged));
-    assert!(written.verify(&Files::default(), &()).is_err());
+    assert!(written.verify(&Files::default(), None, &()).is_err());
 }
 
 /// A product of other shapes than the report says is not computed.

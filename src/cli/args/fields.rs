@@ -12,7 +12,7 @@ use crate::cli::values::{
     scale_format, schedule_names, word,
 };
 use crate::emu::schedule::{
-    OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
+    ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};

@@ -10,6 +10,7 @@ use clap::Args;
 
 pub use self::fields::{ModelArgs, Unsaid};
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
+use crate::batch::Policy;
 use crate::check::{CheckError, Source, option};
 use crate::io::{Files, Privacy, escaped_path};
 use crate::memory::Limits;
@@ -32,18 +33,17 @@ pub struct MemoryArgs {
 impl MemoryArgs {
     /// The files of this run.
     pub fn files(&self) -> Files {
-        self.files_within(None)
+        self.files_under(None)
     }
 
-    /// The same, that may take no more bytes than another limit allows.
-    pub fn files_within(&self, most: Option<u64>) -> Files {
+    /// The same, that may take no more than a policy allows.
+    pub fn files_under(&self, policy: Option<&Policy>) -> Files {
         let privacy = match self.private {
             true => Privacy::Private,
             false => Privacy::Auto,
         };
         let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
-        let max_bytes = most.map_or(own, |most| most.min(own));
-        Files::new(privacy, Limits { max_bytes })
+        Policy::files(policy, privacy, own)
     }
 }
 

@@ -1,9 +1,11 @@
 //! `tcverify kernels`: what a library's words say about the order of its sums.
 //!
 //! * `open`: options that answer what a text leaves open.
+//! * `same`: whether two texts are one order.
 //! * `text`: readings and plans for people.
 
 mod open;
+mod same;
 mod text;
 
 use std::io::{self, Write};
@@ -30,7 +32,9 @@ Examples:
   tcverify kernels explain --log cublaslt.log
   tcverify kernels plan 'algo=66,stages=35,splitK=9,reduction=2' --dtype fp16 --shape 32x32x8648
   tcverify kernels plan ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn \\
-      --shape 100x2560x9728 --split-k 5 --reduction OUTPUT_TYPE --schedule order.json")]
+      --shape 100x2560x9728 --split-k 5 --reduction OUTPUT_TYPE --schedule order.json
+  tcverify kernels plan \"$(cat desc.json)\" --shape 32x32x4096 --gemm-desc written.json
+  tcverify kernels same \"$(cat desc.json)\" \"$(cat other.json)\" --shape 32x32x4096 --arch h100")]
 pub struct Kernels {
     #[command(subcommand)]
     command: Command,
@@ -40,6 +44,7 @@ pub struct Kernels {
 enum Command {
     Explain(Explain),
     Plan(Box<PlanArgs>),
+    Same(Box<same::Same>),
     List(List),
 }
 
@@ -91,6 +96,10 @@ struct PlanArgs {
     #[arg(long, value_name = "FILE.json")]
     schedule: Option<PathBuf>,
 
+    /// Write the order as a GEMMDesc of PyTorch
+    #[arg(long, value_name = "FILE.json")]
+    gemm_desc: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -120,6 +129,7 @@ impl Kernels {
         match self.command {
             Command::Explain(command) => command.run(),
             Command::Plan(command) => command.run(),
+            Command::Same(command) => command.run(),
             Command::List(command) => command.run(),
         }
     }
@@ -198,19 +208,30 @@ impl PlanArgs {
             bail!("the text does not say which product it is about; give --shape MxNxK");
         };
         let plan = reading.plan(&shape, &options).map_err(in_options)?;
+        let mut outputs = Vec::new();
         if let Some(path) = &self.schedule {
-            let schedule = plan.schedule()?;
-            if let Some(table) = self
-                .kernel_table
-                .as_deref()
-                .filter(|table| same_file(table, path))
-            {
-                bail!(
-                    "--schedule would overwrite {}, which it is made of",
-                    table.display()
-                );
+            let text = serde_json::to_string_pretty(&plan.schedule()?)?;
+            outputs.push(("--schedule", path, text));
+        }
+        if let Some(path) = &self.gemm_desc {
+            let fields = plan.gemm_desc().map_err(in_options)?;
+            outputs.push(("--gemm-desc", path, serde_json::to_string_pretty(&fields)?));
+        }
+        let table = self.kernel_table.as_deref();
+        for (option, path, _) in &outputs {
+            if let Some(table) = table.filter(|table| same_file(table, path)) {
+                let table = table.display();
+                bail!("{option} would overwrite {table}, which it is made of");
             }
-            let text = serde_json::to_string_pretty(&schedule)?;
+        }
+        if let [(_, one, _), (_, other, _)] = &outputs[..] {
+            ensure!(
+                one != other && !same_file(one, other),
+                "--schedule and --gemm-desc would both write {}",
+                escaped_path(one)
+            );
+        }
+        for (_, path, text) in outputs {
             Output::prepare(path)?.commit(|out| writeln!(out, "{text}"))?;
         }
         show::print(|out| match self.json {

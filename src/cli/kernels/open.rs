@@ -45,6 +45,11 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
+    /// The GPU that is asked for.
+    pub fn gpu(&self) -> Option<&str> {
+        self.arch.as_deref()
+    }
+
     /// # Errors
     /// If no GPU is called so.
     pub fn options(&self) -> Result<Options> {

@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::args::CompareArgs;
 use super::{OperationArgs, RuleArgs, said};
+use crate::attest::Claims;
 use crate::check::CheckError;
 use crate::cli::args::MemoryArgs;
 use crate::cli::progress::Bar;
@@ -93,7 +94,11 @@ impl Check {
             view = view.pictured(&said(prepared.page(&judged))?);
         }
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| write_json(report, out))?;
+        reports.publish(
+            &view,
+            |out| write_json(report, out),
+            || Claims::of_operation(report).map(Some),
+        )?;
         self.report.print(&view, false, to_stdout)?;
         Ok(match report.verdict {
             Verdict::Different => Ending::Different,

@@ -10,6 +10,7 @@ use super::{OperationArgs, RuleArgs, said};
 use crate::check::{PreparedOperation, Progress};
 use crate::cli::args::{MemoryArgs, is_npy};
 use crate::cli::documents::pretty;
+use crate::cli::logged::LoggingArgs;
 use crate::cli::progress::Bar;
 use crate::cli::{Ending, show};
 use crate::commit::Hash;
@@ -149,6 +150,9 @@ pub struct Commit {
     )]
     file: PathBuf,
 
+    #[command(flatten)]
+    logging: LoggingArgs,
+
     /// Do not print the digest of the commitment
     #[arg(long, short)]
     quiet: bool,
@@ -158,12 +162,17 @@ impl Commit {
     pub fn run(self) -> Result<Ending> {
         let path = &self.file;
         let (prepared, mut outputs) = self.whole.prepare()?;
+        let signer = self.logging.read(&mut outputs)?;
         let output = outputs.open("the commitment", path)?;
+        let logging = self.logging.open(&mut outputs, signer)?;
         let text = pretty(&said(prepared.commitment())?)?;
         output.commit(|out| out.write_all(&text))?;
         if !self.quiet && path.as_os_str() != "-" {
             let digest = Hash::of([&text[..]]);
             show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
+        }
+        if let Some(logging) = logging {
+            logging.add(&text, self.quiet || path.as_os_str() == "-")?;
         }
         Ok(Ending::Done)
     }

@@ -11,7 +11,7 @@ use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 15] = [
+const FILES: [&str; 20] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -22,6 +22,11 @@ const FILES: [&str; 15] = [
     include_str!("cdna1.json"),
     include_str!("cdna2.json"),
     include_str!("cdna3.json"),
+    include_str!("rdna3.json"),
+    include_str!("rdna3.5.json"),
+    include_str!("rdna4.json"),
+    include_str!("avx512.json"),
+    include_str!("amx.json"),
     include_str!("ieee-fma.json"),
     include_str!("exact.json"),
     include_str!("vortex-tfr.json"),
@@ -65,11 +70,18 @@ impl std::fmt::Display for UnknownArchitecture {
                 "\"auto\" is for 'tcverify check' alone, which asks 'tcverify identify' then; name the GPU",
             );
         }
-        if let Some(NotModelled { title, like, .. }) = unmodelled {
+        if let Some(NotModelled {
+            title,
+            like,
+            measured,
+            ..
+        }) = unmodelled
+        {
+            let unknown = "how its matrix unit rounds was neither published nor captured";
+            let measured = measured.as_deref().unwrap_or(unknown);
             write!(
                 f,
-                "{name:?} is {title}, which is not modelled: how its matrix unit rounds was neither published \
-                 nor captured. "
+                "{name:?} is {title}, which is not modelled: {measured}. "
             )?;
             if let Some(like) = like {
                 write!(
@@ -299,6 +311,17 @@ impl Architecture {
             let Some((instruction, rule)) = fitting.next() else {
                 continue;
             };
+            if instruction.choice && wanted.instruction.is_none() {
+                let mut names = vec![instruction.name.as_str()];
+                names.extend(fitting.map(|(other, _)| other.name.as_str()));
+                names.dedup();
+                return Err(NoRule(format!(
+                    "{} multiplies {wanted} in more than one way, and bits depend on which: name the instruction, {} \
+                     ('tcverify identify' tries each)",
+                    self.name,
+                    names.join(" or ")
+                )));
+            }
             // Which scales they are decides the result, and no file says it.
             if let Some((_, other)) = fitting.find(|(_, other)| other.scale != rule.scale) {
                 let scales = [rule, other].map(|rule| rule.scale.map(|s| s.to_string()));
@@ -404,6 +427,11 @@ mod tests {
             ("CDNA 1", "cdna1"),
             ("IEEE FMA", "ieee-fma"),
             ("Ten-Four", "vortex-tfr"),
+            ("AMD Radeon RX 7900 XTX", "rdna3"),
+            ("gfx1151", "rdna3.5"),
+            ("RDNA 3.5", "rdna3.5"),
+            ("Radeon(TM) 8060S", "rdna3.5"),
+            ("RX 9070 XT", "rdna4"),
             // As torch gives them.
             ("9.0", "hopper"),
             ("(8, 9)", "ada"),

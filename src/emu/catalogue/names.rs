@@ -12,6 +12,8 @@ pub struct NotModelled {
     /// For people.
     pub title: String,
     pub names: Vec<String>,
+    /// What was measured of it, where that is known.
+    pub measured: Option<String>,
     /// The architecture of the catalogue that is most like it, if one is: a guess, to try.
     pub like: Option<String>,
 }
@@ -47,7 +49,7 @@ pub fn normalised(name: &str) -> String {
     };
     without(
         &without(&bare, &["nvidia", "amd"]),
-        &["geforce", "instinct", "tesla"],
+        &["geforce", "instinct", "tesla", "radeontm", "radeon"],
     )
 }
 
@@ -120,8 +122,8 @@ fn kind(normalised: &str) -> Kind {
     let digits = normalised.bytes().any(|b| b.is_ascii_digit());
     match normalised {
         name if name.starts_with("sm") || name.starts_with("gfx") => Kind::Target,
-        // cdna3 is a family like hopper.
-        name if name.starts_with("cdna") => Kind::Word,
+        // cdna3 and rdna4 are families like hopper.
+        name if name.starts_with("cdna") || name.starts_with("rdna") => Kind::Word,
         _ if digits => Kind::Product,
         _ => Kind::Word,
     }

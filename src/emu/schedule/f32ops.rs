@@ -8,7 +8,7 @@ use super::Function;
 use super::traversal::Chain;
 use super::values::f32_code;
 use crate::emu::Problem;
-use crate::num::{Format, Rounding, Target, fma, round_code, saturate_code};
+use crate::num::{Format, Rounding, Target, fma, result_code};
 
 /// Arithmetic on f32 codes.
 pub trait Ops: Copy + Send + Sync {
@@ -47,8 +47,8 @@ pub enum Observed<'t> {
     },
     /// What the operations that follow are for.
     Stage(&'static str),
-    /// A rounding to D's format.
-    Rounded { from: u32, to: u64 },
+    /// A rounding to D's format, or to that of sums that are kept.
+    Rounded { from: u32, to: u64, format: Format },
     /// An operation on integers, modulo 2^32.
     Integers {
         operation: IntegerOperation,
@@ -72,16 +72,11 @@ pub enum IntegerOperation {
     Subtract,
 }
 
-/// An f32 as a code of a result's format: FP8 saturates; every NaN becomes the one whose bits are all
-/// ones but for the sign, as NVIDIA's conversions return it (PTX ISA, `cvt`).
+/// An f32 as a code of a result's format.
 pub fn round_result(x: u32, to: Format) -> u64 {
     match to {
         Format::Fp32 => x.into(),
-        Format::E4m3 | Format::E5m2 => saturate_code(Format::Fp32, x.into(), to),
-        _ => {
-            let nan = to.sign_mask() - 1;
-            round_code(Format::Fp32, x.into(), to, Rounding::NearestEven, nan)
-        }
+        _ => result_code(Format::Fp32, x.into(), to, Rounding::NearestEven),
     }
 }
 

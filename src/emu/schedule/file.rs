@@ -37,7 +37,7 @@ macro_rules! presets {
     };
 }
 
-const FILES: [&str; 36] = presets![
+const FILES: [&str; 37] = presets![
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -69,6 +69,7 @@ const FILES: [&str; 36] = presets![
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
+    "vllm-scaled-mm",
     "vllm-int8-azp",
     "vllm-int8-azp-token",
     "triton-kwidth8",
@@ -121,7 +122,7 @@ impl Schedule {
     /// # Errors
     /// A sentence that says what is wrong, with the place in the JSON where that can be told.
     pub fn from_json(text: &str) -> Result<Schedule, String> {
-        let read = serde_json::from_str(text).map_err(|error| error.to_string());
+        let read = crate::words::from_json(text);
         let read = read.and_then(|schedule: Schedule| schedule.check().map(|()| schedule));
         // Both quote the file.
         read.map_err(|reason| printable_ends(&reason))

@@ -310,14 +310,22 @@ impl<O: Ops> Finish<'_, O> {
     /// An f32 as a code of D's format.
     #[inline(always)]
     pub fn round(&self, code: u32) -> u64 {
-        let rounded = self.ops.round(code, self.result);
-        if self.result != Format::Fp32 {
-            self.ops.observe(Observed::Rounded {
-                from: code,
-                to: rounded,
-            });
+        self.rounded(code, self.result)
+    }
+
+    /// An f32 rounded to a format, and back.
+    #[inline(always)]
+    pub fn through(&self, code: u32, format: Format) -> u32 {
+        self.ops.widen(self.rounded(code, format), format)
+    }
+
+    #[inline(always)]
+    fn rounded(&self, from: u32, format: Format) -> u64 {
+        let to = self.ops.round(from, format);
+        if format != Format::Fp32 {
+            self.ops.observe(Observed::Rounded { from, to, format });
         }
-        rounded
+        to
     }
 }
 

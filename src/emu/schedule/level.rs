@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::num::Format;
+
 /// Products divided among parts, and their sums brought together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -173,6 +175,9 @@ pub enum Order {
     Butterfly,
     /// One fold after the other, down to one sum.
     Folds(Vec<Fold>),
+    /// For each pair [i, j], one after the other, `p_i = p_i + p_j`, until p_0 alone is left: of ranges, such
+    /// as those of cuts within cuts.
+    Listed(Vec<[usize; 2]>),
 }
 
 /// Fewer sums of many; ones that are missing count as +0.
@@ -215,6 +220,22 @@ pub enum Partials {
     F32,
     /// D's format, rounded to nearest even.
     Result,
+    /// FP16, rounded to nearest even, whatever D's format is.
+    Fp16,
+    /// BF16, likewise.
+    Bf16,
+}
+
+impl Partials {
+    /// The format that sums of parts are rounded to before they are added.
+    pub fn rounded_to(self, result: Format) -> Option<Format> {
+        match self {
+            Partials::F32 => None,
+            Partials::Result => Some(result),
+            Partials::Fp16 => Some(Format::Fp16),
+            Partials::Bf16 => Some(Format::Bf16),
+        }
+    }
 }
 
 impl Merge {

@@ -49,8 +49,8 @@ pub use level::{
 pub(crate) use operands::GatheredOperands;
 pub use order::Additions;
 pub use overrides::{
-    OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
-    SplitChoice,
+    ActivationChoice, OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice,
+    ResidueChoice, SplitChoice,
 };
 pub use place::Place;
 pub(in crate::emu) use run::Run;

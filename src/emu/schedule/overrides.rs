@@ -8,8 +8,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
-    Addend, Empty, Grain, Level, Merge, Order, Partials, Parts, Residue, Schedule, SliceLength,
-    Start,
+    Addend, Empty, Function, Grain, Level, Merge, Order, Partials, Parts, Residue, Schedule,
+    SliceLength, Start,
 };
 use crate::num::F32;
 use crate::words::{Word, words};
@@ -59,6 +59,16 @@ words! {
         Pairwise = "pairwise",
         /// A tree of neighbours
         Adjacent = "adjacent",
+    }
+}
+
+words! {
+    /// A function of every element, where the schedule has none.
+    pub enum ActivationChoice {
+        /// The larger of the element and +0; a NaN becomes +0
+        Relu = "relu",
+        /// The same, but a NaN stays one
+        ReluNan = "relu-nan",
     }
 }
 
@@ -147,6 +157,8 @@ pub struct Overrides {
     pub beta: Option<F32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_result: Option<F32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationChoice>,
 }
 
 /// An override that a schedule has no place for. Fields are called by their names in backticks.
@@ -189,9 +201,11 @@ impl fmt::Display for Overrides {
         let said = said.as_object().into_iter().flatten();
         for (i, (field, value)) in said.enumerate() {
             let comma = if i == 0 { "" } else { ", " };
-            match value.as_str() {
-                Some(word) => write!(f, "{comma}{field} {word}")?,
-                None => write!(f, "{comma}{field} {value}")?,
+            match (value.as_str(), value.as_f64()) {
+                (Some(word), _) => write!(f, "{comma}{field} {word}")?,
+                // A factor is an f32.
+                (None, Some(factor)) => write!(f, "{comma}{field} {}", factor as f32)?,
+                (None, None) => write!(f, "{comma}{field} {value}")?,
             }
         }
         Ok(())
@@ -336,6 +350,13 @@ impl Overrides {
                 PromoteChoice::Every(every) => Some(every),
             });
             note("inner", "promote", &promote);
+        }
+        if let Some(activation) = self.activation {
+            spec.epilogue.function = Some(match activation {
+                ActivationChoice::Relu => Function::Relu,
+                ActivationChoice::ReluNan => Function::ReluNan,
+            });
+            note("epilogue.function", "activation", &activation.word());
         }
         let factor = [("beta", self.beta), ("alpha", self.alpha)];
         let factor = factor

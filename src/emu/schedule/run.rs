@@ -9,6 +9,7 @@ use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
 use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
+use crate::deadline;
 use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay};
 use crate::tensor::{Planes, Tensor};
 use tcverify_kernels::Wide;
@@ -45,7 +46,7 @@ pub(crate) fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
         kernel: None,
         ..*replay
     };
-    let mut run = Run::new(&bare, kernel, &|_| {});
+    let mut run = Run::new(&bare, kernel, &deadline::unheard);
     run.block_with(ops, &kernel, &problem, &traversal)[0]
 }
 

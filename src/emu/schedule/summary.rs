@@ -202,6 +202,8 @@ impl Merge {
         let kept = match partials {
             Partials::F32 => "",
             Partials::Result => "kept in D's format, ",
+            Partials::Fp16 => "kept in FP16, ",
+            Partials::Bf16 => "kept in BF16, ",
         };
         let from = match start {
             Start::First => "",
@@ -214,6 +216,7 @@ impl Merge {
             Order::Adjacent => ", neighbours first",
             Order::Butterfly => " by a butterfly",
             Order::Folds(_) => " in folds",
+            Order::Listed(_) => " as listed",
         };
         format!("{kept}added up in f32{from}{order}")
     }

@@ -51,18 +51,16 @@ impl Run<'_, '_> {
             let c = problem.c.filter(|_| index == 0);
             let problem = Problem { c, ..*problem };
             let mut sums = run.node(ops, finish, &problem, &parts[index]);
-            if *partials == Partials::Result {
+            if let Some(format) = partials.rounded_to(finish.result) {
                 let zeros = vec![0; sums.len()];
-                run.update(&mut sums, &zeros, n, |&sum, _| {
-                    finish.widen(finish.round(sum))
-                });
+                run.update(&mut sums, &zeros, n, |&sum, _| finish.through(sum, format));
             }
             sums
         };
         let add = |total: &u32, sum: u32| ops.add(*total, sum);
         let scaled = *role == (Role::Promotion { scaled: true });
         if order.is_serial()
-            && *partials != Partials::Result
+            && *partials == Partials::F32
             && let Some(sums) = {
                 let parts: Vec<&Node> = parts.iter().collect();
                 self.at_once(ops, kernel, problem, (*start, scaled), &parts)
@@ -97,7 +95,7 @@ impl Run<'_, '_> {
         let spine = match *partials {
             // Sums that are rounded are made one by one.
             Partials::F32 if self.adds_early() => additions.spine(parts.len()),
-            Partials::F32 | Partials::Result => None,
+            _ => None,
         };
         if let Some(spine) = spine {
             let mut total = self.spine(ops, finish, problem, parts, &spine);

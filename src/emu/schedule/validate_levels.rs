@@ -31,10 +31,11 @@ impl ScheduleSpec {
                 Merge::InPlace {} => {
                     return refused("inner: only a split is added to D in place");
                 }
-                Merge::Sum {
-                    partials: Partials::Result,
-                    ..
-                } => return refused("inner: only a split keeps partial sums in D's format"),
+                Merge::Sum { partials, .. } if *partials != Partials::F32 => {
+                    return refused(
+                        "inner: only a split keeps partial sums in another format than f32",
+                    );
+                }
                 Merge::Sum { .. } => {}
             }
         }
@@ -215,6 +216,26 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
                 return Err(format!(
                     "{name}.merge.order is butterfly: of a power of two of slices or interleaved parts, \
                      empty ones as zero"
+                ));
+            }
+        }
+        Order::Listed(pairs) => {
+            let Parts::Ranges { parts } = &level.parts else {
+                return Err(format!("{name}.merge.order is listed: of ranges alone"));
+            };
+            // What was added to another sum is gone.
+            let mut left = vec![true; parts.len()];
+            let adds = |&[to, from]: &[usize; 2]| {
+                let there = to != from && from != 0;
+                let there = there && [to, from].iter().all(|&i| left.get(i) == Some(&true));
+                if there {
+                    left[from] = false;
+                }
+                there
+            };
+            if pairs.len() + 1 != parts.len() || !pairs.iter().all(adds) {
+                return Err(format!(
+                    "{name}.merge.order: listed pairs [i, j] add every sum but the first to another one once"
                 ));
             }
         }

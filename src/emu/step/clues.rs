@@ -22,6 +22,8 @@ pub struct Clues<'a> {
     pub minus_zero: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
+    /// Where a NaN C comes back quiet with its payload: what a NaN operand gives, and infinity times zero.
+    pub nans: Option<[Code; 2]>,
 }
 
 /// The parts of a unit, and how many bits the numbers in them have. None where a step does not tell of such a part.

@@ -14,7 +14,7 @@ use crate::num::{ExactSum as Sum, Rounding, Target};
 /// 1. `c` and the products are added exactly.
 /// 2. The sum is rounded once to the accumulator's format, with gradual underflow, and to infinity
 ///    on overflow.
-/// 3. A sum of exactly zero is +0; a negative sum that is rounded to zero is -0.
+/// 3. A sum of exactly zero is +0; a negative sum that is rounded to zero is -0, unless `plus_zero` is set.
 /// 4. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct ExactSum {
     pub rounding: Rounding,
     /// The code of a NaN result.
     pub nan: Code,
+    /// Whether no result is -0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plus_zero: bool,
 }
 
 impl StepKind for ExactSum {
@@ -36,11 +39,19 @@ impl StepKind for ExactSum {
 
     fn hypotheses(clues: &super::Clues) -> Vec<ExactSum> {
         let nan = clues.nan;
+        let roundings = [Rounding::NearestEven, Rounding::TowardZero];
+        let zeros = match clues.minus_zero {
+            true => &[false][..],
+            false => &[false, true],
+        };
         let of = |&group: &usize| {
-            [Rounding::NearestEven, Rounding::TowardZero].map(|rounding| ExactSum {
-                group,
-                rounding,
-                nan,
+            roundings.into_iter().flat_map(move |rounding| {
+                zeros.iter().map(move |&plus_zero| ExactSum {
+                    group,
+                    rounding,
+                    nan,
+                    plus_zero,
+                })
             })
         };
         clues.groups.iter().flat_map(of).collect()
@@ -68,13 +79,22 @@ impl StepKind for ExactSum {
         if !datapath.is_sound() {
             spoil(&mut sum, (formats, a, b, c), datapath);
         }
-        sum.round(Target::full(formats.accumulator, self.rounding), self.nan.0)
+        let target = Target::full(formats.accumulator, self.rounding);
+        match sum.round(target, self.nan.0) {
+            zero if self.plus_zero && zero == target.format.zero(true) => target.format.zero(false),
+            result => result,
+        }
     }
 
     fn summary(&self) -> String {
         format!(
-            "exact sum of {} products and C, rounded once {}",
-            self.group, self.rounding
+            "exact sum of {} products and C, rounded once {}{}",
+            self.group,
+            self.rounding,
+            match self.plus_zero {
+                true => ", never to -0",
+                false => "",
+            }
         )
     }
 

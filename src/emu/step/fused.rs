@@ -18,7 +18,8 @@ use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 /// 3. Every term is rounded (`alignment`) to a multiple of `2^(E - fraction_bits)`.
 /// 4. The terms are added exactly.
 /// 5. The sum is rounded once (`rounding`) to `precision` significant bits of the accumulator's
-///    format, with gradual underflow, and to infinity on overflow whatever the direction.
+///    format, with gradual underflow, and to infinity on overflow whatever the direction. With `sum_bits`, the
+///    rounding sees so many significant bits of the sum's magnitude; no sticky bit stands for those below.
 /// 6. A zero result is +0, but for a negative sum that is rounded to zero, if `minus_zero` is set.
 /// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
@@ -38,6 +39,9 @@ pub struct Fused {
     pub precision: u32,
     /// How the sum is rounded to them.
     pub rounding: Rounding,
+    /// Significant bits of the sum that the rounding sees; all of them if none are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum_bits: Option<u32>,
     /// The code of a NaN result.
     pub nan: Code,
     /// Whether a negative sum that is rounded to zero gives -0; one of exactly zero is +0 in any case.
@@ -99,6 +103,7 @@ impl StepKind for Fused {
                                 zero_exponent: clues.zero_exponent - depth,
                                 precision,
                                 rounding,
+                                sum_bits: None,
                                 nan: clues.nan,
                                 minus_zero: clues.minus_zero,
                             });
@@ -168,7 +173,8 @@ impl StepKind for Fused {
         }
         observer.sum(sum, grid, false);
         let target = self.target(formats.accumulator);
-        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        let seen = self.seen(sum.unsigned_abs());
+        let result = target.round(sum < 0, seen, grid, false);
         if result == formats.accumulator.zero(true) && !self.minus_zero {
             formats.accumulator.zero(false)
         } else {
@@ -178,12 +184,16 @@ impl StepKind for Fused {
 
     fn summary(&self) -> String {
         format!(
-            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits{}",
+            "fused dot-add of {} products: aligned {} to {} fraction bits, result {} to {} bits{}{}",
             self.group,
             self.alignment,
             self.fraction_bits,
             self.rounding,
             self.precision,
+            match self.sum_bits {
+                Some(bits) => format!(" from the leading {bits} of the sum, without a sticky bit"),
+                None => String::new(),
+            },
             match self.minus_zero {
                 true => ", -0 where a negative sum vanishes",
                 false => "",
@@ -199,6 +209,8 @@ impl StepKind for Fused {
             fraction_bits,
             zero_exponent,
             precision,
+            rounding,
+            sum_bits,
             ..
         } = *self;
         check_group(group)?;
@@ -217,6 +229,17 @@ impl StepKind for Fused {
             return Err(format!(
                 "precision is {precision}; {accumulator} has 1 to {most} bits"
             ));
+        }
+        if let Some(bits) = sum_bits {
+            if !(precision..=127).contains(&bits) {
+                return Err(format!(
+                    "sum_bits is {bits}; it must be precision, which is {precision}, to 127"
+                ));
+            }
+            // One spelling only, so that equal models have equal digests.
+            if rounding == Rounding::TowardZero {
+                return Err("sum_bits changes nothing where rounding is rz; leave it out".into());
+            }
         }
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
@@ -260,6 +283,15 @@ impl Fused {
                 c.exponent
             },
         }
+    }
+
+    /// What the rounding sees of the magnitude of a sum.
+    pub(crate) fn seen(&self, sum: u128) -> u128 {
+        let Some(kept) = self.sum_bits else {
+            return sum;
+        };
+        let lost = (u128::BITS - sum.leading_zeros()).saturating_sub(kept);
+        sum >> lost << lost
     }
 
     fn target(&self, accumulator: Format) -> Target {

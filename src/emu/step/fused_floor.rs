@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::floor::{floor_to, signed};
 use super::kind::{Products, StepKind};
 use super::special::{Special, special};
 use super::trace::{Datapath, Source, TermTrace};
@@ -313,20 +314,4 @@ fn overflows(formats: Formats, a: &Unpacked, b: &Unpacked) -> bool {
     let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
     let leading = 127 - magnitude.leading_zeros() as i32;
     leading + a.exponent + b.exponent - fraction as i32 > formats.accumulator.max_exponent()
-}
-
-fn signed(negative: bool, magnitude: u128) -> i128 {
-    if negative {
-        -(magnitude as i128)
-    } else {
-        magnitude as i128
-    }
-}
-
-/// `value * 2^from` in units of `2^to`, rounded toward minus infinity.
-fn floor_to(value: i128, from: i32, to: i32) -> i128 {
-    match u32::try_from(to - from) {
-        Ok(down) => value >> down.min(127),
-        Err(_) => value << (from - to),
-    }
 }

@@ -70,6 +70,11 @@ pub trait StepKind {
         true
     }
 
+    /// Whether we know schedules of libraries' kernels for such units.
+    fn has_schedules(&self) -> bool {
+        true
+    }
+
     /// The chain's beginning.
     fn start(&self, _formats: Formats, c: u64) -> Carried {
         Carried::Code(c)

@@ -5,11 +5,16 @@
 //! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
 
 mod block_dot;
+mod block_window;
+mod chained;
 mod checks;
 mod clues;
+mod complement_dot;
 mod exact_dot;
 mod exact_sum;
 mod exact_sum_wires;
+mod floor;
+mod floored_pairs;
 mod fma_chain;
 mod fused;
 mod fused_floor;
@@ -17,6 +22,7 @@ mod fused_halves;
 mod half_chain;
 mod integer_sum;
 mod kind;
+mod ordered_fma;
 mod pair;
 mod pairwise_flush;
 mod quad;
@@ -32,10 +38,14 @@ mod wires;
 use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
+pub use block_window::BlockWindow;
+pub use chained::{Groups, Nans};
 pub use checks::Code;
 pub use clues::{Clues, Unit};
+pub use complement_dot::ComplementDot;
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
+pub use floored_pairs::FlooredPairs;
 pub use fma_chain::FmaChain;
 pub use fused::Fused;
 pub use fused_floor::FusedFloor;
@@ -44,6 +54,7 @@ pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
 pub use kind::{Carried, ScaleUse, Scales};
 pub(crate) use kind::{Products, StepKind};
+pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
@@ -133,6 +144,10 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.notices_zeros(formats)),* }
             }
 
+            fn has_schedules(&self) -> bool {
+                match self { $(Step::$kind(step) => step.has_schedules()),* }
+            }
+
             fn start(&self, formats: Formats, c: u64) -> Carried {
                 match self { $(Step::$kind(step) => step.start(formats, c)),* }
             }
@@ -158,9 +173,13 @@ kinds! {
     FusedHalves,
     FusedFloor,
     BlockDot,
+    BlockWindow,
     StickyRne,
     HalfChain,
     IntegerSum,
+    ComplementDot,
+    FlooredPairs,
+    OrderedFma,
 }
 
 /// A named constant of a step, for people and for `known_by`.
@@ -193,6 +212,11 @@ impl Step {
     /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
     pub fn notices_zeros(&self, formats: Formats) -> bool {
         StepKind::notices_zeros(self, formats)
+    }
+
+    /// Whether we know schedules of libraries' kernels for such units.
+    pub fn has_schedules(&self) -> bool {
+        StepKind::has_schedules(self)
     }
 
     /// The chain's beginning.

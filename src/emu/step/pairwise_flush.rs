@@ -158,13 +158,7 @@ impl PairwiseFlush {
     }
 
     fn sum(&self, format: Format, x: u64, y: u64, wires: &mut impl FmaWires) -> u64 {
-        let one = Unpacked {
-            class: Class::Finite,
-            negative: false,
-            significand: 1 << format.fraction_bits(),
-            exponent: 0,
-        };
-        let x = ([format; 2], format.unpack(x), one);
+        let x = ([format; 2], format.unpack(x), Unpacked::one(format));
         self.fma(x, (format, format.unpack(y)), format, wires)
     }
 
@@ -178,20 +172,15 @@ impl PairwiseFlush {
         let target = Target::full(format, self.rounding);
         let result = fma_through(product, addend, target, self.nan.0, wires);
         let number = format.unpack(result);
-        match subnormal(format, &number) {
+        match number.is_below_normal(format) {
             true => format.zero(number.negative),
             false => result,
         }
     }
 }
 
-/// Whether a number is subnormal or zero.
-fn subnormal(format: Format, number: &Unpacked) -> bool {
-    number.class == Class::Finite && number.significand >> format.fraction_bits() == 0
-}
-
 fn flushed_operand(format: Format, number: &Unpacked) -> Unpacked {
-    match subnormal(format, number) {
+    match number.is_below_normal(format) {
         true => format.unpack(format.zero(false)),
         false => *number,
     }

@@ -63,6 +63,7 @@ pub static FAMILY: Family = Family {
     ],
     tried: Tried::NAMED,
     own: Own {
+        has_warps_of_k: true,
         custom_decides: false,
         issues: Issues::Named("mma"),
         ..Own::CUBLAS

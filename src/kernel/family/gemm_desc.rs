@@ -1,18 +1,24 @@
 //! PyTorch's `GEMMDesc`: the text is the order.
 
-use super::{Coverage, Family, Library, Own, Request, Tried, chunks, sliced};
+use std::ops::Range;
+
+use super::{Coverage, Family, Library, Own, Request, Tried};
+use crate::emu::Catalogue;
 use crate::emu::Evidence::Published;
-use crate::kernel::Traversal;
-use crate::kernel::plan::{Residue, Span};
-use crate::kernel::{Cut, Fact, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice, Tile};
+use crate::kernel::plan::{Residue, Start, Sum};
+use crate::kernel::{
+    Cut, Dealt, Fact, How, KCut, Kept, KernelError, Merge, MergeOrder, Plan, Said, Settings, Slice,
+    Tile, Traversal,
+};
+use crate::num::{Format, Kind};
 
 pub static FAMILY: Family = Family {
     id: "gemm-desc",
     title: "an order that a GEMMDesc of PyTorch describes",
-    kernels: "JSON with k_loop_step and k_cuts",
+    kernels: "JSON with accumulate_dtype, algorithm and k_cuts",
     algos: &[],
     facts: &[Fact::new(
-        "k_loop_step: the partial turn comes first; a cut is a span of k, contiguous or strided; sums are added in sequence",
+        "cuts nest, the outermost first: consecutive spans of k, or tiles dealt out by their labels; parts are added in order or in pairs of neighbours; with k_loop_step the partial turn comes first, else the short instruction last; without use_fast_accum every instruction starts from +0, and f32 adds its result",
         Published,
         "gemm-desc",
     )],
@@ -27,112 +33,378 @@ pub static FAMILY: Family = Family {
         library: Library::Described,
         ..Own::CUBLAS
     },
-    needs,
+    needs: |_| Vec::new(),
     plan,
 };
 
-fn needs(settings: &Settings) -> Vec<Open> {
-    let missing = |what, ask| Open {
-        what,
-        why: "the description leaves it out".into(),
-        ask,
-    };
-    let mut open = Vec::new();
-    if settings.tile_k.is_none() {
-        open.push(missing("k_loop_step", "tile-k"));
-    }
-    if settings.instruction_k.is_none() {
-        open.push(missing("instruction_k", "instruction-k"));
-    }
-    open
-}
-
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
-    let k = request.k();
-    let of = |said: &Option<crate::kernel::Said<usize>>| said.as_ref().expect("asked for").value;
-    let (tile_k, instruction_k) = (of(&settings.tile_k), of(&settings.instruction_k));
-    if !tile_k.is_multiple_of(instruction_k) {
-        return Err(KernelError::unknown(
-            format!("turns of {tile_k} k with instructions of {instruction_k} k"),
-            "a turn is a whole number of instructions",
-        ));
-    }
-    let first = |range| Slice::chain(Traversal::residue_first(range, tile_k, instruction_k));
-    let (chunk, slices, kept): (usize, Vec<Slice>, _) = match &settings.cuts {
-        None => (k, vec![first(0..k)], crate::kernel::Kept::F32),
-        Some(cuts) => {
-            let cuts = &cuts.value;
-            request.few(
-                cuts.count
-                    .unwrap_or(1)
-                    .max(k.div_ceil(cuts.period.unwrap_or(cuts.span))),
-            )?;
-            let slices: Vec<Slice> = match cuts.period {
-                None => chunks(cuts.span, k, usize::MAX).map(first).collect(),
-                Some(period) => {
-                    if period % cuts.span != 0 || cuts.span % instruction_k != 0 {
-                        return Err(KernelError::unknown(
-                            format!("spans of {} k every {period}", cuts.span),
-                            "a period is a whole number of spans, and a span of instructions",
-                        ));
-                    }
-                    request.few(period / cuts.span)?;
-                    let lane = |start: usize| {
-                        let span = Span {
-                            start,
-                            width: cuts.span,
-                            stride: period,
-                            end: k,
-                        };
-                        Slice::chain(Traversal {
-                            spans: Some(span).filter(|s| s.start < k).into_iter().collect(),
-                            instruction_k,
-                            restart: None,
-                        })
-                    };
-                    (0..period).step_by(cuts.span).map(lane).collect()
-                }
-            };
-            if cuts.count.is_some_and(|count| count != slices.len()) {
-                return Err(KernelError::TooManySplits {
-                    splits: cuts.count.expect("just seen"),
-                    k,
-                });
-            }
-            (cuts.span, slices, cuts.kept)
-        }
-    };
-    if settings
-        .fast_accumulation
-        .as_ref()
-        .is_some_and(|said| !said.value)
-        && settings.is_fp8()
-    {
-        return Err(KernelError::unknown(
-            "FP8 sums of a GEMMDesc without fast accumulation",
-            "it does not say after how many k they are promoted",
-        ));
-    }
-    let merge = Merge {
-        order: match slices.len() {
-            1 => MergeOrder::Alone,
-            _ => MergeOrder::Ascending,
-        },
-        kept,
-    };
-    let tile = Tile {
-        k: tile_k,
-        residue: Residue::First,
-    };
+    says_itself(settings)?;
     let mut plan = request.plan(&FAMILY);
     plan.assumed.push(
         "the meaning of a GEMMDesc's fields: its pull request is open and nothing writes one"
             .into(),
     );
-    let cut = match &settings.cuts {
-        None => Cut::Whole,
-        Some(_) => Cut::Listed,
+    if settings.operand() == Some(Format::Tf32) {
+        plan.assumed.push(
+            "FP32 operands become TF32 as --tf32-input says (by default cut off): a GEMMDesc does not say how"
+                .into(),
+        );
+    }
+    let walk = Walk::of(settings)?;
+    plan.tile = walk.turn.map(|k| Tile {
+        k,
+        residue: Residue::First,
+    });
+    let k = request.k();
+    let all = 0..k;
+    let whole = std::slice::from_ref(&all);
+    let cuts = settings.cuts.as_ref().map_or(&[][..], |said| &said.value);
+    let Some((first, inner)) = cuts.split_first() else {
+        plan.slices = vec![Slice::chain(walk.over(whole)?)];
+        return Ok(plan);
     };
-    Ok(sliced(plan, cut, chunk, chunk, tile, slices, merge))
+    let mut dealer = Dealer {
+        request,
+        walk,
+        spent: 0,
+    };
+    let parts = dealer.dealt(first, whole)?;
+    let slices: Result<Vec<Slice>, KernelError> = parts
+        .iter()
+        .map(|part| {
+            let mut lanes = Vec::new();
+            let join = dealer.nested((1, inner), part, &mut lanes)?;
+            Ok(Slice { lanes, join })
+        })
+        .collect();
+    plan.slices = slices?;
+    plan.merge = Merge {
+        order: order(first, 0, parts.len())?,
+        kept: kept(first, parts.len(), settings, &mut plan.assumed)?,
+    };
+    for (level, cut) in inner.iter().enumerate() {
+        in_f32(cut, level + 1)?;
+        if cut.dealt.is_some_and(|dealt| dealt.period.is_some()) {
+            plan.assumed.push(format!(
+                "k_cuts[{}].period labels the tiles of all of K, not those of a part: a GEMMDesc does not say which",
+                level + 1
+            ));
+        }
+    }
+    let count = parts.len();
+    plan.settings.split_k = Some(Said::new(count, How::Derived, "k_cuts"));
+    match first.dealt {
+        None => {
+            plan.cut = Cut::Even;
+            plan.chunk = Some(first.span.min(k));
+            plan.grain = plan.chunk;
+        }
+        Some(own) if own.is_rotation() => {
+            plan.cut = Cut::Dealt;
+            plan.grain = Some(first.span);
+        }
+        Some(_) => plan.cut = Cut::Listed,
+    }
+    Ok(plan)
+}
+
+/// An answer to what a description leaves to nobody would be passed over.
+fn says_itself(settings: &Settings) -> Result<(), KernelError> {
+    fn given<T>(said: &Option<Said<T>>) -> bool {
+        said.as_ref().is_some_and(|said| said.how == How::Given)
+    }
+    let answers = [
+        ("--split-k", "k_cuts", given(&settings.split_k)),
+        ("--tile-k", "k_loop_step", given(&settings.tile_k)),
+        ("--reduction", "k_cuts", given(&settings.scheme)),
+        ("--partition", "k_cuts", given(&settings.partition)),
+        ("--custom", "its fields", given(&settings.custom)),
+        (
+            "--accumulation",
+            "use_fast_accum",
+            given(&settings.fast_accumulation),
+        ),
+    ];
+    match answers.into_iter().find(|answer| answer.2) {
+        None => Ok(()),
+        Some((option, key, _)) => Err(KernelError::unplanned(
+            option,
+            "given",
+            format!("a GEMMDesc says all of its order itself ({key})"),
+        )),
+    }
+}
+
+/// How one accumulator goes over its k.
+struct Walk {
+    instruction_k: usize,
+    /// k of a turn of the main loop, whose partial turn comes first.
+    turn: Option<usize>,
+    /// Every instruction starts from +0, and f32 adds its result.
+    apart: bool,
+}
+
+impl Walk {
+    fn of(settings: &Settings) -> Result<Walk, KernelError> {
+        let of = |said: &Option<Said<usize>>| said.as_ref().map(|said| said.value);
+        let instruction_k = of(&settings.instruction_k).unwrap_or(1);
+        let turn = of(&settings.tile_k);
+        if let Some(turn) = turn.filter(|turn| !turn.is_multiple_of(instruction_k)) {
+            let why = format!(
+                "instructions have {instruction_k} k (instruction_k), and which of a turn's is the short one, a GEMMDesc does not say"
+            );
+            return Err(KernelError::unplanned("k_loop_step", turn, why));
+        }
+        let fast = settings.fast_accumulation.as_ref();
+        let apart = fast.is_some_and(|said| !said.value);
+        if apart && settings.is_fp8() {
+            return Err(KernelError::unplanned(
+                "use_fast_accum",
+                "false with FP8 operands",
+                "after how many k their sums are promoted, a GEMMDesc does not say",
+            ));
+        }
+        on_the_gpu(settings)?;
+        Ok(Walk {
+            instruction_k,
+            turn,
+            apart: apart && !is_integer(settings),
+        })
+    }
+
+    /// Over these runs of k, one after the other.
+    fn over(&self, runs: &[Range<usize>]) -> Result<Traversal, KernelError> {
+        let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
+        let residue = self.turn.map_or(0, |turn| length % turn);
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        let mut at = 0;
+        for run in runs {
+            // How many k come before the next instruction.
+            let from = if at < residue { 0 } else { residue };
+            let reaches = !(at - from).is_multiple_of(self.instruction_k) && at != residue;
+            if reaches {
+                return Err(KernelError::unplanned(
+                    "k_cuts span",
+                    format!("no multiple of instruction_k {}", self.instruction_k),
+                    "whether an instruction takes k of two tiles, a GEMMDesc does not say",
+                ));
+            }
+            let split = (residue.saturating_sub(at)).min(run.len());
+            let middle = run.start + split;
+            let halves = [run.start..middle, middle..run.end];
+            pieces.extend(halves.into_iter().filter(|half| !half.is_empty()));
+            at += run.len();
+        }
+        let chain = Traversal::of_runs(&pieces, self.instruction_k);
+        Ok(match self.apart {
+            true => chain.restarting(self.instruction_k, Start::Zero),
+            false => chain,
+        })
+    }
+}
+
+fn is_integer(settings: &Settings) -> bool {
+    let operand = settings.operand().map(Format::kind);
+    matches!(operand, Some(Kind::Signed | Kind::Unsigned))
+}
+
+/// A GPU that does not have the instruction runs no such kernel.
+fn on_the_gpu(settings: &Settings) -> Result<(), KernelError> {
+    let (Some(algorithm), Some(gpu)) = (&settings.algorithm, &settings.capability) else {
+        return Ok(());
+    };
+    let Ok(architecture) = Catalogue::builtin().find(&gpu.value.to_string()) else {
+        return Ok(());
+    };
+    let name = algorithm.value.instruction();
+    let has = architecture.instructions.iter().any(|own| own.name == name);
+    match has {
+        true => Ok(()),
+        false => Err(KernelError::WrongGpu {
+            text: format!(
+                "a kernel of {name} instructions ({})",
+                algorithm.value.name()
+            ),
+            asked: gpu.value.to_string(),
+        }),
+    }
+}
+
+impl Dealt {
+    /// Tile t goes to part `t % count`.
+    fn is_rotation(self) -> bool {
+        self.divisor == 1 && self.period.is_none_or(|period| period == self.count)
+    }
+}
+
+/// Deals out k, and stops before there is no end of it.
+struct Dealer<'a> {
+    request: &'a Request<'a>,
+    walk: Walk,
+    /// Tiles and accumulators so far.
+    spent: usize,
+}
+
+impl Dealer<'_> {
+    fn spend(&mut self, count: usize) -> Result<(), KernelError> {
+        // Every cut deals all of K out again.
+        const CUTS: usize = 4;
+        self.spent = self.spent.saturating_add(count);
+        self.request.few(self.spent / CUTS).map(drop)
+    }
+
+    /// The parts of a cut of these runs.
+    fn dealt(
+        &mut self,
+        cut: &KCut,
+        runs: &[Range<usize>],
+    ) -> Result<Vec<Vec<Range<usize>>>, KernelError> {
+        let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
+        let count = match cut.dealt {
+            None => length.div_ceil(cut.span).max(1),
+            Some(dealt) => dealt.count,
+        };
+        self.spend(count)?;
+        self.spend((length / cut.span).saturating_add(runs.len()))?;
+        let mut parts: Vec<Vec<Range<usize>>> = vec![Vec::new(); count];
+        let mut before = 0;
+        for run in runs {
+            let mut k = run.start;
+            while k < run.end {
+                let in_part = before + (k - run.start);
+                let at = match cut.dealt {
+                    Some(Dealt {
+                        period: Some(_), ..
+                    }) => k,
+                    _ => in_part,
+                };
+                let end = run.end.min(k + (cut.span - at % cut.span));
+                let tile = at / cut.span;
+                let part = match cut.dealt {
+                    None => tile,
+                    Some(Dealt {
+                        count,
+                        period,
+                        divisor,
+                    }) => tile % period.unwrap_or(count) / divisor % count,
+                };
+                match parts[part].last_mut() {
+                    Some(last) if last.end == k => last.end = end,
+                    _ => parts[part].push(k..end),
+                }
+                k = end;
+            }
+            before += run.len();
+        }
+        Ok(parts)
+    }
+
+    /// The sum of a part that is cut further; its accumulators go to the lanes.
+    fn nested(
+        &mut self,
+        (level, cuts): (usize, &[KCut]),
+        part: &[Range<usize>],
+        lanes: &mut Vec<Traversal>,
+    ) -> Result<Sum, KernelError> {
+        let Some((cut, inner)) = cuts.split_first() else {
+            self.spend(1)?;
+            lanes.push(self.walk.over(part)?);
+            return Ok(Sum::Term(lanes.len() - 1));
+        };
+        let parts = self.dealt(cut, part)?;
+        let sums = parts
+            .iter()
+            .map(|part| self.nested((level + 1, inner), part, lanes));
+        let sums: Result<Vec<Sum>, KernelError> = sums.collect();
+        let sums = sums?;
+        Ok(match order(cut, level, sums.len())? {
+            MergeOrder::Adjacent => Sum::adjacent(sums),
+            _ => Sum::left(Start::First, sums),
+        })
+    }
+}
+
+fn order(cut: &KCut, level: usize, parts: usize) -> Result<MergeOrder, KernelError> {
+    match (cut.tree, parts) {
+        (_, 1) => Ok(MergeOrder::Alone),
+        (false, _) | (true, 2) => Ok(MergeOrder::Ascending),
+        (true, _) if parts.is_power_of_two() => Ok(MergeOrder::Adjacent),
+        (true, _) => Err(KernelError::unplanned(
+            &format!("k_cuts[{level}].merge"),
+            format!("PAIRWISE_TREE of {parts} parts"),
+            "which tree it is where parts are no power of two, a GEMMDesc does not say",
+        )),
+    }
+}
+
+/// What f32 holds without rounding it.
+fn is_wide(format: Format) -> bool {
+    matches!(format, Format::Fp32 | Format::Fp64 | Format::Int32)
+}
+
+/// What the parts of the outermost cut are kept in.
+fn kept(
+    cut: &KCut,
+    parts: usize,
+    settings: &Settings,
+    assumed: &mut Vec<String>,
+) -> Result<Kept, KernelError> {
+    let result = settings.result.as_ref().map(|said| said.value);
+    let wide_sum = cut.merge == Format::Fp32 || cut.merge == Format::Int32;
+    let nearest = "sums are rounded to nearest even to partial_dtype and merge_dtype: a GEMMDesc does not say how";
+    // One part is not added to anything, but it is rounded.
+    if wide_sum || parts == 1 && is_wide(cut.merge) {
+        if is_wide(cut.partial) {
+            return Ok(Kept::F32);
+        }
+        assumed.push(nearest.into());
+        return Ok(match Some(cut.partial) == result {
+            true => Kept::Result,
+            false => Kept::As(cut.partial),
+        });
+    }
+    let in_d = Some(cut.merge) == result && is_wide(cut.partial) && !cut.tree;
+    if in_d
+        && settings
+            .epilogue
+            .as_ref()
+            .is_some_and(|said| said.value != "NONE")
+    {
+        return Err(KernelError::unplanned(
+            "k_cuts[0].merge_dtype",
+            format!("{} with an epilogue", cut.merge),
+            "what is added to a sum that is kept in D's format, and when, no schedule says",
+        ));
+    }
+    if in_d {
+        assumed.push(nearest.into());
+        assumed.push(
+            "the first part is rounded to merge_dtype before the second is added: a GEMMDesc does not say it"
+                .into(),
+        );
+        return Ok(Kept::Running);
+    }
+    Err(KernelError::unplanned(
+        "k_cuts[0].merge_dtype",
+        format!("{} with partial_dtype {}", cut.merge, cut.partial),
+        "schedules add parts in float32, or keep their sum in output_dtype and each part in float32",
+    ))
+}
+
+/// Sums inside of a part are f32.
+fn in_f32(cut: &KCut, level: usize) -> Result<(), KernelError> {
+    let place = |key: &str| format!("k_cuts[{level}].{key}");
+    let why = "schedules add what is inside of a part in float32 alone";
+    if !is_wide(cut.partial) {
+        return Err(KernelError::unplanned(
+            &place("partial_dtype"),
+            cut.partial,
+            why,
+        ));
+    }
+    match cut.merge {
+        Format::Fp32 | Format::Int32 => Ok(()),
+        other => Err(KernelError::unplanned(&place("merge_dtype"), other, why)),
+    }
 }

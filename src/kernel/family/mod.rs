@@ -78,6 +78,8 @@ pub(super) struct Own {
     pub names: &'static [&'static str],
     /// No kernel of it was ever split.
     pub never_split: bool,
+    /// Whether warps may share the tiles of K, and a partition of K may be said.
+    pub has_warps_of_k: bool,
     /// Whether the custom option decides a bit.
     pub custom_decides: bool,
     /// The one GPU that its kernels are of.
@@ -94,6 +96,7 @@ impl Own {
         library: Library::Cublas,
         names: &[],
         never_split: false,
+        has_warps_of_k: false,
         custom_decides: true,
         gpu: None,
         issues: Issues::First,

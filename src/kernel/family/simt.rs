@@ -29,7 +29,10 @@ pub static FAMILY: Family = Family {
         source: "cutlass",
     }],
     tried: Tried::NAMED,
-    own: Own::CUBLAS,
+    own: Own {
+        has_warps_of_k: true,
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Kept, Plan, Slice, Start, Traversal};
+use crate::num::Format;
 
 /// The arithmetic that a plan is run with.
 pub trait Arithmetic {
@@ -16,6 +17,8 @@ pub trait Arithmetic {
     fn add(&self, a: Self::Number, b: Self::Number) -> Self::Number;
     /// Rounded to D's format, and back.
     fn through_result(&self, sum: Self::Number) -> Self::Number;
+    /// Rounded to this format, and back.
+    fn through(&self, sum: Self::Number, format: Format) -> Self::Number;
 }
 
 impl Plan {
@@ -29,6 +32,11 @@ impl Plan {
             Kept::Result => order.fold(
                 &zero,
                 &mut |i| arithmetic.through_result(partial(i)),
+                &mut |a, b| arithmetic.add(a, b),
+            ),
+            Kept::As(format) => order.fold(
+                &zero,
+                &mut |i| arithmetic.through(partial(i), format),
                 &mut |a, b| arithmetic.add(a, b),
             ),
             Kept::Running => order.fold(

@@ -1,6 +1,7 @@
 //! The order of the sums of one element of D: slices, chains, residues, merge.
 
 mod evaluate;
+mod same;
 mod sum;
 mod traversal;
 
@@ -126,6 +127,8 @@ pub enum MergeOrder {
     AscendingFromZero,
     /// [`Sum::pairwise`].
     Pairwise,
+    /// [`Sum::adjacent`].
+    Adjacent,
     /// The second kernel of a dot product: 128 threads, then 32, then 4.
     DotBlocks,
 }
@@ -163,6 +166,7 @@ impl MergeOrder {
             MergeOrder::Alone | MergeOrder::Ascending => Sum::ascending(Start::First, count),
             MergeOrder::AscendingFromZero => Sum::ascending(Start::Zero, count),
             MergeOrder::Pairwise => Sum::pairwise(count),
+            MergeOrder::Adjacent => Sum::adjacent((0..count).map(Sum::Term).collect()),
             MergeOrder::DotBlocks => dot_blocks(count),
         }
     }

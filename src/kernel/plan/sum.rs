@@ -57,6 +57,58 @@ impl Sum {
         }
     }
 
+    /// Neighbours, and then neighbours of those: `(s0 + s1) + (s2 + s3)`; one without a neighbour waits.
+    pub fn adjacent(mut sums: Vec<Sum>) -> Sum {
+        while sums.len() > 1 {
+            let pairs = sums.chunks(2);
+            sums = pairs
+                .map(|pair| Sum::left(Start::First, pair.iter().cloned()))
+                .collect();
+        }
+        sums.pop().unwrap_or(Sum::Zero)
+    }
+
+    /// The single additions, each as the terms `[i, j]` of `s[i] += s[j]`, and the term that holds the sum. None if
+    /// +0 takes part, which is no term.
+    pub fn additions(&self, pairs: &mut Vec<[usize; 2]>) -> Option<usize> {
+        match self {
+            Sum::Term(i) => Some(*i),
+            Sum::Zero
+            | Sum::Left {
+                from: Start::Zero, ..
+            } => None,
+            Sum::Left { terms, .. } => {
+                let mut total = None;
+                for sum in terms {
+                    let next = sum.additions(pairs)?;
+                    total = Some(match total {
+                        None => next,
+                        Some(total) => {
+                            pairs.push([total, next]);
+                            total
+                        }
+                    });
+                }
+                total
+            }
+            Sum::Butterfly(_) => None,
+        }
+    }
+
+    /// With sums in place of terms.
+    pub fn with(&self, term: &impl Fn(usize) -> Sum) -> Sum {
+        let all = |sums: &[Sum]| sums.iter().map(|sum| sum.with(term)).collect();
+        match self {
+            Sum::Zero => Sum::Zero,
+            Sum::Term(i) => term(*i),
+            Sum::Left { from, terms } => Sum::Left {
+                from: *from,
+                terms: all(terms),
+            },
+            Sum::Butterfly(lanes) => Sum::Butterfly(all(lanes)),
+        }
+    }
+
     /// Runs the additions.
     pub fn fold<T: Clone>(
         &self,

@@ -26,7 +26,8 @@ pub enum Start {
 /// The accumulator is added to a sum in f32 and begins at +0 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Restart {
-    /// k of this traversal between two such additions; what is left at the end is added too.
+    /// k of this traversal between two such additions, zeros that fill an instruction up included; what is left
+    /// at the end is added too.
     pub every: usize,
     pub from: Start,
 }
@@ -74,6 +75,35 @@ impl Span {
 }
 
 impl Traversal {
+    /// These runs, which ascend; those of one length at one distance are one span.
+    pub fn of_runs(runs: &[Range<usize>], instruction_k: usize) -> Traversal {
+        let mut spans: Vec<Span> = Vec::new();
+        let mut rest = runs;
+        while let [first, others @ ..] = rest {
+            let mut span = Span::of(first.clone());
+            let mut count = 1;
+            if let [second, ..] = others {
+                let stride = second.start - first.start;
+                let fits = |(i, run): &(usize, &Range<usize>)| {
+                    let whole = first.len();
+                    run.start == first.start + (i + 1) * stride
+                        && (run.len() == whole || *i + 1 == others.len() && run.len() < whole)
+                };
+                count += others.iter().enumerate().take_while(fits).count();
+                if count > 1 {
+                    span = Span {
+                        stride,
+                        end: rest[count - 1].end,
+                        ..span
+                    };
+                }
+            }
+            spans.push(span);
+            rest = &rest[count..];
+        }
+        Traversal::of_spans(spans, instruction_k)
+    }
+
     /// Consecutive k.
     pub fn of(range: Range<usize>, instruction_k: usize) -> Traversal {
         Traversal::of_spans([Span::of(range)], instruction_k)
@@ -137,7 +167,7 @@ impl Traversal {
         let mut chain = Vec::new();
         let mut count = 0;
         for group in self.groups() {
-            count += group.len();
+            count += self.instruction_k;
             chain.push(group);
             if count >= restart.every {
                 chains.push(std::mem::take(&mut chain));

@@ -316,6 +316,9 @@ fn sum_of(plan: &Plan) -> String {
         fn through_result(&self, sum: String) -> String {
             format!("R{sum}")
         }
+        fn through(&self, sum: String, format: Format) -> String {
+            format!("{format}{sum}")
+        }
     }
     plan.evaluate(&Names)
 }

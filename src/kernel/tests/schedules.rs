@@ -53,6 +53,10 @@ fn model(plan: &Plan) -> Choice<'static> {
         "cutlass" => ("hopper", "mma", format.unwrap()),
         "ada-fp8" => ("ada", "mma", Format::E4m3),
         "tensile" => ("cdna3", "mfma", Format::Fp16),
+        "gemm-desc" if plan.settings.instruction_k.as_ref().unwrap().value > 1 => {
+            ("hopper", "mma", format.unwrap())
+        }
+        "gemm-desc" => ("ieee-fma", "fma", format.unwrap()),
         "simt" => ("ieee-fma", "fma", format.unwrap()),
         _ => ("ieee-fma", "fma", Format::Bf16),
     };
@@ -163,12 +167,21 @@ impl Arithmetic for Dot {
     }
 
     fn through_result(&self, sum: u32) -> u32 {
-        OPS.widen(OPS.round(sum, self.result), self.result)
+        self.through(sum, self.result)
+    }
+
+    fn through(&self, sum: u32, format: Format) -> u32 {
+        OPS.widen(OPS.round(sum, format), format)
     }
 }
 
 /// The plan run by straight loops, its schedule by both engines; the plan's result.
-fn agree(text: &str, shape: Shape, options: &Options, seed: u64) -> Result<u64, KernelError> {
+pub(super) fn agree(
+    text: &str,
+    shape: Shape,
+    options: &Options,
+    seed: u64,
+) -> Result<u64, KernelError> {
     let plan = read(text)?.plan(&shape, options)?;
     let schedule = plan.schedule()?;
     let json = serde_json::to_string(&schedule).unwrap();
@@ -192,7 +205,7 @@ fn agree(text: &str, shape: Shape, options: &Options, seed: u64) -> Result<u64, 
 }
 
 /// One element of a product of this K.
-fn shape(k: usize) -> Shape {
+pub(super) fn shape(k: usize) -> Shape {
     Shape { m: 1, n: 7, k }
 }
 

@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::fields::{algorithm, beside, defaults};
 use super::tensile;
+use crate::io::printable;
 use crate::kernel::{How, KernelError, KernelReading, TextKind};
 
 /// `DepthU: 64` and the like, as logic files have them.
@@ -15,12 +16,13 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let mut draft = Draft::new(TextKind::Configuration);
     let separators = |c: char| matches!(c, ',' | ';') || c.is_whitespace();
     let words: Vec<(String, String)> = if looks_like_yaml(text) {
-        let lines = text.split(['\n', ',', ';']);
+        let lines = outside_of_brackets(text, &['\n', ',', ';']);
         let pair = |line: &str| match line.split_once(':') {
             Some((key, value)) => (key.trim().into(), value.trim().into()),
             None => (line.trim().into(), String::new()),
         };
         lines
+            .into_iter()
             .map(pair)
             .filter(|(key, _): &(String, _)| !key.is_empty())
             .collect()
@@ -36,27 +38,53 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     Ok(draft.finished())
 }
 
+/// The pieces between separators, but for those within `[...]`.
+fn outside_of_brackets<'t>(text: &'t str, separators: &[char]) -> Vec<&'t str> {
+    let mut depth = 0usize;
+    let separates = |c: char| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && separators.contains(&c)
+    };
+    text.split(separates).collect()
+}
+
 /// Reads pairs of keys and values, of a configuration or of JSON.
 pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelError> {
     // Whose a custom option is depends on the algorithm.
     let is_algo = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "algo" | "algoid" | "id");
     let first = words.iter().filter(|(key, _)| is_algo(key));
     let others = words.iter().filter(|(key, _)| !is_algo(key));
-    let mut known = 0;
+    let mut unknown = Vec::new();
     for (key, value) in first.chain(others) {
         let found = algorithm(draft, key, value)?
             || beside(draft, key, value)?
             || tensile::field(draft, key, value)?;
-        known += usize::from(found);
         if !found {
-            draft.unknown(key, value);
+            unknown.push((key, value));
         }
     }
-    if known == 0 {
+    if unknown.len() == words.len() {
         let keys: Vec<_> = words.iter().map(|(key, _)| key.as_str()).collect();
         return Err(KernelError::Unrecognised {
-            text: crate::io::printable(&keys.join(", ")),
+            text: printable(&keys.join(", ")),
         });
+    }
+    for (key, value) in unknown {
+        // A solution of Tensile has a hundred fields; those that are not known are named with every plan.
+        if draft.settings.tensile.is_none() {
+            return Err(KernelError::syntax(
+                "configuration",
+                format!(
+                    "\"{}\" is no key that is known here, and may decide a bit; leave it out if it decides none (docs/kernels.md lists the keys)",
+                    printable(key)
+                ),
+            ));
+        }
+        draft.unknown(key, value);
     }
     if draft.settings.tensile.is_some() {
         tensile::finish(draft);

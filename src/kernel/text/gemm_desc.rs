@@ -1,183 +1,454 @@
-//! PyTorch's `GEMMDesc` as JSON: a description of an order that no producer writes yet.
+//! PyTorch's `GEMMDesc` as JSON: `dataclasses.asdict`, with names of enums and dtypes as text. Its constructor's
+//! rules hold, and a key or value that is not understood is an error.
 
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
 use crate::io::printable;
 use crate::kernel::family::gemm_desc;
-use crate::kernel::{Cuts, How, Kept, KernelError, KernelReading, Said, TextKind};
-use crate::num::Format;
+use crate::kernel::{
+    Algorithm, Dealt, How, KCut, KernelError, KernelReading, Said, Status, TextKind,
+};
+use crate::num::{Format, Kind};
 
-pub const FORM: &str = "JSON object";
+pub const FORM: &str = "GEMMDesc";
+
+const KEYS: [&str; 10] = [
+    "operand_dtype",
+    "accumulate_dtype",
+    "output_dtype",
+    "algorithm",
+    "input_precision",
+    "instruction_k",
+    "use_fast_accum",
+    "k_loop_step",
+    "k_cuts",
+    "epilogue",
+];
+/// A field of an older type, which newer ones do not have: only its "none" says nothing.
+const SCALE_APPLY: &str = "scale_apply";
+const CUT_KEYS: [&str; 8] = [
+    "span",
+    "partial_dtype",
+    "merge_dtype",
+    "layout",
+    "merge",
+    "count",
+    "period",
+    "divisor",
+];
+/// What `merge` was called once.
+const MERGE_ORDER: &str = "merge_order";
+
+const OPERANDS: [Format; 8] = [
+    Format::Fp16,
+    Format::Bf16,
+    Format::Fp32,
+    Format::Fp64,
+    Format::E4m3,
+    Format::E5m2,
+    Format::Int8,
+    Format::Uint8,
+];
+const SUMS: [Format; 4] = [Format::Fp16, Format::Fp32, Format::Fp64, Format::Int32];
+const OUTPUTS: [Format; 8] = [
+    Format::Fp16,
+    Format::Bf16,
+    Format::Fp32,
+    Format::Fp64,
+    Format::E4m3,
+    Format::E5m2,
+    Format::Int8,
+    Format::Int32,
+];
+const MERGES: [Format; 5] = [
+    Format::Fp16,
+    Format::Bf16,
+    Format::Fp32,
+    Format::Fp64,
+    Format::Int32,
+];
+
+/// Most cuts: more rounds than any fold of lanes has.
+const MAX_CUTS: usize = 32;
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
-    object.contains_key("k_cuts") || object.contains_key("k_loop_step")
+    ["accumulate_dtype", "k_cuts", "k_loop_step"]
+        .iter()
+        .any(|key| object.contains_key(*key))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Precision {
+    Ieee,
+    Tf32,
+    Tf32x3,
 }
 
 pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
-    let mut draft = Draft::new(TextKind::GemmDesc);
-    draft.family(&gemm_desc::FAMILY, How::Derived, "k_loop_step, k_cuts");
-    let mut scalar = false;
-    for (key, value) in object {
-        let shown = shown(value);
-        match key.as_str() {
-            "operand_dtype" | "a_dtype" | "input_dtype" => {
-                let format = format(key, value)?;
-                draft.settings.operands = Some(Said::stated([format; 2], printable(key)));
-                draft.used(key, &shown, "format of the operands");
-            }
-            "output_dtype" => {
-                draft.settings.result = Some(Said::stated(format(key, value)?, key.as_str()));
-                draft.used(key, &shown, "format of D");
-            }
-            "accumulate_dtype" => {
-                if format(key, value)? != Format::Fp32 {
-                    return Err(KernelError::unknown(
-                        "sums in another format than float32",
-                        "nobody compared them",
-                    ));
-                }
-                draft.used(key, &shown, "format of the sums");
-            }
-            "algorithm" => {
-                scalar = match value.as_str() {
-                    Some("MMA_SYNC" | "WGMMA" | "TCGEN05_MMA") => false,
-                    Some("SCALAR_FUSED_MULTIPLY_ADD") => true,
-                    _ => {
-                        return Err(KernelError::unknown(
-                            format!("sums by {shown}"),
-                            "instructions and fused multiply-adds alone are planned",
-                        ));
-                    }
-                };
-                draft.used(key, &shown, "which instruction multiplies");
-            }
-            "instruction_k" | "k_loop_step" => {
-                let size = value.as_u64().filter(|size| (1..=1 << 16).contains(size));
-                let size = size.ok_or_else(|| KernelError::value(key, &shown, "a size of k"))?;
-                let said = Some(Said::stated(size as usize, key.as_str()));
-                let meaning = match key.as_str() {
-                    "instruction_k" => {
-                        draft.settings.instruction_k = said;
-                        "k of an instruction"
-                    }
-                    _ => {
-                        draft.settings.tile_k = said;
-                        "k of a turn of the main loop; the partial turn comes first"
-                    }
-                };
-                draft.used(key, &shown, meaning);
-            }
-            "use_fast_accum" => {
-                let fast = value
-                    .as_bool()
-                    .ok_or_else(|| KernelError::value(key, &shown, "true or false"))?;
-                draft.settings.fast_accumulation = Some(Said::stated(fast, key.as_str()));
-                draft.used(key, &shown, super::fields::accumulation(fast));
-            }
-            "k_cuts" => {
-                let read = cuts(value)?;
-                let splits = read.as_ref().map_or(1, |cuts| cuts.count.unwrap_or(0));
-                if splits > 0 {
-                    draft.settings.split_k = Some(Said::stated(splits, "k_cuts"));
-                }
-                draft.settings.cuts = read.map(|cuts| Said::stated(cuts, "k_cuts"));
-                draft.used(key, &shown, "how K is cut, and how the sums meet");
-            }
-            "epilogue" if value.is_null() => draft.used(key, &shown, "nothing is done to sums"),
-            "epilogue" => {
-                let name = shown.to_ascii_uppercase();
-                draft.settings.epilogue = Some(Said::stated(name, key.as_str()));
-                draft.used(key, &shown, "what is done to finished sums");
-            }
-            "input_precision" if value.is_null() || value == "ieee" => {
-                draft.used(key, &shown, "operands are multiplied as they are");
-            }
-            "input_precision" if value == "tf32" => draft.unknown(key, &shown),
-            "input_precision" => {
-                return Err(KernelError::unknown(
-                    format!("operands of input precision {shown}"),
-                    "how they are split into several products is not said",
-                ));
-            }
-            _ => draft.unknown(key, &shown),
+    let all = Keys { place: "", object };
+    all.only(&KEYS, SCALE_APPLY)?;
+    all.choice(SCALE_APPLY, "ScaleApply", "none", &[("NONE", ())])?;
+    let operand = all.dtype("operand_dtype", &OPERANDS)?;
+    let sums = all.dtype("accumulate_dtype", &SUMS)?;
+    let output = all.dtype("output_dtype", &OUTPUTS)?;
+    if is_integer(sums) != is_integer(operand) || is_integer(output) != is_integer(operand) {
+        return Err(all.rule(format!(
+            "operand_dtype {operand}, accumulate_dtype {sums} and output_dtype {output} must all be floating point or all be integer"
+        )));
+    }
+    let algorithm = algorithm(&all)?;
+    let instruction_k = all.size("instruction_k")?;
+    let k_loop_step = all.size("k_loop_step")?;
+    let fast = all.boolean("use_fast_accum")?;
+    let name = algorithm.name();
+    for (key, said) in [
+        ("instruction_k", instruction_k.is_some()),
+        ("use_fast_accum", fast.is_some()),
+    ] {
+        if said != algorithm.is_matrix() {
+            return Err(all.rule(match said {
+                false => format!("{name} is a matrix instruction, which needs {key}"),
+                true => format!(
+                    "{key} must be left out, or null, for {name}: it rounds once for each k"
+                ),
+            }));
         }
     }
-    if scalar {
-        draft.settings.instruction_k = Some(Said::new(1, How::Derived, "algorithm"));
+    if k_loop_step.is_some() && !algorithm.is_matrix() {
+        let why = format!(
+            "k_loop_step must be left out, or null, for {name}: no instruction has several k"
+        );
+        return Err(all.rule(why));
+    }
+    let precisions = [
+        ("IEEE", Precision::Ieee),
+        ("TF32", Precision::Tf32),
+        ("TF32X3", Precision::Tf32x3),
+    ];
+    let wanted = "IEEE, TF32 or TF32X3";
+    let precision = all.choice("input_precision", "InputPrecision", wanted, &precisions)?;
+    let precision = precision.unwrap_or(Precision::Ieee);
+    if precision != Precision::Ieee && (operand != Format::Fp32 || !algorithm.is_matrix()) {
+        return Err(all.rule(format!(
+            "input_precision {} needs operand_dtype float32 and a matrix instruction, not {operand} and {name}",
+            all.shown("input_precision")
+        )));
+    }
+    let epilogues = [
+        ("NONE", "NONE"),
+        ("IN_ACCUMULATOR", "IN_ACCUMULATOR"),
+        ("AFTER_ROUNDING", "AFTER_ROUNDING"),
+    ];
+    let wanted = "NONE, IN_ACCUMULATOR or AFTER_ROUNDING";
+    let epilogue = all.choice("epilogue", "EpilogueOrder", wanted, &epilogues)?;
+    let cuts = cuts(&all, operand)?;
+    planned(&all, sums, output, precision)?;
+
+    let mut draft = Draft::new(TextKind::GemmDesc);
+    draft.family(&gemm_desc::FAMILY, How::Derived, "its keys");
+    let settings = &mut draft.settings;
+    let operand = match precision {
+        Precision::Tf32 => Format::Tf32,
+        _ => operand,
+    };
+    settings.operands = Some(Said::stated([operand; 2], "operand_dtype"));
+    settings.result = Some(Said::stated(output, "output_dtype"));
+    settings.algorithm = Some(Said::stated(algorithm, "algorithm"));
+    settings.instruction_k = Some(match instruction_k {
+        Some(k) => Said::stated(k, "instruction_k"),
+        None => Said::new(1, How::Derived, "algorithm"),
+    });
+    settings.tile_k = k_loop_step.map(|k| Said::stated(k, "k_loop_step"));
+    settings.fast_accumulation = fast.map(|fast| Said::stated(fast, "use_fast_accum"));
+    settings.cuts = (!cuts.is_empty()).then(|| Said::stated(cuts, "k_cuts"));
+    settings.epilogue = Some(match epilogue {
+        Some(epilogue) => Said::stated(epilogue.to_owned(), "epilogue"),
+        None => Said::new("NONE".to_owned(), How::Defaulted, "left out"),
+    });
+    for key in KEYS.into_iter().chain([SCALE_APPLY]) {
+        match (all.get(key), default(key)) {
+            (Some(_), _) => draft.used(key, &all.shown(key), meaning(key)),
+            (None, Some(value)) => {
+                let meaning = format!("{}; left out", meaning(key));
+                draft.token(key, value, Status::Defaulted, meaning);
+            }
+            (None, None) => {}
+        }
     }
     Ok(draft.finished())
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => printable(text),
-        other => printable(&other.to_string()),
+fn is_integer(format: Format) -> bool {
+    matches!(format.kind(), Kind::Signed | Kind::Unsigned)
+}
+
+fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
+    const TWICE: &str = "SCALAR_MULTIPLY_THEN_ADD";
+    let mut names = Algorithm::ALL.map(|(name, own)| (name, Some(own))).to_vec();
+    names.push((TWICE, None));
+    let wanted =
+        "MMA_SYNC, WGMMA, TCGEN05_MMA, SCALAR_FUSED_MULTIPLY_ADD or SCALAR_MULTIPLY_THEN_ADD";
+    match all.choice("algorithm", "GEMMAlgorithm", wanted, &names)? {
+        None => Err(all.missing("algorithm")),
+        Some(Some(algorithm)) => Ok(algorithm),
+        Some(None) => Err(KernelError::unplanned(
+            "algorithm",
+            TWICE,
+            "no model rounds a product and then the sum",
+        )),
     }
 }
 
-fn format(key: &str, value: &Value) -> Result<Format, KernelError> {
-    let name = value.as_str().unwrap_or("");
-    let name = name.strip_prefix("torch.").unwrap_or(name);
-    Format::from_name(name).ok_or_else(|| KernelError::value(key, name, "a number format"))
+/// What is a GEMMDesc, but more than schedules can say.
+fn planned(
+    all: &Keys,
+    sums: Format,
+    output: Format,
+    precision: Precision,
+) -> Result<(), KernelError> {
+    let no = |key: &str, why: &str| Err(KernelError::unplanned(key, all.shown(key), why));
+    if ![Format::Fp32, Format::Int32].contains(&sums) {
+        return no("accumulate_dtype", "schedules add in float32, or in int32");
+    }
+    if output == Format::Int8 {
+        return no(
+            "output_dtype",
+            "whether an int32 sum saturates or wraps on its way to int8, a GEMMDesc does not say",
+        );
+    }
+    if precision == Precision::Tf32x3 {
+        return no(
+            "input_precision",
+            "a GEMMDesc says neither how operands are split nor which products are added in which order; \
+             the schedules cutlass-3xtf32, cutlass-3xtf32-staged and triton-tf32x3 are kernels that do",
+        );
+    }
+    Ok(())
 }
 
-/// None cut, or one; more are not planned.
-fn cuts(value: &Value) -> Result<Option<Cuts>, KernelError> {
-    let list = value
-        .as_array()
-        .ok_or_else(|| KernelError::syntax(FORM, "k_cuts is no list"))?;
-    let cut = match &list[..] {
-        [] => return Ok(None),
-        [cut] => cut,
-        _ => {
-            return Err(KernelError::unknown(
-                "sums cut more than once",
-                "a GEMMDesc with one cut at most is planned",
-            ));
+fn cuts(all: &Keys, operand: Format) -> Result<Vec<KCut>, KernelError> {
+    let list = match all.get("k_cuts") {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(list)) if list.len() <= MAX_CUTS => list,
+        Some(Value::Array(list)) => {
+            let why = format!(
+                "k_cuts has {} cuts; at most {MAX_CUTS} are read",
+                list.len()
+            );
+            return Err(all.rule(why));
         }
+        Some(_) => return Err(all.rule("k_cuts is no list".into())),
     };
-    let text = |key: &str| cut.get(key).and_then(Value::as_str).unwrap_or("");
-    let size = |key: &str| {
-        cut.get(key)
-            .and_then(Value::as_u64)
-            .filter(|size| (1..=1 << 32).contains(size))
-            .map(|size| size as usize)
+    let cut = |(level, cut): (usize, &Value)| {
+        let place = format!("k_cuts[{level}].");
+        let Value::Object(object) = cut else {
+            return Err(all.rule(format!("k_cuts[{level}] is no object")));
+        };
+        let keys = Keys {
+            place: &place,
+            object,
+        };
+        self::cut(&keys, operand)
     };
-    let span = size("span").ok_or_else(|| KernelError::syntax(FORM, "a cut has no span"))?;
-    let period = match text("layout") {
-        "CONTIGUOUS" => None,
-        "STRIDED" => Some(
-            size("period")
-                .ok_or_else(|| KernelError::syntax(FORM, "a STRIDED cut has no period"))?,
-        ),
-        other => return Err(KernelError::value("layout", other, "CONTIGUOUS or STRIDED")),
-    };
-    match text("merge_order") {
-        "SEQUENTIAL" => {}
-        "PAIRWISE_TREE" => {
-            return Err(KernelError::unknown(
-                "a PAIRWISE_TREE",
-                "which tree it is, its description does not say; the butterfly it is not",
-            ));
+    list.iter().enumerate().map(cut).collect()
+}
+
+fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
+    keys.only(&CUT_KEYS, MERGE_ORDER)?;
+    let span = keys.size("span")?.ok_or_else(|| keys.missing("span"))?;
+    let [partial, merge] = ["partial_dtype", "merge_dtype"].map(|key| {
+        let format = keys.dtype(key, &MERGES)?;
+        match is_integer(format) == is_integer(operand) {
+            true => Ok(format),
+            false => Err(keys.rule(format!(
+                "{}{key} is {format}, which does not go with an operand_dtype of {operand}",
+                keys.place
+            ))),
         }
-        other => {
-            return Err(KernelError::value(
-                "merge_order",
-                other,
-                "SEQUENTIAL or PAIRWISE_TREE",
-            ));
-        }
+    });
+    let layouts = [("CONTIGUOUS", false), ("STRIDED", true)];
+    let strided = keys.choice("layout", "KCutLayout", "CONTIGUOUS or STRIDED", &layouts)?;
+    let orders = [("SEQUENTIAL", false), ("PAIRWISE_TREE", true)];
+    let order = |key| keys.choice(key, "MergeOrder", "SEQUENTIAL or PAIRWISE_TREE", &orders);
+    let (tree, old) = (order("merge")?, order(MERGE_ORDER)?);
+    if let (Some(_), Some(_)) = (tree, old) {
+        return Err(KernelError::Twice {
+            key: format!("{}merge", keys.place),
+            first: keys.shown("merge"),
+            second: keys.shown(MERGE_ORDER),
+        });
     }
-    let kept = |key: &str| !matches!(text(key), "" | "float32" | "torch.float32");
-    Ok(Some(Cuts {
+    let [count, period, divisor] = ["count", "period", "divisor"].map(|key| keys.size(key));
+    let (count, period, divisor) = (count?, period?, divisor?.unwrap_or(1));
+    let place = keys.place;
+    let dealt = match (strided.unwrap_or(false), count) {
+        (false, None) if period.is_none() && divisor == 1 => None,
+        (false, _) => {
+            return Err(keys.rule(format!(
+                "{place}count, period and divisor are for STRIDED: how many CONTIGUOUS parts there are follows from span"
+            )));
+        }
+        (true, Some(count @ 2..)) if period.is_some() || divisor == 1 => Some(Dealt {
+            count,
+            period,
+            divisor,
+        }),
+        (true, Some(2..)) => {
+            let why = format!(
+                "{place}divisor is {divisor}, which needs a period: it is a digit of the label"
+            );
+            return Err(keys.rule(why));
+        }
+        (true, _) => return Err(keys.rule(format!("{place}count must be 2 at least for STRIDED"))),
+    };
+    Ok(KCut {
         span,
-        period,
-        count: size("count"),
-        kept: match (kept("partial_dtype"), kept("merge_dtype")) {
-            (_, true) => Kept::Running,
-            (true, false) => Kept::Result,
-            (false, false) => Kept::F32,
-        },
-    }))
+        dealt,
+        tree: tree.or(old).unwrap_or(false),
+        partial: partial?,
+        merge: merge?,
+    })
+}
+
+/// What a field is where it is left out; none if it must be there, or has no meaning for the algorithm.
+fn default(key: &str) -> Option<&'static str> {
+    match key {
+        "input_precision" => Some("IEEE"),
+        "k_loop_step" => Some("None"),
+        "k_cuts" => Some("()"),
+        "epilogue" => Some("NONE"),
+        _ => None,
+    }
+}
+
+fn meaning(key: &str) -> &'static str {
+    match key {
+        "operand_dtype" => "format of the operands",
+        "accumulate_dtype" => "format of the sums",
+        "output_dtype" => "format of D",
+        "algorithm" => "which instruction multiplies",
+        "input_precision" => "what operands are rounded to before they are multiplied",
+        "instruction_k" => "k of an instruction",
+        "use_fast_accum" => {
+            "true: an instruction adds to the sum; false: to +0, and f32 adds the result to the sum"
+        }
+        "k_loop_step" => {
+            "k of a turn of the main loop whose partial turn comes first; without it the short instruction is the last"
+        }
+        "k_cuts" => "how K is cut, the outermost cut first, and how the sums meet",
+        "epilogue" => "where D's rounding is, before or after a bias and C",
+        _ => "what scales do: nothing",
+    }
+}
+
+/// The keys of an object, and where it is.
+struct Keys<'a> {
+    /// `k_cuts[0].`, or nothing.
+    place: &'a str,
+    object: &'a Map<String, Value>,
+}
+
+impl Keys<'_> {
+    /// Refuses every other key.
+    fn only(&self, known: &[&str], old: &str) -> Result<(), KernelError> {
+        let other = |key: &&String| key.as_str() != old && !known.contains(&key.as_str());
+        match self.object.keys().find(other) {
+            None => Ok(()),
+            Some(key) => Err(self.rule(format!(
+                "{}{} is no field of one that is known here, and may decide a bit; there are {}",
+                self.place,
+                printable(key),
+                known.join(", ")
+            ))),
+        }
+    }
+
+    /// Null is as if it were left out.
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.object.get(key).filter(|value| !value.is_null())
+    }
+
+    fn shown(&self, key: &str) -> String {
+        match self.get(key) {
+            None => String::new(),
+            Some(Value::String(text)) => printable(text),
+            Some(other) => printable(&other.to_string()),
+        }
+    }
+
+    fn rule(&self, why: String) -> KernelError {
+        KernelError::syntax(FORM, why)
+    }
+
+    fn missing(&self, key: &str) -> KernelError {
+        self.rule(format!("it lacks {}{key}", self.place))
+    }
+
+    fn wrong(&self, key: &str, wanted: &'static str) -> KernelError {
+        KernelError::value(&format!("{}{key}", self.place), &self.shown(key), wanted)
+    }
+
+    /// `torch.float32`, `float32`, `fp32`.
+    fn dtype(&self, key: &str, among: &[Format]) -> Result<Format, KernelError> {
+        let value = self.get(key).ok_or_else(|| self.missing(key))?;
+        let wanted = "a dtype that a GEMMDesc has there, such as float32";
+        let name = value.as_str().ok_or_else(|| self.wrong(key, wanted))?;
+        let name = name.strip_prefix("torch.").unwrap_or(name);
+        let wide = among.contains(&Format::Int32) && !among.contains(&Format::Int8);
+        if wide && matches!(name, "int64" | "long") {
+            let key = format!("{}{key}", self.place);
+            return Err(KernelError::unplanned(
+                &key,
+                name,
+                "no model adds in 64 bits",
+            ));
+        }
+        let format = Format::from_name(name).filter(|format| among.contains(format));
+        format.ok_or_else(|| self.wrong(key, wanted))
+    }
+
+    fn size(&self, key: &str) -> Result<Option<usize>, KernelError> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let size = value.as_u64().filter(|size| (1..=1 << 40).contains(size));
+        match size {
+            Some(size) => Ok(Some(size as usize)),
+            None => Err(self.wrong(key, "a whole number from 1 on")),
+        }
+    }
+
+    fn boolean(&self, key: &str) -> Result<Option<bool>, KernelError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(_) => Err(self.wrong(key, "true, false or null")),
+        }
+    }
+
+    /// The name of a member of an enum, in either case, alone or after the enum's.
+    fn choice<T: Copy>(
+        &self,
+        key: &str,
+        class: &str,
+        wanted: &'static str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, KernelError> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let name = value.as_str().unwrap_or("");
+        let own = name
+            .strip_prefix(class)
+            .and_then(|rest| rest.strip_prefix('.'));
+        let name = own.unwrap_or(name);
+        let known = choices
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name));
+        match known {
+            Some((_, choice)) => Ok(Some(*choice)),
+            None => Err(self.wrong(key, wanted)),
+        }
+    }
 }

@@ -112,6 +112,19 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
             }
             ("beta" | "alpha", false) => {
                 draft.used(pair.key, pair.value, factor(pair.key, pair.value));
+                let plain = if pair.key == "beta" { "0" } else { "1" };
+                if ![plain, "?"].contains(&pair.value) {
+                    draft.notes.push(format!(
+                        "{} is {} in the line: the check has to be told ({})",
+                        pair.key,
+                        printable(pair.value),
+                        if pair.key == "beta" {
+                            "--beta, and C"
+                        } else {
+                            "--alpha"
+                        }
+                    ));
+                }
             }
             ("outOfPlace", false) => {
                 let why = "whether C and D are two arrays: decides no bit";
@@ -229,15 +242,18 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                     "COMPUTE_64F" => Compute::F64,
                     "COMPUTE_32I" => Compute::I32,
                     _ => {
-                        draft.unknown(&key, value);
-                        continue;
+                        // Operands that are computed in another format are another product.
+                        let why = "how such sums are computed is not known";
+                        return Err(KernelError::unplanned(&key, value, why));
                     }
                 };
                 draft.settings.compute =
                     Some(Said::stated(compute, format!("computeType={short}")));
                 draft.used(&key, value, "what sums are kept in");
             }
-            "scaleType" => draft.used(&key, value, "format of alpha and beta"),
+            "scaleType" if ["R_32F", "R_64F", "R_32I"].contains(&value) => {
+                draft.used(&key, value, "format of alpha and beta");
+            }
             "transa" | "transb" => {
                 let turned = match value {
                     "OP_T" | "OP_C" => true,

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::family::nvjet;
 use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, How, KernelError, Said, Scheme, Status, Transposed};
+use crate::kernel::{Capability, Compute, How, KernelError, Said, Scheme, Status, Transposed};
 use crate::num::Format;
 
 const NO_BIT: Option<(crate::emu::Evidence, &str)> = Some((Compared, "bitequiv"));
@@ -98,7 +98,11 @@ fn types(draft: &mut Draft, token: &str) -> bool {
         [a, b, _, sums, d] => (a, b, sums, d),
         _ => return false,
     };
+    let Some(compute) = Compute::of_sums(sums) else {
+        return false;
+    };
     let settings = &mut draft.settings;
+    settings.compute = Some(Said::stated(compute, token));
     // Of the row-major product, whose A is the library's B.
     let fp8 = [a, b].contains(&Format::E4m3);
     settings.operands = Some(match fp8 {

@@ -1,12 +1,14 @@
 //! Tensile's names (`Cijk_Ailk_Bljk_...`) and fields of its logic files.
 
-use super::draft::{Draft, number};
+use super::draft::{Draft, number, once};
 use super::fields::boolean;
 use crate::emu::Evidence;
 use crate::io::printable;
 use crate::kernel::family::tensile;
 use crate::kernel::tables::numbers;
-use crate::kernel::{How, KernelError, KernelReading, Said, Tensile, TextKind, Transposed};
+use crate::kernel::{
+    Compute, How, KernelError, KernelReading, Said, Tensile, TextKind, Transposed,
+};
 use crate::num::Format;
 
 const SOURCE: Option<(Evidence, &str)> = Some((Evidence::Published, "tensile"));
@@ -54,7 +56,7 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             if depth == 0 {
                 return Err(KernelError::value(key, value, "at least 1"));
             }
-            fields(draft).depth_u = Some(depth);
+            once_of(&mut fields(draft).depth_u, depth, key, value)?;
             draft.used(
                 key,
                 value,
@@ -62,15 +64,20 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             );
         }
         "GlobalSplitU" | "GSU" => {
-            fields(draft).global_split_u = Some(size()?);
+            once_of(&mut fields(draft).global_split_u, size()?, key, value)?;
             draft.used(key, value, "groups that share the turns of the main loop");
         }
         "LocalSplitU" | "LSU" => {
-            fields(draft).local_split_u = Some(size()?);
+            once_of(&mut fields(draft).local_split_u, size()?, key, value)?;
             draft.used(key, value, "groups that share every turn of the main loop");
         }
         "GlobalSplitUCoalesced" | "GSUC" => {
-            fields(draft).coalesced = Some(boolean(key, value)?);
+            once_of(
+                &mut fields(draft).coalesced,
+                boolean(key, value)?,
+                key,
+                value,
+            )?;
             draft.used(
                 key,
                 value,
@@ -86,7 +93,7 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
                     return Ok(true);
                 }
             };
-            fields(draft).single_buffer = Some(single);
+            once_of(&mut fields(draft).single_buffer, single, key, value)?;
             draft.used(
                 key,
                 value,
@@ -94,7 +101,8 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             );
         }
         "StreamK" | "SK" => {
-            fields(draft).stream_k = Some(number(key, value, 16)? as u32);
+            let kind = number(key, value, 16)? as u32;
+            once_of(&mut fields(draft).stream_k, kind, key, value)?;
             draft.used(
                 key,
                 value,
@@ -102,15 +110,17 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             );
         }
         "StaggerU" | "SU" => {
-            fields(draft).stagger_u = Some(number(key, value, 1 << 16)? as u32);
+            let turns = number(key, value, 1 << 16)? as u32;
+            once_of(&mut fields(draft).stagger_u, turns, key, value)?;
             draft.used(
                 key,
                 value,
                 "workgroups start their loop over K at different turns",
             );
         }
-        "MatrixInstruction" => instruction(draft, key, value),
-        "MacroTile" | "WorkGroup" | "LoopUnroll" => {
+        "MatrixInstruction" => instruction(draft, key, value)?,
+        "WorkGroup" => work_group(draft, key, value)?,
+        "MacroTile" | "LoopUnroll" => {
             draft.ignored(key, value, "a shape of the work: decides no bit", SOURCE);
         }
         _ => return Ok(false),
@@ -118,8 +128,22 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
     Ok(true)
 }
 
+/// `[16, 16, 2]`: threads along rows and columns of D, and groups that share every turn of the main loop.
+fn work_group(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelError> {
+    let inside = value.trim_matches(['[', ']']).split([',', 'x', '_']);
+    let sizes: Option<Vec<usize>> = inside.map(|size| size.trim().parse().ok()).collect();
+    let Some([_, _, groups]) = sizes.as_deref() else {
+        draft.unknown(key, value);
+        return Ok(());
+    };
+    once_of(&mut fields(draft).local_split_u, *groups, key, value)?;
+    let meaning = format!("{groups} groups share every turn of the main loop (LocalSplitU)");
+    draft.used(key, value, meaning);
+    Ok(())
+}
+
 /// `[16, 16, 16, 1]`, `16x16x16` or `16x16x16x1`.
-fn instruction(draft: &mut Draft, key: &str, value: &str) {
+fn instruction(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelError> {
     let sizes: Vec<usize> = value
         .trim_matches(['[', ']'])
         .split([',', 'x'])
@@ -127,11 +151,28 @@ fn instruction(draft: &mut Draft, key: &str, value: &str) {
         .collect();
     match sizes[..] {
         [_, _, k, ..] if (1..=256).contains(&k) => {
-            draft.settings.instruction_k =
-                Some(Said::stated(k, printable(&format!("{key}={value}"))));
+            once(&mut draft.settings.instruction_k, k, key, value)?;
             draft.used(key, value, format!("instructions of {k} k"));
         }
         _ => draft.unknown(key, value),
+    }
+    Ok(())
+}
+
+/// Sets a field that two words must not say differently.
+fn once_of<T: PartialEq + Copy>(
+    slot: &mut Option<T>,
+    value: T,
+    key: &str,
+    text: &str,
+) -> Result<(), KernelError> {
+    match slot.replace(value) {
+        Some(said) if said != value => Err(KernelError::Twice {
+            key: printable(key),
+            first: "another value".into(),
+            second: printable(text),
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -151,8 +192,34 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
     let mut draft = Draft::new(TextKind::TensileName);
     fields(&mut draft);
     let mut layouts = Vec::new();
-    for token in word.split('_').filter(|token| !token.is_empty()) {
-        name_token(&mut draft, token, &mut layouts)?;
+    let tokens: Vec<&str> = word.split('_').filter(|token| !token.is_empty()).collect();
+    let mut rest = &tokens[..];
+    while let [token, others @ ..] = rest {
+        // `WG32_4_1`, `MIWT4_4`: one field in several pieces.
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let sizes = ["WG", "MIWT", "TT"].iter().find(|start| {
+            let first = token.strip_prefix(**start);
+            first.is_some_and(digits)
+        });
+        let more = others.iter().take_while(|other| digits(other)).count();
+        rest = match sizes {
+            None => {
+                name_token(&mut draft, token, &mut layouts)?;
+                others
+            }
+            Some(&"WG") => {
+                let value = [&[&token["WG".len()..]], &others[..more]]
+                    .concat()
+                    .join("_");
+                work_group(&mut draft, "WG", &value)?;
+                &others[more..]
+            }
+            Some(_) => {
+                let whole = tokens_of(token, &others[..more]);
+                draft.ignored(&whole, "", "a shape of the work: decides no bit", SOURCE);
+                &others[more..]
+            }
+        };
     }
     if let [a, b] = layouts[..] {
         let transposed = Transposed { a, b };
@@ -162,6 +229,10 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
     Ok(draft.finished())
 }
 
+fn tokens_of(first: &str, others: &[&str]) -> String {
+    [&[first], others].concat().join("_")
+}
+
 fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result<(), KernelError> {
     let after = |start: &str| {
         let rest = token.strip_prefix(start)?;
@@ -169,7 +240,9 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
         digits.then(|| rest.to_owned())
     };
     match token {
-        "Cijk" | "Custom" => draft.ignored(token, "", "indices of D", SOURCE),
+        "Cijk" => draft.ignored(token, "", "indices of D", SOURCE),
+        // Written by hand: what the kernel writer does says nothing of it.
+        "Custom" => draft.unknown(token, ""),
         "Ailk" | "Alik" | "Bljk" | "Bjlk" => {
             let turned = ["Alik", "Bjlk"].contains(&token);
             layouts.push(turned);
@@ -182,7 +255,7 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
                 && depth > 0
             {
                 draft.settings.tile = Some(Said::stated([rows, columns], token));
-                fields(draft).depth_u = Some(depth as usize);
+                once_of(&mut fields(draft).depth_u, depth as usize, "DepthU", token)?;
                 draft.used(
                     token,
                     "",
@@ -209,11 +282,9 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
             } else if ["GSUAMB", "GSUAMBSK"].contains(&token) {
                 field(draft, "GlobalSplitUAlgorithm", "MultipleBuffer")?;
             } else if ["BH", "Bias", "HA", "S", "SAV", "UserArgs", "SN"].contains(&token)
-                || [
-                    "MIWT", "WG", "WGM", "ISA", "PLR", "PGR", "TT", "VW", "GRVW", "LBS", "1LDS",
-                ]
-                .iter()
-                .any(|start| token.starts_with(start))
+                || ["WGM", "ISA", "PLR", "PGR", "VW", "GRVW", "LBS", "1LDS"]
+                    .iter()
+                    .any(|start| token.starts_with(start))
             {
                 draft.ignored(
                     token,
@@ -256,6 +327,10 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     let settings = &mut draft.settings;
     settings.operands = Some(Said::stated([operand; 2], token));
     settings.result = Some(Said::stated(d, token));
+    settings.compute = Compute::of_sums(sums).map(|compute| Said::stated(compute, token));
+    if settings.compute.is_none() {
+        return false;
+    }
     draft.used(token, "", format!("operands {operand}, D {d}, sums {sums}"));
     true
 }

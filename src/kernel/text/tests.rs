@@ -152,10 +152,101 @@ fn a_configuration_has_ids_or_names() {
         };
         assert_eq!(value(reading), value(&ids));
     }
-    assert_eq!(
-        statuses(&read("algo=66,colour=blue").unwrap(), Status::Unknown),
-        ["colour"]
+    assert!(said("algo=66,colour=blue").contains("\"colour\" is no key that is known here"));
+    assert!(said(r#"{"algo": 66, "colour": "blue"}"#).contains("\"colour\""));
+    assert!(said(r#"{"algo": 66, "algo": 60}"#).contains("\"algo\" stands there twice"));
+}
+
+/// A word that is understood, but that the kernels of its family do not have, is a word of another kernel.
+#[test]
+fn words_that_would_be_passed_over() {
+    let plan = |text: &str, options: &Options| {
+        let planned = read(text).unwrap().plan(&shape(64, 64, 4096), options);
+        planned.map_err(|error| error.to_string())
+    };
+    let none = Options::default();
+    let nvjet = "algo=66,stages=35,dtype=bf16,splitK=3,reduction=2";
+    assert!(plan(nvjet, &none).is_ok());
+    assert!(plan(&format!("{nvjet},innerShape=MMA16816"), &none).is_ok());
+    for (more, words) in [
+        ("innerShape=MMA1688", "k of an instruction is 8"),
+        ("sliced=2", "the number of warps that share K is 2"),
+        ("partition=universal", "the partition of K is universal"),
+    ] {
+        let refused = plan(&format!("{nvjet},{more}"), &none).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let turned = Options {
+        rotation: Some(1),
+        ..none.clone()
+    };
+    assert!(
+        plan(nvjet, &turned)
+            .unwrap_err()
+            .contains("--rotation is 1")
     );
+    assert!(
+        plan("algo=16,tile_k=64", &none)
+            .unwrap_err()
+            .contains("k of a tile is 64")
+    );
+    let ada = "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize64x64x128_stage4_warpsize2x2x1_tensor16x8x32_kernel";
+    let options = Options {
+        split_k: Some(1),
+        fast_accumulation: Some(true),
+        ..none.clone()
+    };
+    assert!(
+        plan(ada, &options)
+            .unwrap_err()
+            .contains("k of a tile is 128")
+    );
+    assert!(plan(&ada.replace("64x128", "64x64"), &options).is_ok());
+    // Two warps along K share every tile.
+    let sliced = "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64x64_stage3_warpsize2x1x2_tensor16x8x16_kernel";
+    let options = Options {
+        split_k: Some(1),
+        ..none.clone()
+    };
+    assert_eq!(plan(sliced, &options).unwrap().slices[0].lanes.len(), 2);
+    let whole = sliced.replace("2x1x2", "2x2x1");
+    assert_eq!(plan(&whole, &options).unwrap().slices[0].lanes.len(), 1);
+    // Sums in FP16, by the letters of a name.
+    for name in [
+        "nvjet_hhh_256x128_64x4_2x1_2cta_h_bz_NNN",
+        "Cijk_Ailk_Bljk_HHH_BH_MT64x64x32_MI16x16x16x1_GSU1_SU0",
+    ] {
+        assert!(
+            plan(name, &none)
+                .unwrap_err()
+                .contains("accumulate in FP16"),
+            "{name}"
+        );
+    }
+    let other = SPLIT.replace("COMPUTE_32F ", "COMPUTE_32F_FAST_16BF ");
+    assert!(said(&other).contains("computeType is COMPUTE_32F_FAST_16BF"));
+    let scaled = read(&SPLIT.replace("beta=0", "beta=1")).unwrap();
+    assert!(scaled.notes.iter().any(|note| note.contains("--beta")));
+}
+
+/// The third number of a work group is LocalSplitU.
+#[test]
+fn work_groups_share_turns() {
+    for text in [
+        "DepthU: 32\nWorkGroup: [16, 8, 2]\nStaggerU: 0\nMatrixInstruction: [16, 16, 16, 1]",
+        "DepthU=32,LSU=2,SU=0,MatrixInstruction=16x16x16",
+        "Cijk_Ailk_Bljk_HHS_BH_MT64x64x32_MI16x16x16x1_SU0_MIWT4_4_WG16_8_2_WGM8",
+    ] {
+        let reading = read(text).unwrap();
+        assert_eq!(statuses(&reading, Status::Unknown), [""; 0], "{text}");
+        let plan = reading
+            .plan(&shape(8, 8, 512), &Options::default())
+            .unwrap();
+        assert_eq!(plan.slices[0].lanes.len(), 2, "{text}");
+    }
+    assert!(said("DepthU=32,LSU=1,WorkGroup=16x16x2").contains("twice"));
+    let custom = read("Custom_Cijk_Ailk_Bljk_HHS_BH_MT64x64x32_MI16x16x16x1_SU0").unwrap();
+    assert_eq!(statuses(&custom, Status::Unknown), ["Custom"]);
 }
 
 #[test]
@@ -204,51 +295,6 @@ fn amd_in_names_and_fields() {
         reading.plan(&shape(8, 8, 500), &options),
         Err(KernelError::WrongGpu { .. })
     ));
-}
-
-#[test]
-fn a_gemm_desc_describes_its_order() {
-    let desc = |cuts: &str| {
-        format!(
-            r#"{{"operand_dtype": "torch.bfloat16", "accumulate_dtype": "float32", "output_dtype": "bfloat16", "algorithm": "MMA_SYNC", "instruction_k": 16, "k_loop_step": 64, "use_fast_accum": false, "k_cuts": [{cuts}]}}"#
-        )
-    };
-    let plan = |cuts: &str, k| {
-        read(&desc(cuts))
-            .unwrap()
-            .plan(&shape(8, 8, k), &Options::default())
-    };
-    let groups: Vec<_> = plan("", 100).unwrap().slices[0].lanes[0].groups().collect();
-    assert_eq!(groups[1..4], [16..32, 32..36, 36..52]);
-    let cut = r#"{"span": 256, "layout": "CONTIGUOUS", "merge_order": "SEQUENTIAL", "partial_dtype": "float32", "merge_dtype": "float32"}"#;
-    assert_eq!(plan(cut, 1000).unwrap().slices.len(), 4);
-    let strided =
-        r#"{"span": 64, "period": 192, "layout": "STRIDED", "merge_order": "SEQUENTIAL"}"#;
-    let strided = plan(strided, 400).unwrap();
-    assert_eq!(
-        strided.slices[0].lanes[0].runs().collect::<Vec<_>>(),
-        [0..64, 192..256, 384..400]
-    );
-    assert_eq!(strided.covered(), 400);
-    let tree = r#"{"span": 64, "layout": "CONTIGUOUS", "merge_order": "PAIRWISE_TREE"}"#;
-    assert!(said(&desc(tree)).contains("PAIRWISE_TREE"));
-    // What is done to operands and sums is no order of sums, but decides bits.
-    let with = |words: &str| desc("").replace("\"k_cuts\"", &format!("{words}, \"k_cuts\""));
-    let spec = |words: &str| {
-        let reading = read(&with(words)).unwrap();
-        let plan = reading.plan(&shape(8, 8, 100), &Options::default());
-        plan.unwrap().spec().map_err(|error| error.to_string())
-    };
-    let nothing = r#""epilogue": null, "input_precision": "ieee""#;
-    assert_eq!(spec(nothing), spec(r#""epilogue": "bias""#));
-    assert!(spec(nothing).is_ok());
-    assert!(
-        spec(r#""epilogue": "relu""#)
-            .unwrap_err()
-            .contains("epilogue is RELU")
-    );
-    let split = r#""input_precision": "tf32x3""#;
-    assert!(said(&with(split)).contains("input precision tf32x3"));
 }
 
 #[test]

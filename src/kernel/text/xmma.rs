@@ -63,6 +63,10 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
                 }
                 _ => draft.unknown(token, ""),
             }
+        } else if let Some(sizes) = token.strip_prefix("warpsize")
+            && let Some([_, _, warps @ 1..=32]) = numbers::<3>(sizes)
+        {
+            warps_of_k(draft, token, warps as usize);
         } else {
             plain(draft, token);
         }
@@ -101,13 +105,9 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         if operand == Format::Tf32 {
             settings.operands = Some(Said::stated([operand; 2], token));
         }
-        let compute = match (operand, sums) {
-            (Format::Tf32, _) => Some(Compute::Tf32),
-            (_, Format::Fp32) => Some(Compute::F32),
-            (_, Format::Fp16) => Some(Compute::F16),
-            (_, Format::Fp64) => Some(Compute::F64),
-            (_, Format::Int32) => Some(Compute::I32),
-            _ => None,
+        let compute = match operand {
+            Format::Tf32 => Some(Compute::Tf32),
+            _ => Compute::of_sums(sums),
         };
         settings.compute = compute.map(|compute| Said::stated(compute, token));
     }
@@ -132,6 +132,16 @@ fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> 
     Ok(())
 }
 
+/// Warps along rows, columns and K of a tile.
+fn warps_of_k(draft: &mut Draft, token: &str, warps: usize) {
+    if warps == 1 {
+        let why = "how work is shared out: decides no bit (assumed)";
+        return draft.ignored(token, "", why, NAMES);
+    }
+    draft.settings.sliced = Some(Said::stated(warps, token));
+    draft.used(token, "", format!("{warps} warps share every tile of K"));
+}
+
 fn plain(draft: &mut Draft, token: &str) {
     let starts = |starts: &[&str]| starts.iter().any(|start| token.starts_with(start));
     match token {
@@ -143,15 +153,7 @@ fn plain(draft: &mut Draft, token: &str) {
             draft.used(token, "", "layouts of A and B, column-major");
         }
         "n" | "t" => draft.ignored(token, "", "layout of D: decides no bit", NAMES),
-        _ if starts(&[
-            "stage",
-            "warpsize",
-            "warpgroupsize",
-            "cga",
-            "bstage",
-            "gmmastage",
-        ]) =>
-        {
+        _ if starts(&["stage", "warpgroupsize", "cga", "bstage", "gmmastage"]) => {
             draft.ignored(
                 token,
                 "",

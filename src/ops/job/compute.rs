@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Job;
+use crate::deadline;
 use crate::emu::{Band, Engine};
 use crate::ops::float32::{Bump, Event, Log};
 
@@ -105,6 +106,7 @@ impl Job<'_> {
         let columns = self.columns();
         let mut row = task.start;
         while row < task.end {
+            deadline::poll();
             let end = self.work.end(row).min(task.end);
             let at = (row - task.start) * columns..(end - task.start) * columns;
             self.fill(row..end, &mut piece[at]);

@@ -2,6 +2,7 @@
 
 mod alignment;
 mod anything;
+mod carries;
 mod distances;
 mod excursions;
 mod fasi;
@@ -40,6 +41,7 @@ pub fn all(bench: &mut Bench) {
         mixed::write,
         distances::write,
         excursions::write,
+        carries::write,
         anything::write,
         scales::all,
     ] {

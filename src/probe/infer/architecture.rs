@@ -72,6 +72,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
             name: "inferred".to_owned(),
             about: "whatever answered the probes".to_owned(),
             layout: None,
+            choice: false,
             rules: vec![Rule {
                 operands: vec![[arithmetic.a, arithmetic.b]],
                 accumulator: arithmetic.accumulator,

@@ -13,8 +13,8 @@ pub const INFERENCE: &str = "tcverify.inference/1";
 
 /// Arithmetics that no hypothesis is of: a unit of one of them is unexplained, whatever its constants.
 pub const NEVER_INFERRED: [&str; 5] = [
-    "several accumulators, trees of pairs, and orders of k other than ascending",
-    "scales that are applied otherwise than docs/model-format.md has it (fused, block_dot, sticky_rne): rounded sums \
+    "several accumulators, trees of pairs, and orders of k other than ascending (but for groups of RDNA's units)",
+    "scales that are applied otherwise than docs/model-format.md has it (fused, block_dot, block_window, sticky_rne): rounded sums \
      of blocks that are scaled after, scales of other blocks than 16 or 32",
     "integers whose sums saturate elsewhere than at 32 bits after every group of up to 256 consecutive k, or wrap \
      around elsewhere than at 32 bits",

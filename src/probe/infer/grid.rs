@@ -6,7 +6,9 @@ use std::ops::RangeInclusive;
 
 use super::evidence::Evidence;
 use super::reading::{Halves, Reading};
-use crate::emu::step::{BlockDot, Fused, FusedFloor, FusedHalves, Step};
+use crate::emu::step::{
+    BlockDot, ComplementDot, FlooredPairs, Fused, FusedFloor, FusedHalves, Step,
+};
 use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
 use crate::probe::Suite;
 
@@ -15,20 +17,31 @@ const DEPTHS: RangeInclusive<u32> = 5..=48;
 
 const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
+/// Bits of a sum beyond the result's that its rounding may see where it does not see all.
+const GUARDS: RangeInclusive<u32> = 0..=12;
+
 /// A step that gives every answer.
-pub fn search(suite: &Suite, evidence: &Evidence, reading: &Reading) -> Option<Step> {
+pub fn search(
+    suite: &Suite,
+    evidence: &Evidence,
+    reading: &Reading,
+    starts: &[Vec<Step>],
+) -> Option<Step> {
     let grid = Grid { evidence, reading };
     let all: Vec<u32> = DEPTHS.collect();
     if suite.scale.is_some() {
         return grid
-            .fused(&reading.depths)
+            .fused(&reading.depths, &[None])
             .or_else(|| grid.blocks(suite, &all))
-            .or_else(|| grid.fused(&all));
+            .or_else(|| grid.fused(&all, &[None]));
     }
-    grid.fused(&reading.depths)
+    let guards: Vec<Option<u32>> = GUARDS.map(Some).collect();
+    widths(evidence, starts)
+        .or_else(|| grid.fused(&reading.depths, &[None]))
         .or_else(|| grid.halves(&all))
         .or_else(|| floored(evidence, reading))
-        .or_else(|| grid.fused(&all))
+        .or_else(|| grid.fused(&reading.depths, &guards))
+        .or_else(|| grid.fused(&all, &[None]))
 }
 
 struct Grid<'e, 'a> {
@@ -37,7 +50,8 @@ struct Grid<'e, 'a> {
 }
 
 impl Grid<'_, '_> {
-    fn fused(&self, depths: &[u32]) -> Option<Step> {
+    /// `guards`: bits of the sum beyond the result's that its rounding sees.
+    fn fused(&self, depths: &[u32], guards: &[Option<u32>]) -> Option<Step> {
         let reading = self.reading;
         // C may have been cut among the terms, and not by the rounding of the result.
         let mut shown = reading.depths[..reading.depths_shown].iter();
@@ -46,14 +60,15 @@ impl Grid<'_, '_> {
             false => reading.kept,
         };
         let groups = self.reading.groups.iter();
-        let mut found = groups.filter_map(|&group| {
-            self.adders(
-                group,
-                depths,
-                reading.kept..=most,
-                reading.minus_zero,
-                &|adder| Step::Fused(adder),
-            )
+        let all = groups.flat_map(|group| guards.iter().map(move |guard| (*group, *guard)));
+        let mut found = all.filter_map(|(group, guard)| {
+            let widths = reading.kept..=most;
+            self.adders(group, depths, widths, reading.minus_zero, &|adder| {
+                Step::Fused(Fused {
+                    sum_bits: guard.map(|guard| adder.precision + guard),
+                    ..adder
+                })
+            })
         });
         found.next()
     }
@@ -133,6 +148,7 @@ impl Grid<'_, '_> {
                                 zero_exponent,
                                 precision,
                                 rounding,
+                                sum_bits: None,
                                 nan: reading.nan,
                                 minus_zero,
                             })
@@ -148,6 +164,29 @@ impl Grid<'_, '_> {
         }
         None
     }
+}
+
+/// Units that add groups of products to C, of other widths than those that are known.
+fn widths(evidence: &Evidence, starts: &[Vec<Step>]) -> Option<Step> {
+    let with = |step: &Step, product_bits, leading_bits| match step {
+        Step::ComplementDot(step) => Some(Step::from(ComplementDot {
+            product_bits,
+            leading_bits,
+            ..step.clone()
+        })),
+        Step::FlooredPairs(step) => Some(Step::from(FlooredPairs {
+            product_bits,
+            leading_bits,
+            ..step.clone()
+        })),
+        _ => None,
+    };
+    let mut all = starts.iter().flatten().flat_map(|step| {
+        let bits = (18..=30).flat_map(|product| (18..=32).map(move |leading| [product, leading]));
+        bits.map_while(move |[product, leading]| with(step, product, leading))
+    });
+    let exact = |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
+    all.find(exact)
 }
 
 /// What is kept of the products' sum, of C and of the total.

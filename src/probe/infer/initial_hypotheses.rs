@@ -21,6 +21,7 @@ pub fn all(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
         zero_exponent: reading.map_or(0, |reading| reading.zero_exponent),
         minus_zero: reading.is_some_and(|reading| reading.minus_zero),
         nan: reading.map_or(Code(0), |reading| reading.nan),
+        nans: reading.and_then(|reading| reading.nans),
     };
     let possible = |step: &Step| {
         step.takes_integers() == suite.integers()

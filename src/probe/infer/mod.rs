@@ -125,7 +125,8 @@ pub fn text(value: &Value) -> String {
 /// The model behind these answers to the suite's cases, one each.
 ///
 /// # Errors
-/// If an answer is no code of the accumulator's format, or their number is not the suite's.
+/// If an answer is no code of the accumulator's format, their number is not the suite's, or no kind of step is known
+/// for the formats.
 pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     if answers.len() != suite.cases.len() {
         return Err(format!(
@@ -143,10 +144,16 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
     let starts = initial_hypotheses::all(suite, reading.as_ref());
+    if !starts.iter().flatten().any(|step| evidence.possible(step)) {
+        return Err(format!(
+            "no kind of step that is known computes {}: there is nothing to infer",
+            suite.formats()
+        ));
+    }
     let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
     let mut exact: Vec<Step> = kinds.collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {
-        exact.extend(grid::search(suite, &evidence, reading));
+        exact.extend(grid::search(suite, &evidence, reading, &starts));
     }
     exact.retain(|step| evidence.confirms(step));
     if exact.is_empty() {

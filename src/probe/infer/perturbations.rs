@@ -31,7 +31,7 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
         return values;
     }
     match bare {
-        "nan" => {
+        "nan" | "operand" | "invalid" => {
             let acc = formats.accumulator;
             let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
             let ones = acc.sign_mask() - 1;
@@ -54,6 +54,11 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
             windows.push(Value::Null);
             windows
         }
+        "sum_bits" => {
+            let mut bits = numbers(&mut (1..=80));
+            bits.push(Value::Null);
+            bits
+        }
         "zero_exponent" => numbers(&mut (-4096..=20)),
         "precision" => numbers(&mut (1..=full)),
         "part" => numbers(&mut (1..=32)),
@@ -61,7 +66,7 @@ pub fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Va
         "lanes" => numbers(&mut [4, 8].into_iter()),
         "addend" => ["value", "hidden_bit"].map(|a| json!(a)).into(),
         "pair" => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
-        "sparse_mask" | "ieee_top" | "minus_zero" => vec![json!(false), json!(true)],
+        "sparse_mask" | "ieee_top" | "minus_zero" | "plus_zero" => vec![json!(false), json!(true)],
         "period" => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
         _ => Vec::new(),
     }

@@ -279,6 +279,10 @@ impl<'s> Adder<'s> {
         }
         let precision = self.step.precision as i32;
         let sign = if sum < 0 { self.negative_zero } else { 0 };
+        let sum = match self.step.sum_bits {
+            Some(_) => self.step.seen(sum.unsigned_abs().into()) as i64 * sum.signum(),
+            None => sum,
+        };
         let leading = (grid + sum.unsigned_abs().ilog2() as i32).max(self.smallest);
         let kept = shifted(sum, grid - (leading - (precision - 1)), self.step.rounding);
         if kept == 0 {

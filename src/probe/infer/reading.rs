@@ -26,6 +26,8 @@ pub struct Reading {
     pub minus_zero: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
+    /// What a NaN operand gives, and infinity times zero, where a NaN C keeps its payload.
+    pub nans: Option<[Code; 2]>,
 }
 
 /// Of `span` products those with `k mod period` in `first` are added before the others.
@@ -96,8 +98,28 @@ impl Reading {
             }),
             minus_zero: answers.contains(&acc.zero(true)),
             nan: Code(nans.first().copied().unwrap_or(quiet)),
+            nans: payloads(suite, answers),
         }
     }
+}
+
+/// The codes of NaN that are no C's, of a unit that hands C's on, made quiet.
+fn payloads(suite: &Suite, answers: &[u64]) -> Option<[Code; 2]> {
+    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+    let quiet = 1 << (acc.fraction_bits() - 1);
+    let answer = |tag| suite.find(tag).map(|case| answers[case]);
+    // Specials of C, without a product: signalling NaN and one of all ones.
+    let handed_on = [4, 5].into_iter().all(|index| {
+        let case = suite.find(Tag("special-c", index, 0));
+        case.is_some_and(|case| answers[case] == suite.cases[case].c | quiet)
+    });
+    let of_operand = suite.cases.iter().zip(answers).find(|(case, _)| {
+        let nan = |format: Format, codes: &[u64]| codes.iter().any(|&c| format.unpack(c).is_nan());
+        nan(a, &case.a) || nan(b, &case.b)
+    });
+    let codes = [*of_operand?.1, answer(Tag("inf-zero", 0, 0))?];
+    let all = codes.iter().all(|&code| acc.unpack(code).is_nan());
+    (handed_on && all).then(|| codes.map(Code))
 }
 
 /// The most significant bits of a C that comes back as it was, of those that meet no product.

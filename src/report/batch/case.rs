@@ -135,7 +135,7 @@ impl BatchCase {
     ///
     /// # Errors
     /// None: a report can be written to memory.
-    pub fn judged(name: &str, report: &Report, next: Option<String>) -> io::Result<BatchCase> {
+    pub fn judged(name: &str, report: &Report, next: Vec<String>) -> io::Result<BatchCase> {
         let view = report.view().then(next);
         let rule = &view.about[0];
         let model = match report.model.evidence {
@@ -189,7 +189,7 @@ impl BatchCase {
                     kind: cause.kind.clone(),
                     sentence: cause.sentence.clone(),
                 }),
-                next: view.next.clone(),
+                next: view.next.first().cloned(),
             }),
             report: Some(String::from_utf8(json).map_err(io::Error::other)?.into()),
             arrays,
@@ -221,8 +221,11 @@ impl BatchCase {
     /// A case that was kept.
     ///
     /// # Errors
-    /// If its report is none.
+    /// If its report is none, or its title that of another verdict.
     pub fn of_kept(kept: KeptCase) -> io::Result<BatchCase> {
+        if !kept.summary.title.starts_with(kept.verdict.title()) {
+            return Err(io::Error::other("its title is that of another verdict"));
+        }
         let text = kept.report.text()?;
         let arrays = match serde_json::from_str::<Report>(&text) {
             Ok(report) => Arrays::of_product(&report),
@@ -292,6 +295,6 @@ impl Case {
                 .ok()
                 .map(|report| report.view()),
         });
-        Ok(view.map(|view| view.then(self.next.clone())))
+        Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
     }
 }

@@ -22,7 +22,7 @@ impl View {
             said.extend(cause.command.clone());
         }
         said.extend(self.tried.clone());
-        said.extend(self.next.as_ref().map(|next| format!("next: {next}")));
+        said.extend(self.next.iter().map(|next| format!("next: {next}")));
         let how = self
             .differences
             .iter()

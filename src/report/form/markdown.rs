@@ -34,9 +34,9 @@ impl View {
         if let Some(tried) = &self.tried {
             writeln!(out, "\n**No cause:** {}", escaped(tried))?;
         }
-        if let Some(next) = &self.next {
+        if !self.next.is_empty() {
             writeln!(out, "\n**Next:**")?;
-            block("sh", next, out)?;
+            block("sh", &self.next.join("\n"), out)?;
         }
         if !self.cases.is_empty() {
             self.case_rows(out)?;

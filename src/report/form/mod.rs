@@ -8,5 +8,6 @@ mod markdown;
 mod notebook;
 mod text;
 
+pub use html::page;
 pub use lines::wrapped;
 pub use text::Layout;

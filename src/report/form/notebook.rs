@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use maud::{Markup, PreEscaped, html};
 
 use super::html::{class, lines, plain_map, rank, text};
-use crate::report::view::{Case, View, capital, grouped};
+use crate::report::view::{Case, Item, View, capital, grouped};
 
 /// Mismatches, and cases, that are listed.
 const LISTED: usize = 5;
@@ -55,6 +55,9 @@ impl View {
                 @for fact in self.differences.iter().flat_map(|d| &d.place).chain(&self.ambiguity) {
                     div.s { (text(&capital(&fact.label))) ": " (text(&fact.lines.join("; "))) } "\n"
                 }
+                @for section in self.sections.iter().filter(|section| !section.outline.is_empty()) {
+                    div.s { (text(&section.heading)) } (outline(&section.outline)) "\n"
+                }
                 @if !self.cases.is_empty() { (self.case_table()) }
                 @if !rows.is_empty() {
                     table {
@@ -87,6 +90,20 @@ impl View {
                 }
             }
             @if cases.len() > CASES { div.s { "and " (grouped((cases.len() - CASES) as u64)) " more" } }
+        }
+    }
+}
+
+/// Lines with others under them.
+fn outline(items: &[Item]) -> Markup {
+    html! {
+        ul {
+            @for item in items {
+                li {
+                    @if item.command { code { (text(&item.text)) } } @else { (text(&item.text)) }
+                    @if !item.under.is_empty() { (outline(&item.under)) }
+                }
+            }
         }
     }
 }

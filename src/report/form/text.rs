@@ -89,8 +89,8 @@ impl View {
         if let Some(tried) = &self.tried {
             page.row("no cause", Style::new(), tried)?;
         }
-        if let Some(next) = &self.next {
-            page.whole("next", next)?;
+        for (i, next) in self.next.iter().enumerate() {
+            page.whole(if i == 0 { "next" } else { "" }, next)?;
         }
         if let Some(differences) = &self.differences {
             page.facts(&differences.place)?;

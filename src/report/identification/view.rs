@@ -96,6 +96,18 @@ impl Identification {
         };
         let searched = self.searched();
         let word = |word: &str| [word.to_owned(), String::new()];
+        if self.fits.is_empty() && !self.finished.is_empty() {
+            let many = self.finished.len() as u64;
+            let do_ = if many == 1 { "does" } else { "do" };
+            return (
+                Tone::Part,
+                word("None"),
+                format!(
+                    "gives this D by itself, of {searched}; {} {do_} with an epilogue",
+                    grouped(many)
+                ),
+            );
+        }
         if self.fits.is_empty() {
             return (
                 Tone::Bad,
@@ -159,7 +171,11 @@ impl Identification {
 
     /// What fits, as far as there is room.
     fn shown(&self, limit: usize) -> Vec<Item> {
-        let (mut shown, mut fits, mut items) = (0, 0, Vec::new());
+        let finished = self.finished.iter().take(limit).map(|one| Item {
+            under: vec![Item::new(one.epilogue.clone())],
+            ..Item::new(format!("- {}: {}", one.model.named(), one.model.formats()))
+        });
+        let (mut shown, mut fits, mut items) = (0, 0, finished.collect::<Vec<_>>());
         for tie in ties(self) {
             let lines = &tie.lines[..tie.lines.len().min(limit - shown)];
             if lines.is_empty() {
@@ -367,6 +383,17 @@ fn heading(tie: &Tie, limit: usize) -> Item {
 }
 
 impl Identified {
+    /// The best known unit, how many share its arithmetic, and the schedule.
+    fn named(&self) -> String {
+        let more = match self.names.len() {
+            1 => String::new(),
+            n => format!(" and {} that share its arithmetic", n - 1),
+        };
+        let schedule = self.schedule.as_ref();
+        let schedule = schedule.map_or(String::new(), |schedule| format!(" under {schedule}"));
+        format!("{}{more}{schedule}", self.best_name())
+    }
+
     /// `fp16*fp16 -> fp32, rounded to bf16`.
     pub fn formats(&self) -> String {
         let a = &self.arithmetic;

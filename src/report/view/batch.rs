@@ -2,6 +2,7 @@
 
 use super::said::grouped;
 use super::{Case, Fact, Section, Tone, View};
+use crate::io::escaped_name;
 use crate::report::{Batch, BatchCase, CaseVerdict, Covered};
 
 /// Cases that went wrong in the same way.
@@ -124,11 +125,15 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
             .map_or("no cause was found".to_owned(), |cause| cause.kind.clone()),
     };
     Case {
-        name: case.name.clone(),
+        name: escaped_name(&case.name),
         tone: case.verdict.tone(),
         state: case.verdict.name().to_owned(),
         word: word.to_owned(),
-        qualified: case.title()[word.len()..].to_owned(),
+        qualified: case
+            .title()
+            .strip_prefix(word)
+            .unwrap_or_default()
+            .to_owned(),
         said: case.said().to_owned(),
         by: case.model().to_owned(),
         class: match case.model() {

@@ -12,11 +12,11 @@ const FEW: u64 = 8;
 /// The comparison of a result in which some elements differ.
 pub fn of_result(
     outcome: &Outcome,
-    causes: &[report::Cause],
+    (causes, places): (&[report::Cause], &[report::Place]),
     (result, format, shape): (&str, Format, &[usize]),
 ) -> Option<Differences> {
     let c = compared(outcome).filter(|c| c.mismatches > 0)?;
-    let areas = areas(causes);
+    let areas = areas(causes, places);
     let kinds = classes(c);
     let named: Vec<_> = kinds
         .iter()
@@ -30,10 +30,8 @@ pub fn of_result(
         ));
     }
     let (rows, columns) = (of(c.rows_touched, c.rows), of(c.columns_touched, c.columns));
-    let mut place = vec![Fact::new(
-        "where",
-        format!("{rows} rows, {columns} columns"),
-    )];
+    let lines = places.iter().map(|place| place.sentence.clone());
+    let mut place = vec![Fact::new("where", format!("{rows} rows, {columns} columns")).and(lines)];
     place.extend(
         c.units
             .as_ref()
@@ -97,7 +95,7 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
 
 /// Causes with the number of their group.
 pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
-    let areas = areas(causes);
+    let areas = areas(causes, &[]);
     let group = |cause: &report::Cause| {
         let area = cause.area.as_ref()?;
         let area = [area.rows, area.columns];
@@ -111,14 +109,26 @@ pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     causes.iter().map(cause).collect()
 }
 
-/// What is said where nothing that was tried gives the result.
-pub fn nothing(tried: &[std::borrow::Cow<str>], result: &str) -> Option<String> {
+/// What is said where nothing that was tried gives the result: what was refuted, and what was not tried.
+pub fn nothing(
+    tried: &[std::borrow::Cow<str>],
+    untried: &[std::borrow::Cow<str>],
+    result: &str,
+) -> Option<String> {
     let this = match result {
         "D" => "this D",
         _ => "this result",
     };
-    (!tried.is_empty())
-        .then(|| format!("nothing that was tried gives {this}: {}", tried.join("; ")))
+    let not = match untried {
+        [] => String::new(),
+        _ => format!(". Not tried: {}", untried.join("; ")),
+    };
+    (!tried.is_empty()).then(|| {
+        format!(
+            "nothing that was tried gives {this}: {}{not}",
+            tried.join("; ")
+        )
+    })
 }
 
 /// Mismatches by class, in words; classes without any are left out.
@@ -211,9 +221,10 @@ fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> 
 }
 
 /// Every place that something was found of, once.
-fn areas(causes: &[report::Cause]) -> Vec<[[usize; 2]; 2]> {
+fn areas(causes: &[report::Cause], places: &[report::Place]) -> Vec<[[usize; 2]; 2]> {
     let mut areas = Vec::new();
-    for area in causes.iter().filter_map(|cause| cause.area.as_ref()) {
+    let known = causes.iter().filter_map(|cause| cause.area.as_ref());
+    for area in known.chain(places.iter().map(|place| &place.area)) {
         let area = [area.rows, area.columns];
         if !areas.contains(&area) {
             areas.push(area);

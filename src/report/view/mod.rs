@@ -30,8 +30,8 @@ pub struct View {
     pub causes: Vec<Cause>,
     /// What is said where nothing that was tried gives the result.
     pub tried: Option<String>,
-    /// The command that tells more.
-    pub next: Option<String>,
+    /// The commands that tell more.
+    pub next: Vec<String>,
     /// Numbers at a glance.
     pub figures: Vec<(String, String)>,
     pub differences: Option<Differences>,
@@ -341,13 +341,10 @@ impl View {
         }
     }
 
-    /// The same with the command that tells more.
+    /// The same with the commands that tell more.
     #[must_use]
-    pub fn then(self, next: Option<String>) -> View {
-        View {
-            next: next.or(self.next),
-            ..self
-        }
+    pub fn then(self, next: Vec<String>) -> View {
+        View { next, ..self }
     }
 
     /// All digests, section by section.

@@ -54,11 +54,11 @@ impl OperationReport {
             about: vec![rule.clone(), about.clone()],
             evidence: operation.evidence.to_string(),
             causes: differences::causes(&self.causes),
-            tried: differences::nothing(&self.tried, result),
+            tried: differences::nothing(&self.tried, &[], result),
             figures,
             differences: differences::of_result(
                 &self.outcome,
-                &self.causes,
+                (&self.causes, &[]),
                 (result, produced.format, &produced.shape),
             ),
             trace: Some(Trace {

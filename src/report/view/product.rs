@@ -6,10 +6,18 @@ use super::said::{
     all, card, constants, evidence_fact, evidence_of_rule, grouped, low_bits, proves, qualified,
     reproduced, sampled, sentence, some, value,
 };
-use super::{Constant, Digest, Fact, Section, Trace, View, differences};
+use super::{Constant, Digest, Fact, Section, Trace, View, Weight, differences};
 use crate::emu::{Evidence, shape_text};
-use crate::report::{Alike, Factor, KernelWords, Model, Outcome, Report, Scheduled, Verdict};
+use crate::report::{
+    Alike, Conversion, Factor, KernelWords, Merged, Model, Outcome, Product, Report, Scheduled,
+    Unit, Verdict,
+};
 use crate::role::Role;
+
+/// What a report proves of which parts were believed.
+const BELIEVED: &str = "It proves as much as those deserve trust who handed in the parts that were neither signed nor run again: \
+                        such a part can be made of D without a replay. 'shard plan --signer' names whose parts are taken, \
+                        'shard merge --audit' runs some again.";
 
 impl Report {
     /// What it says.
@@ -28,25 +36,34 @@ impl Report {
             ""
         };
         let mut sections = vec![self.model_section()];
-        sections.extend(self.schedule.as_ref().map(schedule));
+        sections.extend(self.schedule.as_ref().map(Scheduled::section));
         sections.extend([self.inputs_section(), self.replay_section()]);
         let same = self.verdict == Verdict::Identical;
+        let said = sentence(&self.outcome, same, sample, &produced.shape, "D");
         let proven = self.model.evidence == Evidence::Captured;
         View {
             schema: self.schema.to_string(),
             tone: self.verdict.into(),
             word: self.verdict.title().to_owned(),
             qualified: format!(
-                "{chosen}{}",
-                qualified(&self.outcome, sample, &produced.shape, "D")
+                "{chosen}{}{}",
+                qualified(&self.outcome, sample, &produced.shape, "D"),
+                self.believed().map_or(String::new(), Merged::qualified)
             ),
-            sentence: sentence(&self.outcome, same, sample, &produced.shape, "D"),
+            sentence: match self.believed() {
+                Some(_) => format!("parts say that {said}"),
+                None => said,
+            },
             about: vec![self.model_line(), self.product_line()],
             evidence: self.model.evidence.to_string(),
             causes: differences::causes(&self.causes),
-            tried: differences::nothing(&self.tried, "D"),
+            tried: differences::nothing(&self.tried, &self.untried, "D"),
             figures,
-            differences: differences::of_result(&self.outcome, &self.causes, result),
+            differences: differences::of_result(
+                &self.outcome,
+                (&self.causes, &self.places),
+                result,
+            ),
             trace: Some(Trace {
                 text: String::new(),
                 how: "step by step",
@@ -54,11 +71,14 @@ impl Report {
             }),
             sections,
             ambiguity: self.ambiguity(),
-            proves: proves(
-                self.verdict,
-                sample.is_some_and(|part| part.seed.is_some()),
-                proven,
-            ),
+            proves: match self.believed() {
+                Some(_) => BELIEVED.to_owned(),
+                None => proves(
+                    self.verdict,
+                    sample.is_some_and(|part| part.seed.is_some()),
+                    proven,
+                ),
+            },
             repeat: self.command.clone(),
             test: [
                 "tcverify".to_owned(),
@@ -70,6 +90,12 @@ impl Report {
             ],
             ..View::default()
         }
+    }
+
+    /// How it was put together, if what it says is believed and not known.
+    fn believed(&self) -> Option<&Merged> {
+        let merged = self.merged.as_ref();
+        merged.filter(|of| !of.believed.is_empty() && self.verdict != Verdict::Different)
     }
 
     /// `d.npy = a.npy * b.npy + c.npy`
@@ -92,72 +118,17 @@ impl Report {
         format!("{d} = {a} * {b}{addend}")
     }
 
-    /// Architecture, instruction and formats.
     fn model_line(&self) -> String {
-        let model = &self.model;
-        let arithmetic = &model.arithmetic;
-        let conversion = self.reproduced.conversion.as_ref();
-        let conversion = conversion.map_or(String::new(), |c| {
-            format!(", rounded {} to {}", c.rounding, c.to)
-        });
-        let scale = arithmetic
-            .scale
-            .map_or(String::new(), |scale| format!(", scales {scale}"));
-        let addend = arithmetic
-            .addend
-            .map_or(String::new(), |addend| format!(", C {addend}"));
-        format!(
-            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
-            model.architecture,
-            model.instruction,
-            arithmetic.a,
-            arithmetic.b,
-            arithmetic.accumulator
-        )
+        self.model.line(self.reproduced.conversion.as_ref())
     }
 
-    /// What was multiplied.
     fn product_line(&self) -> String {
-        let p = &self.product;
-        let batch = match p.batch.as_slice() {
-            [] => String::new(),
-            batch => format!("{} times ", shape_text(batch)),
-        };
-        let addend = if self.inputs.get(&Role::C).is_some() {
-            "C"
-        } else {
-            "0"
-        };
-        format!("{batch}{}x{} by {}x{}, plus {addend}", p.m, p.k, p.k, p.n)
+        self.product.line(self.inputs.get(&Role::C).is_some())
     }
 
     fn model_section(&self) -> Section {
-        let model = &self.model;
-        let mut facts = vec![
-            Fact::new("model", self.model_line()).and([model.summary.clone()]),
-            Fact::detail(
-                "architecture",
-                format!("{} ({})", model.title, model.architecture),
-            ),
-            Fact::detail("instruction", &model.instruction),
-        ];
-        facts.extend(self.choice().map(|chosen| Fact::caution("chosen", chosen)));
-        let evidence = evidence_fact(model.evidence, model.evidence_in_words());
-        facts.push(evidence.and(model.note.clone()));
-        Section {
-            id: "model",
-            heading: "The model".to_owned(),
-            facts,
-            digests: vec![Digest {
-                of: "model".to_owned(),
-                part: "",
-                sha256: model.sha256.clone(),
-                about: String::new(),
-            }],
-            constants: constants(&model.constants),
-            sources: model.sources.clone().into_iter().collect(),
-            ..Section::default()
-        }
+        let chosen = self.choice().map(|chosen| Fact::caution("chosen", chosen));
+        self.model.section(self.model_line(), chosen)
     }
 
     /// How the model was chosen, if nobody claimed one.
@@ -240,6 +211,14 @@ impl Report {
             Fact::detail("rounded", text)
         }));
         facts.extend(sample.map(|sample| sampled(sample, "D")));
+        facts.extend(
+            self.merged
+                .as_ref()
+                .map(|merged| match merged.believed.is_empty() {
+                    true => Fact::new("merged", merged.sentence()),
+                    false => Fact::caution("merged", merged.sentence()),
+                }),
+        );
         digests.extend(produced.tree.as_ref().map(|tree| Digest {
             of: "root".to_owned(),
             part: "",
@@ -258,41 +237,57 @@ impl Report {
         }
     }
 
-    /// Which other arithmetics these data do not tell from the one that judged.
+    /// Which units share the arithmetic that judged, and which other arithmetics these data do not tell from it.
     fn ambiguity(&self) -> Option<Fact> {
         let found = self.discrimination.as_ref()?;
         let own = format!("{} {}", self.model.architecture, self.model.instruction);
+        let unit = |unit: &Unit| format!("{} {}", unit.architecture, unit.instruction);
+        let mut units: Vec<String> = found.shared.iter().map(unit).collect();
+        // The one that was asked for comes first.
+        units.sort_by_key(|unit| *unit != own);
+        let alone = units.iter().all(|unit| *unit == own);
         let (others, same) = (found.others, found.same.len() as u64);
         let looked = match found.elements {
-            1 => "one element that was".to_owned(),
-            n => format!("{} elements that were", grouped(n)),
+            1 => "the one element that was looked at".to_owned(),
+            n => format!("the {} elements that were looked at", grouped(n)),
         };
-        if others == 0 {
-            let text =
-                format!("The catalogue has no other arithmetic for these operands than {own}'s.");
-            return Some(Fact::new("alike", text));
-        }
-        if same == 0 {
-            let all = match others {
-                1 => "the 1 other arithmetic".to_owned(),
-                n => format!("all {n} other arithmetics"),
-            };
-            let text = format!(
-                "These data tell {own} from {all} of the catalogue for these operands: each gives other bits somewhere \
-                 among the {looked} looked at."
-            );
-            return Some(Fact::new("alike", text));
-        }
-        let told = match others - same {
-            0 => "That is every other arithmetic".to_owned(),
-            n => format!("They tell it from {n} of {others} arithmetics"),
+        let whose = match alone {
+            true => own,
+            false => format!("{}, which share this arithmetic", listed(&units)),
         };
-        let names = self.named(&found.same);
-        let text = format!(
-            "These data do not tell {own} from {names}: all give the same bits on the {looked} looked at. {told} of the \
-             catalogue for these operands."
-        );
-        Some(Fact::caution("alike", text))
+        let weigh = |fact: Fact| match alone && same == 0 {
+            true => fact,
+            false => Fact {
+                weight: Weight::Caution,
+                ..fact
+            },
+        };
+        let rest = match (others, same) {
+            (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
+            (1, 0) => format!(
+                "the 1 other arithmetic of the catalogue for these operands differs on {looked}"
+            ),
+            (n, 0) => format!(
+                "all {n} other arithmetics of the catalogue for these operands differ somewhere among {looked}"
+            ),
+            (n, _) => {
+                let told =
+                    match n - same {
+                        0 => "no other arithmetic of the catalogue for these operands differs"
+                            .to_owned(),
+                        1 => "1 other arithmetic of the catalogue for these operands differs"
+                            .to_owned(),
+                        told => format!(
+                            "{told} other arithmetics of the catalogue for these operands differ"
+                        ),
+                    };
+                format!("so do {}, on {looked}; {told}", self.named(&found.same))
+            }
+        };
+        Some(weigh(Fact::new(
+            "alike",
+            format!("Same bits from {whose}; {rest}."),
+        )))
     }
 
     /// `one, another and 3 others`
@@ -309,99 +304,161 @@ impl Report {
         if alike.len() > NAMED {
             names.push(format!("{} others", alike.len() - NAMED));
         }
-        match names.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => names.concat(),
-        }
+        listed(&names)
+    }
+}
+
+/// `one, another and a third`
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+impl Product {
+    /// What is multiplied.
+    pub fn line(&self, with_c: bool) -> String {
+        let batch = match self.batch.as_slice() {
+            [] => String::new(),
+            batch => format!("{} times ", shape_text(batch)),
+        };
+        let addend = if with_c { "C" } else { "0" };
+        let Product { m, n, k, .. } = self;
+        format!("{batch}{m}x{k} by {k}x{n}, plus {addend}")
     }
 }
 
 impl Model {
+    /// Architecture, instruction and formats.
+    pub fn line(&self, conversion: Option<&Conversion>) -> String {
+        let arithmetic = &self.arithmetic;
+        let conversion = conversion.map_or(String::new(), |c| {
+            format!(", rounded {} to {}", c.rounding, c.to)
+        });
+        let scale = arithmetic
+            .scale
+            .map_or(String::new(), |scale| format!(", scales {scale}"));
+        let addend = arithmetic
+            .addend
+            .map_or(String::new(), |addend| format!(", C {addend}"));
+        format!(
+            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
+            self.architecture, self.instruction, arithmetic.a, arithmetic.b, arithmetic.accumulator
+        )
+    }
+
+    /// All that is known of it; `chosen` says how it was chosen, if nobody claimed it.
+    pub fn section(&self, line: String, chosen: Option<Fact>) -> Section {
+        let mut facts = vec![
+            Fact::new("model", line).and([self.summary.clone()]),
+            Fact::detail(
+                "architecture",
+                format!("{} ({})", self.title, self.architecture),
+            ),
+            Fact::detail("instruction", &self.instruction),
+        ];
+        facts.extend(chosen);
+        let evidence = evidence_fact(self.evidence, self.evidence_in_words());
+        facts.push(evidence.and(self.note.clone()));
+        Section {
+            id: "model",
+            heading: "The model".to_owned(),
+            facts,
+            digests: vec![Digest {
+                of: "model".to_owned(),
+                part: "",
+                sha256: self.sha256.clone(),
+                about: String::new(),
+            }],
+            constants: constants(&self.constants),
+            sources: self.sources.clone().into_iter().collect(),
+            ..Section::default()
+        }
+    }
+
     /// How it is known, in words.
     pub fn evidence_in_words(&self) -> String {
-        let proven = "reproduces results captured on real GPUs";
+        let proven = "reproduces results captured on real hardware";
         evidence_of_rule(self.evidence, self.file.as_ref(), proven)
     }
 }
 
-/// How the kernel chained the instruction, and what a library says of it.
-fn schedule(schedule: &Scheduled) -> Section {
-    let name = format!("{}: {}", schedule.name, schedule.title);
-    let mut facts = vec![Fact::new("schedule", name).and([schedule.summary.clone()])];
-    for [first, end] in &schedule.omitted_k {
-        let text = format!(
-            "k {first} to {}: D is no product of all of A and B",
-            end - 1
-        );
-        facts.push(Fact::caution("leaves out", text));
-    }
-    if let Some(factors) = &schedule.factors {
-        let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
-        let (alpha, beta) = (&factors.alpha, &factors.beta);
-        let text = format!("alpha = {}, beta = {}", shown(alpha), shown(beta));
-        facts.push(
-            match [alpha, beta].iter().any(|factor| factor.value != "1") {
-                true => Fact::new("factors", text),
-                false => Fact::detail("factors", text),
-            },
-        );
-        facts.extend(
-            factors
-                .scale_result
-                .as_ref()
-                .map(|scale| Fact::new("scale of D", shown(scale))),
-        );
-        facts.extend(
-            factors
-                .repeated()
-                .map(|repeated| Fact::new("scales", repeated)),
-        );
-    }
-    let given: BTreeSet<_> = schedule
-        .constants
-        .iter()
-        .filter_map(|c| c.given_by.as_deref())
-        .collect();
-    let given: Vec<_> = given.into_iter().collect();
-    let given = match given.is_empty() {
-        true => String::new(),
-        false => format!(", changed by {}", given.join(" ")),
-    };
-    let text = format!(
-        "{}{given}; a D that agrees confirms it, one that differs may have another",
-        schedule.evidence
-    );
-    facts.push(Fact::caution("order", text));
-    facts.extend(
-        schedule
-            .kernel
+impl Scheduled {
+    /// How the kernel chained the instruction, and what a library says of it.
+    pub fn section(&self) -> Section {
+        let name = format!("{}: {}", self.name, self.title);
+        let mut facts = vec![Fact::new("schedule", name).and([self.summary.clone()])];
+        for [first, end] in &self.omitted_k {
+            let text = format!(
+                "k {first} to {}: D is no product of all of A and B",
+                end - 1
+            );
+            facts.push(Fact::caution("leaves out", text));
+        }
+        if let Some(factors) = &self.factors {
+            let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
+            let (alpha, beta) = (&factors.alpha, &factors.beta);
+            let text = format!("alpha = {}, beta = {}", shown(alpha), shown(beta));
+            facts.push(
+                match [alpha, beta].iter().any(|factor| factor.value != "1") {
+                    true => Fact::new("factors", text),
+                    false => Fact::detail("factors", text),
+                },
+            );
+            facts.extend(
+                factors
+                    .scale_result
+                    .as_ref()
+                    .map(|scale| Fact::new("scale of D", shown(scale))),
+            );
+            facts.extend(
+                factors
+                    .repeated()
+                    .map(|repeated| Fact::new("scales", repeated)),
+            );
+        }
+        let given: BTreeSet<_> = self
+            .constants
             .iter()
-            .flat_map(|kernel| kernel_facts(kernel)),
-    );
-    let row = |constant: &super::super::ScheduledConstant| Constant {
-        name: constant.name.clone(),
-        value: value(&constant.value),
-        known: constant.evidence.map_or("given".into(), |e| e.to_string()),
-        source: constant.source.join(", "),
-        note: constant
-            .given_by
-            .clone()
-            .or(constant.note.clone())
-            .unwrap_or_default(),
-    };
-    Section {
-        id: "schedule",
-        heading: "The kernel's schedule".to_owned(),
-        facts,
-        digests: vec![Digest {
-            of: "schedule".to_owned(),
-            part: "",
-            sha256: schedule.sha256.clone(),
-            about: String::new(),
-        }],
-        constants: schedule.constants.iter().map(row).collect(),
-        sources: schedule.sources.clone().into_iter().collect(),
-        ..Section::default()
+            .filter_map(|c| c.given_by.as_deref())
+            .collect();
+        let given: Vec<_> = given.into_iter().collect();
+        let given = match given.is_empty() {
+            true => String::new(),
+            false => format!(", changed by {}", given.join(" ")),
+        };
+        let text = format!(
+            "{}{given}; a D that agrees confirms it, one that differs may have another",
+            self.evidence
+        );
+        facts.push(Fact::caution("order", text));
+        facts.extend(self.kernel.iter().flat_map(|kernel| kernel_facts(kernel)));
+        let row = |constant: &super::super::ScheduledConstant| Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
+            source: constant.source.join(", "),
+            note: constant
+                .given_by
+                .clone()
+                .or(constant.note.clone())
+                .unwrap_or_default(),
+        };
+        Section {
+            id: "schedule",
+            heading: "The kernel's schedule".to_owned(),
+            facts,
+            digests: vec![Digest {
+                of: "schedule".to_owned(),
+                part: "",
+                sha256: self.sha256.clone(),
+                about: String::new(),
+            }],
+            constants: self.constants.iter().map(row).collect(),
+            sources: self.sources.clone().into_iter().collect(),
+            ..Section::default()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! hand, and everywhere against arithmetic written another way.
 
 mod big;
+mod rdna;
 mod vectors;
 
 use half::{bf16, f16};
@@ -21,7 +22,7 @@ fn arithmetic(arch: &str, instruction: Option<&str>, operands: [Format; 2]) -> A
 }
 
 /// The same with one constant of the step replaced.
-fn with(arithmetic: &Arithmetic, name: &str, value: Value) -> Arithmetic {
+pub(crate) fn with(arithmetic: &Arithmetic, name: &str, value: Value) -> Arithmetic {
     let mut json = serde_json::to_value(arithmetic).unwrap();
     assert!(json["step"].get(name).is_some(), "no constant {name}");
     json["step"][name] = value;
@@ -48,7 +49,7 @@ fn replay(arithmetic: &Arithmetic, a: &Tensor, b: &Tensor, c: &Tensor) -> Vec<u6
 }
 
 /// One dot product of codes.
-fn dot(arithmetic: &Arithmetic, a: &[u64], b: &[u64], c: u64) -> u64 {
+pub(crate) fn dot(arithmetic: &Arithmetic, a: &[u64], b: &[u64], c: u64) -> u64 {
     let a = Tensor::from_codes(arithmetic.a, vec![1, a.len()], a);
     let b = Tensor::from_codes(arithmetic.b, vec![b.len(), 1], b);
     let c = Tensor::from_codes(arithmetic.accumulator, vec![1, 1], &[c]);

@@ -116,6 +116,7 @@ fn closing_adds_that_cancel() {
             precision: 24,
             rounding: Rounding::TowardZero,
             nan: Code(0x7fff_ffff),
+            sum_bits: None,
             minus_zero: false,
         };
         let model = halves(fused);

@@ -99,6 +99,7 @@ fn fused(random: &mut Random, accumulator: Format) -> Fused {
     let full = accumulator.fraction_bits() + 1;
     let odd = random.once_in(24);
     Fused {
+        sum_bits: None,
         minus_zero: random.once_in(6),
         group: match random.below(8) {
             0 => random.between(1, 70) as usize,

@@ -27,7 +27,7 @@ fn number(dice: &mut Dice, of: Layout, from: i32, to: i32) -> u64 {
     of.code(dice.chance(2), field as u64, fraction)
 }
 
-pub fn element(dice: &mut Dice, operand: Layout) -> Element {
+pub fn element(dice: &mut Dice, operand: Layout, result: Layout) -> Element {
     let (bias, top) = (operand.bias(), operand.largest_field() as i32);
     let near = |middle: i32, spread: i32| (middle - spread, middle + spread);
     let (n, (from, to), c) = match dice.below(8) {
@@ -66,8 +66,12 @@ pub fn element(dice: &mut Dice, operand: Layout) -> Element {
     }
     let c = match dice.below(12) {
         0..3 => 0,
-        3 => FP32.code(dice.chance(2), 0, 0),
-        _ => number(dice, FP32, c.0, c.1),
+        3 => result.code(dice.chance(2), 0, 0),
+        _ => {
+            // Above and below one alike.
+            let [from, to] = [c.0, c.1].map(|field| field - FP32.bias() + result.bias());
+            number(dice, result, from, to)
+        }
     };
     Element { a, b, c }
 }

@@ -9,7 +9,9 @@
 
 mod fresh;
 mod integers;
+mod rdna;
 mod scaled;
+mod sums;
 
 use rayon::prelude::*;
 use tcverify::num::Format;
@@ -19,8 +21,8 @@ use tcverify::probe::{Case, replay};
 
 use super::probes::machine::suite;
 use crate::support::hidden::machine::{Cut, Distance, Machine, Order};
-use crate::support::hidden::number::{BF16, Dice, E4M3, E5M2, FP16, Layout, TF32};
-use fresh::element;
+use crate::support::hidden::number::{BF16, Dice, E4M3, E5M2, FP16, FP32, Layout, TF32};
+use fresh::{Element, element};
 
 /// Machines that there are.
 const ALL: usize = 200;
@@ -90,13 +92,34 @@ enum Outcome {
     Wrong(usize, String),
 }
 
-fn judge(format: Format, machine: &Machine, seed: u64, elements: usize) -> Outcome {
-    let suite = suite(format, format, Format::Fp32);
-    let answers: Vec<u64> = suite
-        .cases
-        .iter()
-        .map(|case| machine.dot(&case.a, &case.b, case.c))
-        .collect();
+/// `dot` is the machine, of whose operands `layout` is the format.
+fn judge(
+    format: Format,
+    layout: Layout,
+    dot: &dyn Fn(&Element) -> u64,
+    seed: u64,
+    elements: usize,
+) -> Outcome {
+    judge_as([format, Format::Fp32], [layout, FP32], dot, seed, elements)
+}
+
+/// The same of any results: formats of operands and of results.
+fn judge_as(
+    [format, accumulator]: [Format; 2],
+    [layout, result]: [Layout; 2],
+    dot: &dyn Fn(&Element) -> u64,
+    seed: u64,
+    elements: usize,
+) -> Outcome {
+    let suite = suite(format, format, accumulator);
+    let answer = |case: &Case| {
+        dot(&Element {
+            a: case.a.clone(),
+            b: case.b.clone(),
+            c: case.c,
+        })
+    };
+    let answers: Vec<u64> = suite.cases.iter().map(answer).collect();
     let found = match infer(&suite, &answers).unwrap() {
         Verdict::Contradicted(_) => return Outcome::Refused,
         Verdict::Explained(found) => found,
@@ -104,8 +127,8 @@ fn judge(format: Format, machine: &Machine, seed: u64, elements: usize) -> Outco
     let mut dice = Dice(seed);
     let mut wrong = Vec::new();
     for _ in 0..elements {
-        let element = element(&mut dice, machine.operand);
-        let truth = machine.dot(&element.a, &element.b, element.c);
+        let element = element(&mut dice, layout, result);
+        let truth = dot(&element);
         let case = Case {
             family: "fresh",
             purpose: String::new(),
@@ -134,6 +157,11 @@ fn judge(format: Format, machine: &Machine, seed: u64, elements: usize) -> Outco
             ),
         ),
     }
+}
+
+fn judge_machine(format: Format, machine: &Machine, seed: u64) -> Outcome {
+    let dot = |element: &Element| machine.dot(&element.a, &element.b, element.c);
+    judge(format, machine.operand, &dot, seed, elements())
 }
 
 fn elements() -> usize {
@@ -169,7 +197,7 @@ fn hidden_machines_get_no_wrong_name() {
         .par_iter()
         .map(|&i| {
             let (format, machine, habits) = hidden(i);
-            let outcome = judge(format, &machine, i as u64, elements());
+            let outcome = judge_machine(format, &machine, i as u64);
             (i, format, machine, habits, outcome)
         })
         .collect();
@@ -204,7 +232,7 @@ fn machines_without_a_habit_are_found() {
     (0..15).into_par_iter().for_each(|i| {
         let (format, layout) = FORMATS[i % FORMATS.len()];
         let machine = Machine::plain(layout, &mut Dice(77 + i as u64));
-        let outcome = judge(format, &machine, i as u64, elements());
+        let outcome = judge_machine(format, &machine, i as u64);
         assert_eq!(outcome, Outcome::Found, "{format} {machine:?}");
     });
 }

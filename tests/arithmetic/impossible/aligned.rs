@@ -28,6 +28,20 @@ fn fused_sums() {
                 json!({"precision": 25}),
                 "precision is 25; fp32 has 1 to 24 bits",
             ),
+            (json!({"sum_bits": 24, "rounding": "rne"}), ""),
+            (json!({"sum_bits": 127, "rounding": "rd"}), ""),
+            (
+                json!({"sum_bits": 23, "rounding": "rne"}),
+                "sum_bits is 23; it must be precision, which is 24, to 127",
+            ),
+            (
+                json!({"sum_bits": 128, "rounding": "rne"}),
+                "sum_bits is 128",
+            ),
+            (
+                json!({"sum_bits": 26}),
+                "changes nothing where rounding is rz",
+            ),
             (json!({"nan": "7f800000"}), "not a NaN of fp32"),
             (
                 json!({"/accumulator": "e4m3", "precision": 4, "nan": "7f"}),

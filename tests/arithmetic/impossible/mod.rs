@@ -109,6 +109,12 @@ fn every_step_is_told_in_a_sentence() {
             "fused_halves" => "32 products in two halves".to_owned(),
             "pairwise_flush" => format!("{} products added in pairs", step["group"]),
             "half_chain" => "chain of 16 FP32 additions".to_owned(),
+            "complement_dot" | "floored_pairs" => {
+                let groups = step["groups"]["order"].as_array().expect("groups").len() as u64;
+                let size = step["groups"]["size"].as_u64().expect("a size");
+                format!("{} products, {size} at a time", size * groups)
+            }
+            "ordered_fma" => "chain of IEEE fused multiply-adds, rne, ".to_owned(),
             _ => format!("{} products", step["group"]),
         };
         assert!(said.contains(&word), "{name}: {said}");
@@ -117,6 +123,6 @@ fn every_step_is_told_in_a_sentence() {
             .or_insert_with(std::collections::BTreeSet::new)
             .insert(said);
     }
-    assert_eq!(sentences.len(), 11, "{:?}", sentences.keys());
+    assert_eq!(sentences.len(), 15, "{:?}", sentences.keys());
     assert!(sentences["fused"].len() > 5 && sentences["fused_floor"].len() > 2);
 }

@@ -32,6 +32,7 @@ fn chains_and_exact_sums() {
         &[
             (json!({"group": 0}), "group is 0"),
             (json!({"group": 1025}), "group is 1025"),
+            (json!({"plus_zero": true}), ""),
             (json!({"/instruction_k": 4}), "which changes nothing"),
             (json!({"/instruction_k": 16}), ""),
         ],

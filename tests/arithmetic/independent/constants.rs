@@ -31,13 +31,17 @@ fn nan(format: Format) -> Code {
 
 fn fused(accumulator: Format, group: usize, random: &mut Random) -> Fused {
     let lowest = 2 * accumulator.min_exponent() - 30;
+    let precision = 1 + random.below(accumulator.fraction_bits() as usize + 1) as u32;
+    let rounding = random.pick(&ROUNDINGS);
+    let cut = rounding != Rounding::TowardZero && random.once_in(3);
     Fused {
         group,
         fraction_bits: random.below(97) as u32,
         alignment: random.pick(&ROUNDINGS),
         zero_exponent: random.between(lowest, 10),
-        precision: 1 + random.below(accumulator.fraction_bits() as usize + 1) as u32,
-        rounding: random.pick(&ROUNDINGS),
+        precision,
+        rounding,
+        sum_bits: cut.then(|| precision + random.below(10) as u32),
         nan: nan(accumulator),
         minus_zero: false,
     }
@@ -117,6 +121,7 @@ fn the_largest_sum_that_is_accepted() {
                 alignment: Rounding::TowardZero,
                 zero_exponent: -2000,
                 nan: nan(Format::Fp64),
+                sum_bits: None,
                 minus_zero: false,
             }),
         );

@@ -3,6 +3,8 @@
 use super::machine::{answered, arithmetic, recognised};
 use tcverify::num::Format::{self, *};
 use tcverify::probe::infer::{Verdict, infer};
+use tcverify::probe::suite::Tag;
+use tcverify::probe::{Case, replay};
 
 /// Constants that must be determined and equal.
 #[track_caller]
@@ -55,6 +57,42 @@ fn fused_with_odd_constants() {
             "precision":11,"rounding":"rz","nan":"7e00"}"#,
         &["group", "fraction_bits", "rounding", "nan"],
     );
+}
+
+/// 3 * 2.25 + 1.25 + 5 * 2^-23 is a tie between two results and one bit more: a rounding that sees 26 bits of the sum
+/// takes it for the tie.
+#[test]
+fn guard_bits_without_a_sticky_bit() {
+    let step = |sum_bits: &str| {
+        format!(
+            r#"{{"kind":"fused","group":4,"fraction_bits":24,"alignment":"rz","zero_exponent":-132,
+                "precision":24,"rounding":"rne","nan":"7fffffff"{sum_bits}}}"#
+        )
+    };
+    let formats = [Fp16, Fp16, Fp32];
+    let three_halves = [0x3e00, 0x3e00, 0x3e00, 0];
+    let case = Case {
+        family: "one",
+        purpose: String::new(),
+        tells: "",
+        tag: Tag::default(),
+        a: three_halves.to_vec(),
+        b: three_halves.to_vec(),
+        c: 0x3fa0_0005,
+        scales: Default::default(),
+    };
+    for (sum_bits, code) in [
+        ("", 0x4100_0001),
+        (r#","sum_bits":26"#, 0x4100_0000),
+        (r#","sum_bits":27"#, 0x4100_0001),
+    ] {
+        let step = step(sum_bits);
+        let machine = arithmetic(formats, &step);
+        let answer = replay::answers(&machine, std::slice::from_ref(&case));
+        assert_eq!(answer, [code], "{step}");
+        let found = recognised(&step, &machine);
+        assert_eq!(found.arithmetic.step, machine.step);
+    }
 }
 
 #[test]

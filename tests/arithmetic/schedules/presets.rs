@@ -59,6 +59,7 @@ fn units(name: &str) -> Vec<Unit> {
         | "deepgemm-sm90"
         | "torch-scaled-mm-rowwise"
         | "triton-fp8-block" => all(&[&eighths, &halves[5..6]]),
+        "vllm-scaled-mm" => all(&[&eighths, &[int8()]]),
         "vllm-int8-azp" | "vllm-int8-azp-token" => vec![int8()],
         "triton-kwidth8" => halves[1..5].to_vec(),
         "cublas-nvjet-fp8" | "cublas-nvjet-fp8-splitk" => eighths[..2].to_vec(),
@@ -100,7 +101,7 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
         // They are alpha.
         wish.alpha = 0x3f80_0000;
     }
-    if spec.epilogue.bias == BiasAdded::FusedOrZero {
+    if spec.epilogue.bias != BiasAdded::Add {
         // Nothing stands between the scales and the bias.
         (wish.c, wish.alpha) = (None, 0x3f80_0000);
     }
@@ -220,6 +221,7 @@ proofs! {
     cutlass_fp8_promote: "cutlass-fp8-promote",
     deepgemm_sm90: "deepgemm-sm90",
     torch_scaled_mm_rowwise: "torch-scaled-mm-rowwise",
+    vllm_scaled_mm: "vllm-scaled-mm",
     vllm_int8_azp: "vllm-int8-azp",
     vllm_int8_azp_token: "vllm-int8-azp-token",
     triton_kwidth8: "triton-kwidth8",

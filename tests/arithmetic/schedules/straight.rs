@@ -14,7 +14,7 @@ pub struct Open {
     pub workers: usize,
 }
 
-pub const NAMES: [&str; 36] = [
+pub const NAMES: [&str; 37] = [
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -46,6 +46,7 @@ pub const NAMES: [&str; 36] = [
     "cutlass-fp8-promote",
     "deepgemm-sm90",
     "torch-scaled-mm-rowwise",
+    "vllm-scaled-mm",
     "vllm-int8-azp",
     "vllm-int8-azp-token",
     "triton-kwidth8",
@@ -84,6 +85,14 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         "torch-scaled-mm-rowwise" => {
             let sum = promoted(dot, |_, main, sum| add(main, sum));
             epilogue(dot, mul(mul(sum, dot.scale_a[0]), dot.scale_b[0]))
+        }
+        "vllm-scaled-mm" => {
+            let x = mul(dot.scale_b[0], real(dot, dot.unit.mma(0, &dot.a, &dot.b)));
+            let scale = dot.scale_a[0];
+            let x = dot
+                .bias
+                .map_or_else(|| mul(scale, x), |bias| fma(scale, x, bias));
+            narrow(x, dot.result)
         }
         "vllm-int8-azp" => vllm(dot, |[_, column]| column),
         "vllm-int8-azp-token" => vllm(dot, |[row, column]| row.wrapping_mul(column)),

@@ -1,7 +1,7 @@
-//! Zero points: loops that are off by one decision differ from the library.
+//! Zero points, and scales: loops that are off by one decision differ from the library.
 
 use tcverify::emu::schedule::BiasAdded;
-use tcverify::num::Format::{Bf16, Fp32, Int8, Int32};
+use tcverify::num::Format::{Bf16, E4m3, Fp32, Int8, Int32};
 
 use super::operands::Kind;
 use super::own::{add, fma, from_int, mul, narrow, sub};
@@ -68,6 +68,22 @@ fn scales_and_bias_follow_in_one_order() {
     differs(TENSOR, Int8, "the bias after a rounding", |dot, _| {
         let x = mul(dot.scale_a[0], mul(dot.scale_b[0], x(dot)));
         narrow(add(x, dot.bias.unwrap_or(0)), dot.result)
+    });
+}
+
+#[test]
+fn scales_of_floats_follow_in_one_order() {
+    let scaled = "vllm-scaled-mm";
+    differs(scaled, E4m3, "the scale of A first", |dot, _| {
+        let (x, scale) = (mul(dot.scale_a[0], sum(dot)), dot.scale_b[0]);
+        let x = dot
+            .bias
+            .map_or_else(|| mul(scale, x), |bias| fma(scale, x, bias));
+        narrow(x, dot.result)
+    });
+    differs(scaled, E4m3, "the bias after a rounding", |dot, _| {
+        let x = mul(dot.scale_a[0], mul(dot.scale_b[0], sum(dot)));
+        narrow(dot.bias.map_or(x, |bias| add(x, bias)), dot.result)
     });
 }
 

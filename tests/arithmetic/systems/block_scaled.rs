@@ -129,7 +129,7 @@ const UE8M0_32: Scale = Scale {
 };
 
 /// The exponent of a number, which for a subnormal is that of the smallest normal number.
-fn exponent(format: Format, x: f64) -> i32 {
+pub(super) fn exponent(format: Format, x: f64) -> i32 {
     let smallest = match format {
         E4m3 | Ue4m3 => -6,
         E5m2 => -14,
@@ -235,7 +235,13 @@ fn addend(c: f64, zero: i32) -> (Fraction, i32) {
 }
 
 /// Codes of a finite operand, of a scale (rarely NaN, mostly near one another), and of C.
-fn dots(format: [Format; 2], scale: Scale, name: &str, count: usize, mut see: impl FnMut(&Dot)) {
+pub(super) fn dots(
+    format: [Format; 2],
+    scale: Scale,
+    name: &str,
+    count: usize,
+    mut see: impl FnMut(&Dot),
+) {
     let mut random = Random::named(name);
     for round in 0..count {
         let k = 1 + random.below(150);

@@ -4,6 +4,7 @@
 //! in native arithmetic or exact fractions; none was computed by the engine.
 
 mod block_scaled;
+mod block_window;
 mod dot;
 mod gpgpu_sim;
 mod integers;

@@ -3,16 +3,52 @@
 
 use std::collections::BTreeMap;
 
-use tcverify::emu::step::Step;
+use tcverify::emu::step::{Code, IntegerOverflow, IntegerSum, OrderedFma, Step};
 use tcverify::emu::{Architecture, Arithmetic, Catalogue, Choice, Evidence, Instruction, Rule};
 use tcverify::num::{Format, Rounding};
 
+use crate::b200;
 use crate::support::case::Case;
-use crate::support::vectors::{OPEN, PEERS, captured, cases};
+use crate::support::vectors::{OPEN, PEERS, captured, cases, processors, rdna};
 use crate::support::wrong::*;
 
 /// Other values that captured results have to refute before a constant counts as measured.
 fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
+    if matches!(right.step, Step::ComplementDot(_) | Step::FlooredPairs(_)) {
+        return super::super::rdna::neighbours(constant, &right.step);
+    }
+    if let Step::OrderedFma(step) = &right.step {
+        let step = OrderedFma {
+            chains: match constant {
+                "chains" => vec![step.chains[0].iter().rev().copied().collect()],
+                _ => step.chains.clone(),
+            },
+            flush: step.flush != (constant == "flush"),
+            invalid: match constant {
+                "invalid" => Code(0x7fc0_0000),
+                _ => step.invalid,
+            },
+        };
+        return vec![(constant.to_owned(), step.into())];
+    }
+    if let Step::IntegerSum(step) = &right.step {
+        let other = match step.overflow {
+            IntegerOverflow::Wrap => IntegerOverflow::Saturate,
+            IntegerOverflow::Saturate => IntegerOverflow::Wrap,
+        };
+        let steps = match constant {
+            "group" => vec![
+                (step.group / 2, step.overflow),
+                (step.group * 2, step.overflow),
+            ],
+            _ => vec![(step.group, other)],
+        };
+        let named = steps.into_iter().map(|(group, overflow)| {
+            let step = IntegerSum { group, overflow };
+            (format!("{constant}: {group} {overflow:?}"), step.into())
+        });
+        return named.collect();
+    }
     let change = |what: &str, change: &dyn Fn(&mut Arithmetic)| {
         (format!("{constant} {what}"), changed(right, change).step)
     };
@@ -63,9 +99,11 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
 
 #[test]
 fn captured_constants_are_pinned_by_results() {
-    let Some(cases) = captured("evidence of the catalogue's constants") else {
+    let what = "evidence of the catalogue's constants";
+    let (Some(mut cases), Some(rdna)) = (captured(what), rdna(what)) else {
         return;
     };
+    cases.extend(rdna.into_iter().chain(processors()));
     let mut refuted = 0;
     for (place, cases) in by_rule(&cases) {
         let choice = cases[0].choice();
@@ -94,11 +132,18 @@ fn captured_constants_are_pinned_by_results() {
 fn rules_are_known_as_their_results_are() {
     let what = "evidence of the catalogue's rules";
     let all = |collection, count| cases(collection, what, count, |_| true);
-    let (Some(captured), Some(peers), Some(open)) =
-        (captured(what), all(PEERS, 212), all(OPEN, 28))
+    let (Some(mut captured), Some(rdna), Some(peers), Some(open)) =
+        (captured(what), rdna(what), all(PEERS, 212), all(OPEN, 28))
     else {
         return;
     };
+    captured.extend(rdna.into_iter().chain(processors()));
+    let Some(words) = b200::captured(what) else {
+        return;
+    };
+    // A few words say something of a rule where a wrong constant fails on them, and not that of NaN alone.
+    let mut pinned = b200::pinned(&words);
+    pinned.retain(|_, constants| constants.iter().any(|name| name != "nan"));
     let (captured, mut compared) = (by_rule(&captured), by_rule(&peers));
     compared.extend(by_rule(&open));
     let mut found = [0, 0];
@@ -106,7 +151,8 @@ fn rules_are_known_as_their_results_are() {
         for instruction in &arch.instructions {
             for rule in &instruction.rules {
                 let place = place(arch, instruction, rule);
-                let best = match (captured.contains_key(&place), compared.contains_key(&place)) {
+                let shown = captured.contains_key(&place) || pinned.contains_key(&place);
+                let best = match (shown, compared.contains_key(&place)) {
                     (true, _) => Evidence::Captured,
                     (false, true) => Evidence::Compared,
                     (false, false) => Evidence::Published,
@@ -122,7 +168,7 @@ fn rules_are_known_as_their_results_are() {
 }
 
 /// The captured cases of each rule.
-fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
+pub fn by_rule(cases: &[Case]) -> BTreeMap<String, Vec<&Case>> {
     let mut rules: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
     for case in cases {
         let Choice {

@@ -1,10 +1,10 @@
-//! Results captured on real GPUs: the catalogue reproduces every bit of them, and models that are
+//! Results captured on real hardware: the catalogue reproduces every bit of them, and models that are
 //! wrong in one constant do not. What a wrong model still reproduces, the results do not prove.
 
 mod architectures;
 mod binary;
 mod controls;
-mod evidence;
+pub mod evidence;
 mod fp16_results;
 mod fp32_results;
 mod fp8_emulated;

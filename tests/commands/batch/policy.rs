@@ -376,7 +376,7 @@ fn nothing_is_written_into_the_folder() {
         let written = std::fs::read_dir(folder.path("out")).unwrap().count();
         assert_eq!(written, 0);
         if !more.contains("out/") {
-            run.refuses(&["the folder of the cases"]);
+            run.refuses(&["the folder of the cases", "rule `outputs: outside`"]);
         }
         policy(&folder, json!({"outputs": "anywhere"}));
         let run = folder.tcverify(&format!(
@@ -389,6 +389,19 @@ fn nothing_is_written_into_the_folder() {
     folder
         .tcverify("batch pushed/cases.json --policy strict --resume state.json")
         .expect(0);
+    // A path through the folder that ends elsewhere does not lie in it.
+    for there in ["pushed/../r.json", "out/../r.json"] {
+        folder
+            .tcverify(&format!(
+                "batch pushed/cases.json --policy strict --json {there}"
+            ))
+            .expect(0);
+        assert!(!folder.read("r.json").is_empty());
+        std::fs::remove_file(folder.path("r.json")).unwrap();
+    }
+    let run =
+        folder.tcverify("batch pushed/cases.json --policy strict --json pushed/../pushed/r.json");
+    run.refuses(&["rule `outputs: outside`"]);
     // Nor does whoever writes the cases write the policy.
     std::fs::copy(
         folder.path("policy.json"),

@@ -1,6 +1,6 @@
 //! D is damaged.
 
-use super::{causes, floats_of, folder, names, save};
+use super::{causes, floats_of, folder, names, place, save};
 use crate::support::Folder;
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -38,7 +38,7 @@ fn one_bit() {
 #[test]
 fn a_tile() {
     let folder = damaged(|i, j| (32..64).contains(&i) && (96..128).contains(&j));
-    let sentence = names(&folder, CHECK, "tile", false);
+    let sentence = place(&folder, CHECK, "tile");
     assert!(
         sentence.contains("rows 32 to 63, columns 96 to 127: all of"),
         "{sentence}"
@@ -46,20 +46,19 @@ fn a_tile() {
     assert!(sentence.contains("tiles of 32x32"), "{sentence}");
     // At the end of D, and with elements that happen to be right.
     let folder = damaged(|i, j| i >= 64 && j >= 128 && (i + j) % 13 != 0);
-    let sentence = names(&folder, CHECK, "tile", false);
+    let sentence = place(&folder, CHECK, "tile");
     assert!(
         sentence.contains("rows 64 to 127, columns 128 to 159: "),
         "{sentence}"
     );
     // A rectangle between tiles is called just that.
     let folder = damaged(|i, j| (3..9).contains(&i) && (5..12).contains(&j));
-    names(&folder, CHECK, "rectangle", false);
+    place(&folder, CHECK, "rectangle");
 }
 
 #[test]
 fn rows_and_columns() {
-    let sentence =
-        |kind, wrong: &dyn Fn(usize, usize) -> bool| names(&damaged(wrong), CHECK, kind, false);
+    let sentence = |kind, wrong: &dyn Fn(usize, usize) -> bool| place(&damaged(wrong), CHECK, kind);
     let said = sentence("rows", &|i, _| i == 5);
     assert!(
         said.ends_with("every element there differs: row 5."),
@@ -136,7 +135,7 @@ fn a_row_of_a_batch() {
         .for_each(|code| *code ^= 0x0012_3456);
     let d = crate::support::le32(&d);
     folder.save("d.npy", &crate::support::Npy::new("<f4", &[4, 32, 32], d));
-    let sentence = names(&folder, CHECK, "rows", false);
+    let sentence = place(&folder, CHECK, "rows");
     let expected = "1 of 128 rows of D, and every element there differs: row 71 (counted on from matrix to matrix).";
     assert!(sentence.ends_with(expected), "{sentence}");
 }

@@ -2,6 +2,7 @@
 
 mod computations;
 mod damage;
+mod formats;
 mod hostile;
 mod schedules;
 
@@ -70,4 +71,18 @@ pub fn names(folder: &Folder, check: &str, kind: &str, with_command: bool) -> St
         folder.tcverify(arguments).expect(0);
     }
     causes[0]["sentence"].as_str().unwrap().to_owned()
+}
+
+/// Fails unless this place, and no cause, is told, on the page too.
+#[track_caller]
+pub fn place(folder: &Folder, check: &str, shape: &str) -> String {
+    assert_eq!(causes(folder, check), [Value::Null; 0]);
+    let run = folder.tcverify(&format!("check {check} --json - --html r.html"));
+    let places = run.expect(1).json()["places"].clone();
+    assert_eq!(places.as_array().map(Vec::len), Some(1), "{places}");
+    assert_eq!(places[0]["area"]["shape"], shape, "{places}");
+    let sentence = places[0]["sentence"].as_str().unwrap().to_owned();
+    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    assert!(page.contains(&sentence), "{sentence}");
+    sentence
 }

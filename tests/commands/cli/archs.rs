@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 20] = [
     "volta",
     "turing",
     "ampere",
@@ -15,6 +15,11 @@ const NAMES: [&str; 15] = [
     "cdna1",
     "cdna2",
     "cdna3",
+    "rdna3",
+    "rdna3.5",
+    "rdna4",
+    "avx512",
+    "amx",
     "ieee-fma",
     "exact",
     "vortex-tfr",

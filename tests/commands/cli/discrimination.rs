@@ -35,7 +35,8 @@ fn data_that_nothing_rounds_tell_nothing() {
     let told = &found["discrimination"];
     let same = told["same"].as_array().unwrap();
     assert!(same.len() > 8, "{told}");
-    assert_eq!(told["others"].as_u64(), Some(same.len() as u64));
+    // RDNA 3's complements are not exact even here.
+    assert_eq!(told["others"].as_u64(), Some(same.len() as u64 + 2));
     assert!(told["elements"].as_u64() > Some(50));
     let named = |name: &str| same.iter().any(|alike| alike["architecture"] == name);
     assert!(
@@ -59,8 +60,8 @@ fn data_that_nothing_rounds_tell_nothing() {
     let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
     for text in [text].iter().chain(&pages) {
         for words in [
-            "These data do not tell hopper wgmma from ",
-            "That is every other arithmetic",
+            "Same bits from hopper wgmma, ",
+            "; 2 other arithmetics of the catalogue for these operands differ.",
         ] {
             assert!(text.contains(words), "{text}");
         }
@@ -88,7 +89,7 @@ fn data_that_everything_rounds_tell() {
         .tcverify(&format!("check {product} d.npy"))
         .expect(0)
         .stdout;
-    assert!(text.contains("These data "), "{text}");
+    assert!(text.contains("Same bits from volta mma"), "{text}");
     // What is said to be alike gives the same, and what is not does not.
     folder
         .tcverify("check --arch a100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64 d.npy -q")
@@ -134,4 +135,40 @@ fn a_schedule_is_kept() {
         found["discrimination"]["others"].as_u64() > Some(5),
         "{found}"
     );
+}
+
+/// Three GPUs, one arithmetic: whichever was asked for, each is named.
+#[test]
+fn units_that_share_an_arithmetic_are_all_named() {
+    let folder = Folder::new();
+    let product = "--dtype fp16 generate:1:normal:24x64 generate:2:normal:64x24";
+    folder
+        .tcverify(&format!("replay --arch h100 {product} -q -o d.npy"))
+        .expect(0);
+    let mut said = Vec::new();
+    for arch in ["h100", "b200", "rtx5090"] {
+        let found = report(&folder, &format!("--arch {arch} {product} d.npy"));
+        let shared = found["discrimination"]["shared"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let units = ["hopper", "blackwell", "rtx-blackwell"];
+        for unit in units {
+            assert!(
+                shared.iter().any(|one| one["architecture"] == unit),
+                "{arch}: {shared:?}"
+            );
+        }
+        let text = folder
+            .tcverify(&format!("check --arch {arch} {product} d.npy"))
+            .expect(0)
+            .stdout;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("which share this arithmetic; "), "{text}");
+        for unit in units {
+            assert!(text.contains(&format!("{unit} ")), "{text}");
+        }
+        said.push((found["model"]["sha256"].clone(), shared));
+    }
+    assert!(said.windows(2).all(|two| two[0] == two[1]));
 }

@@ -23,13 +23,16 @@ fn suggestions_are_of_the_same_kind() {
         (
             "MI355X",
             &[
-                "\"MI355X\" is AMD CDNA 4 (gfx950), which is not modelled",
+                "\"MI355X\" is AMD CDNA 4 (gfx950), which is not modelled: nobody has measured it",
                 "tcverify infer",
             ],
         ),
         (
             "gb300",
-            &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
+            &[
+                "is NVIDIA Blackwell Ultra (sm_103), which is not modelled",
+                "pull request 2768",
+            ],
         ),
         (
             "10.3",

@@ -352,3 +352,31 @@ fn a_bad_lane_is_no_bad_row() {
     assert_eq!(units["counts"][7], 64);
     assert_eq!(units["counts"][6], 0);
 }
+
+/// The same of RDNA's lanes, which have half a column; of RDNA 3, whose wave nobody said, lanes of one column.
+#[test]
+fn a_bad_lane_of_wmma() {
+    let operands = "generate:1:normal:64x32 generate:1:normal:32x32";
+    for (unit, lower, words) in [
+        (
+            "--arch gfx1201 --instruction wmma-wave32",
+            true,
+            "1 of 32 lanes of the instruction (16x16 tiles), lane 21: 64",
+        ),
+        (
+            "--arch gfx1100",
+            false,
+            "1 of 16 lane columns of the instruction (16x16 tiles), lane column 5: 128",
+        ),
+    ] {
+        let product = format!("{unit} --dtype fp16 {operands}");
+        let (folder, start) = folder(&product);
+        for row in (0..64).filter(|row| !lower || row % 16 > 7) {
+            for column in (0..32).filter(|column| column % 16 == 5) {
+                tamper(&folder, start, row * 32 + column);
+            }
+        }
+        let run = folder.tcverify(&format!("check {product} d.npy")).expect(1);
+        assert!(run.stdout.contains(words), "{}", run.stdout);
+    }
+}

@@ -61,9 +61,12 @@ fn no_sentence_is_wider_than_the_terminal() {
         .lines()
         .position(|line| line.starts_with("  evidence"))
         .unwrap();
-    assert_eq!(narrow.lines().nth(evidence + 1), Some("            GPUs"));
+    assert_eq!(
+        narrow.lines().nth(evidence + 1),
+        Some("            hardware")
+    );
     assert_eq!(whole.lines().filter(|line| line.contains("##")).count(), 2);
-    assert!(whole.contains("evidence  captured: reproduces results captured on real GPUs\n"));
+    assert!(whole.contains("evidence  captured: reproduces results captured on real hardware\n"));
     // No width is none.
     for columns in ["0", "", "many"] {
         assert_eq!(

@@ -53,3 +53,12 @@ fn product() -> Folder {
 const A: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5];
 const B: [f32; 6] = [1.0, -1.0, 0.5, 2.0, 0.0, 3.0];
 const D: [f32; 4] = [2.0, 12.0, 6.5, 25.5];
+
+/// An archive of `.npy` files by name, stored or deflated.
+pub fn archive(members: &[(&str, Vec<u8>)], deflated: bool) -> Vec<u8> {
+    let member = |(name, bytes): &(&str, Vec<u8>)| match deflated {
+        true => write::Member::deflated(name, bytes),
+        false => write::Member::stored(name, bytes),
+    };
+    write::zip(&members.iter().map(member).collect::<Vec<_>>())
+}

@@ -1,6 +1,7 @@
 //! Every fault that a diagnosis knows, made here by loops over bytes, is named first; what is nearly it is
 //! not.
 
+mod forty;
 mod groups;
 mod hostile;
 mod inputs;
@@ -88,6 +89,19 @@ pub fn kinds(causes: &[Value]) -> Vec<&str> {
         .iter()
         .map(|cause| cause["kind"].as_str().unwrap())
         .collect()
+}
+
+/// What the text says of places of mismatches that have no cause.
+pub fn places(folder: &Folder, check: &str) -> Vec<Value> {
+    let run = folder
+        .tcverify(&format!("check {check} --json r.json"))
+        .expect(1);
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let places = report["places"].as_array().cloned().unwrap_or_default();
+    for place in &places {
+        assert!(run.stdout.contains(place["sentence"].as_str().unwrap()));
+    }
+    places
 }
 
 /// Fails unless this is the first cause; returns its sentence. Its command, if it has one, finds D identical.

@@ -15,9 +15,9 @@ Written by `tests/commands/docs/architectures.rs` from the files in `src/emu/cat
 ";
 
 const EVIDENCE: &str = "\
-- **captured** (C): replays captured results of real GPUs; of a constant: another value does not.
+- **captured** (C): replays captured results of real hardware, which pin more of it than the code of NaN; of a constant: another value does not.
 - **compared** (E): gives the bits of a published emulator or simulator, whose results are replayed here.
-- **published** (P): no captured result that is replayed here would fail if it were otherwise.
+- **published** (P): no captured result that is replayed here pins more of it than the code of NaN; of a constant: none would fail with the value beside it.
 - **inferred** (I): concluded from other facts; neither published nor captured.
 ";
 
@@ -125,8 +125,13 @@ pub(super) fn takes(rule: &Rule, alternatives: &[&[Format]]) -> bool {
     let has = |formats: &&[Format]| {
         let all = formats.iter().all(|&f| rule.operands.contains(&[f, f]));
         let any = rule.operands.iter().any(|[a, _]| formats.contains(a));
-        assert_eq!(all, any, "a column of formats that do not occur together");
-        all
+        // A processor multiplies UINT8 with INT8, and neither with its own kind.
+        let mixed = rule.operands.iter().all(|[a, b]| a != b);
+        assert!(
+            all == any || mixed,
+            "a column of formats that do not occur together"
+        );
+        any
     };
     alternatives.iter().any(has)
 }

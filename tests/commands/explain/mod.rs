@@ -4,6 +4,7 @@ mod asked;
 mod big;
 mod by_hand;
 mod every_rule;
+mod picture;
 mod scheduled;
 mod search;
 mod text;

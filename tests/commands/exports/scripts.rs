@@ -141,10 +141,62 @@ fn pushes_pass_only_with_products_that_replay() {
     std::fs::remove_file(folder.path("tcverify.json")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", folder.path("tcverify.json")).unwrap();
     git("add tcverify.json", 0);
-    let run = push(1).mentions(&["is a link", "no verdict"]);
+    let run = push(1).mentions(&["its tcverify.json is no file"]);
     assert!(!run.stderr.contains("root:") && !run.stderr.contains("column"));
-    // What has no products to replay: tags, and branches that go.
-    git("push -q target.git HEAD:refs/tags/t", 0);
+    // Every ref serves files: HEAD~3 is good, HEAD~4 differs.
     git("push -q target.git HEAD~3:refs/heads/other", 0);
     git("push -q target.git :refs/heads/other", 0);
+    git("tag -a v1 -m x HEAD~3", 0);
+    git("tag -a v2 -m x HEAD~2", 0);
+    git("push -q target.git v1", 0);
+    let refused = |what: &str, words: &[&str]| {
+        git(&format!("push -q target.git {what}"), 1).mentions(words);
+    };
+    refused("v2", &["refs/tags/v2: no verdict"]);
+    refused("HEAD~2:refs/tags/t", &["refs/tags/t: no verdict"]);
+    refused(
+        "HEAD~3:refs/replace/0123456789012345678901234567890123456789",
+        &["what replaces an object"],
+    );
+    let object = |name: &str| {
+        let run = git(&format!("rev-parse {name}"), 0);
+        run.stdout.trim().to_owned()
+    };
+    refused(
+        &format!("{}:refs/tags/blob", object("HEAD~3:good.npy")),
+        &["leads to no commit"],
+    );
+    // Two entries of one name: a reader serves the first, tar unpacks the last.
+    let [good, bad] = ["HEAD~3:good.npy", "HEAD~3:d.npy"].map(object);
+    let manifest = object("HEAD~3:tcverify.json");
+    let mut tree = Vec::new();
+    for (name, id) in [
+        ("a.npy", object("HEAD~3:a.npy")),
+        ("b.npy", object("HEAD~3:b.npy")),
+        ("c.npy", object("HEAD~3:c.npy")),
+        ("good.npy", bad),
+        ("good.npy", good),
+        ("tcverify.json", manifest),
+    ] {
+        tree.extend(format!("100644 {name}\0").as_bytes());
+        let byte = |at| u8::from_str_radix(&id[at..at + 2], 16).unwrap();
+        tree.extend((0..id.len()).step_by(2).map(byte));
+    }
+    folder.write("tree", tree);
+    let tree = git("hash-object -t tree -w --literally tree", 0).stdout;
+    let commit = git(&format!("commit-tree -m x {}", tree.trim()), 0).stdout;
+    let commit = commit.trim();
+    refused(
+        &format!("{commit}:refs/heads/twice"),
+        &["duplicateEntries", "refs/heads/twice"],
+    );
+    // What was replaced before the hook was there.
+    git(
+        "-C target.git update-ref refs/replace/0123456789012345678901234567890123456789 refs/heads/main",
+        0,
+    );
+    refused(
+        "HEAD~3:refs/heads/more",
+        &["the repository has refs/replace/*"],
+    );
 }

@@ -7,7 +7,7 @@ use super::{folder, page};
 use crate::support::{Folder, Run};
 
 /// What the browser makes of a page: the document after its script has run, and what it logged.
-fn shown(folder: &Folder, name: &str) -> Option<Run> {
+pub fn shown(folder: &Folder, name: &str) -> Option<Run> {
     let browser = std::env::var_os("TCVERIFY_CHROMIUM").filter(|name| !name.is_empty());
     let given = browser.is_some();
     let browser = browser.unwrap_or_else(|| OsString::from("chromium"));

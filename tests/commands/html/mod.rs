@@ -4,6 +4,8 @@
 mod browser;
 mod page;
 
+pub use browser::shown;
+
 use crate::support::{Folder, Npy, floats, halves};
 
 /// 512 x 384 times a column of ones, so that D's elements are the row's number; the elements that

@@ -146,7 +146,8 @@ fn the_search_can_be_forbidden_and_bounded() {
     assert_eq!(counted(&whole, "untested"), 0);
     assert!(counted(&bounded, "untested") > 100);
     let [some, all] = [&bounded, &whole].map(|r| counted(r, "tested") + counted(r, "untested"));
-    assert_eq!(some, all);
+    // What is found ends the search before epilogues are tried.
+    assert!(some >= all, "{some} of {all}");
     let text = folder
         .tcverify(&format!(
             "identify --budget 1 --dtype bf16 {operands} d.npy"

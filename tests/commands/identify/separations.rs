@@ -1,7 +1,7 @@
 //! Operands that tell two models apart do so.
 
 use tcverify::candidates::{Candidate, Conditions, candidates};
-use tcverify::emu::step::{Step, StickyRne};
+use tcverify::emu::step::{ComplementDot, Groups, Step, StickyRne};
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Problem, Replay};
 use tcverify::identify::{comparable, separate};
 use tcverify::num::Format;
@@ -55,7 +55,19 @@ fn indistinct(one: &Candidate, other: &Candidate) -> bool {
     // Without a C, of which format it would be decides nothing.
     let only_c = one.arithmetic.step == other.arithmetic.step
         && one.arithmetic.addend() != other.arithmetic.addend();
-    only_c || (step(one).is_some() && step(one) == step(other))
+    // RDNA 3's dot2 and wmma take the same pairs in the same order.
+    let pairs = |candidate: &Candidate| match &candidate.arithmetic.step {
+        Step::ComplementDot(step) if step.groups.order.is_sorted() => Some(ComplementDot {
+            groups: Groups {
+                order: vec![0],
+                ..step.groups.clone()
+            },
+            ..step.clone()
+        }),
+        _ => None,
+    };
+    let same_pairs = pairs(one).is_some() && pairs(one) == pairs(other);
+    only_c || same_pairs || (step(one).is_some() && step(one) == step(other))
 }
 
 /// Any two different models of FP16 or E4M3 operands with FP32 results are separated, and the

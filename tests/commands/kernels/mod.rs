@@ -1,5 +1,6 @@
 //! What a library says of its kernel, in place of a schedule.
 
+mod descriptions;
 mod files;
 mod refusals;
 mod texts;

@@ -21,12 +21,12 @@ fn pushed() -> Folder {
 }
 
 fn norm() -> Value {
-    json!({"name": "it", "engine": "exact", "operation": "rms_norm", "eps": "1e-6", "x": "op_x.npy", "weight": "op_w.npy",
+    json!({"name": "it", "operation": "rms_norm", "eps": "1e-6", "x": "op_x.npy", "weight": "op_w.npy",
         "y": "op_hf.npy"})
 }
 
 fn attention() -> Value {
-    json!({"name": "it", "engine": "exact", "operation": "attention", "arch": "a100", "tile": "32x16", "q": "op_q.npy",
+    json!({"name": "it", "operation": "attention", "arch": "a100", "tile": "32x16", "q": "op_q.npy",
         "k": "op_k.npy", "v": "op_v.npy", "y": "op_fa.npy"})
 }
 

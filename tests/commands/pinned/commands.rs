@@ -105,7 +105,7 @@ fn refusals() {
         "digest x.npy",
         "generate generate:1:none:3x3 --dtype fp16 --role a -o g.npy",
         "explain --arch h100 --dtype bf16 a.npy b.npy d.npy --at 99,0",
-        "audit verify --arch h100 --dtype bf16 --commitment a.npy a.npy b.npy",
+        "audit verify --arch h100 --dtype bf16 --commitment a.npy --own-challenge a.npy b.npy",
         "shard merge a.npy b.npy",
         "screen judge --suite a.npy b.npy",
         "infer none d.npy",

@@ -30,10 +30,12 @@ fn audits() {
     ));
     session.digest("o.bin");
     session.run(
-        "audit verify --arch h100 --dtype bf16 --commitment c.json ch.json o.bin --json audit.json",
+        "audit verify --arch h100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin --json audit.json",
     );
     session.show("audit.json");
-    session.run("audit verify --arch a100 --dtype bf16 --commitment c.json ch.json o.bin");
+    session.run(
+        "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin",
+    );
     session.keep("audit");
 }
 

@@ -13,7 +13,7 @@ const FP8: &str = "--arch h100 --dtype e4m3";
 const TF32: &str = "--arch a100 --dtype tf32";
 
 /// A preset, the model it is tried with, and what else it has to be told.
-const PRESETS: [(&str, &str, &str); 34] = [
+pub const PRESETS: [(&str, &str, &str); 35] = [
     ("plain", FP16, ""),
     ("batch-invariant", FP16, ""),
     ("cutlass-sm80", FP16, ""),
@@ -45,6 +45,7 @@ const PRESETS: [(&str, &str, &str); 34] = [
     ("cutlass-fp8-promote", FP8, ""),
     ("deepgemm-sm90", FP8, BLOCKS),
     ("torch-scaled-mm-rowwise", FP8, ROWS),
+    ("vllm-scaled-mm", FP8, ROWS),
     ("triton-kwidth8", FP16, ""),
     ("triton-fp8-block", FP8, BLOCKS),
     ("triton-tf32x3", TF32, ""),

@@ -1,5 +1,5 @@
 //! Schedules as a person meets them: what is replayed is confirmed, and what cannot be is refused.
 
-mod commands;
+pub mod commands;
 mod refusals;
 mod zero_points;

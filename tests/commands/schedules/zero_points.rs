@@ -339,7 +339,8 @@ fn they_are_committed_to() {
         0,
     );
     let model = "--arch a100 --dtype int8 --schedule vllm-int8-azp-token";
-    let audit = format!("audit verify {model} challenge.json opening --commitment c.json");
+    let audit =
+        format!("audit verify {model} --own-challenge challenge.json opening --commitment c.json");
     run(&audit, 0);
     // The own copy of an array is compared with what was committed to.
     run(&format!("{audit} --azp azp.npy --azp-adj adj.npy"), 0);

@@ -83,7 +83,7 @@ fn results_that_are_none() {
     judge("suite.json", "r.json s.json").refuses(&["are both of GPU 0 of simulated"]);
     // The same GPU under another name.
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
-    let mut named = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    let mut named = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     named.device.uuid = Some("GPU-1".into());
     folder.write("s.json", named.text().unwrap());
     named.device.host = "other".into();
@@ -95,7 +95,7 @@ fn results_that_are_none() {
 
     // Of a device of another architecture; and a right D that is called wrong.
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
-    let right = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    let right = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     let mut other = right.clone();
     other.device.architecture = "sm_90".into();
     folder.write("o.json", other.text().unwrap());
@@ -162,7 +162,7 @@ fn a_forged_suite_makes_no_gpu_clean() {
         .tcverify(&format!("screen run suite.json {run} -o r.json"))
         .expect(0);
     let id = suite.id();
-    let mut results = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    let mut results = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     suite.products[0].sha256 = tcverify::commit::Hash([7; 32]);
     folder.write("forged.json", suite.text().unwrap());
     results.suite = suite.id();

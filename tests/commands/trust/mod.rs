@@ -1,6 +1,14 @@
-//! What an adversary controls: names, contents, manifests, parts, and the machine's memory.
+//! What an adversary controls: names, contents, manifests, parts, keys, command lines, and the machine's memory and time.
 
+mod agreed;
+mod attacks;
+mod believed;
+mod documents;
+mod limits;
 mod memory;
+mod names;
+mod pipes;
 mod refused;
 mod reports;
 mod shown;
+mod silenced;

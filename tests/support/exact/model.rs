@@ -117,6 +117,13 @@ impl<'a> Reference<'a> {
             .sum();
         let sum = Fraction::new(sum, unit);
         let negative = sum.is_negative();
+        let sum = match fused.sum_bits {
+            Some(bits) if !sum.is_zero() => {
+                let unit = sum.log2() - bits as i32 + 1;
+                Fraction::new(quotient(&sum, unit, Rounding::TowardZero), unit)
+            }
+            _ => sum,
+        };
         let code = nearest_code(accumulator, fused.precision, fused.rounding, negative, &sum);
         if code == accumulator.sign_mask() {
             0

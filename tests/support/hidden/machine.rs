@@ -23,6 +23,24 @@ pub enum Cut {
     Nearest,
 }
 
+impl Cut {
+    /// A magnitude moved down by so many bits.
+    fn shifted(self, magnitude: u128, negative: bool, down: u32) -> i128 {
+        if down == 0 {
+            return magnitude as i128;
+        }
+        let kept = (magnitude >> down) as i128;
+        let lost = magnitude & ((1u128 << down) - 1);
+        let half = 1u128 << (down - 1);
+        match self {
+            Cut::Truncate => kept,
+            Cut::Floor => kept + i128::from(negative && lost != 0),
+            Cut::Jam => kept | i128::from(lost != 0),
+            Cut::Nearest => kept + i128::from(lost > half || lost == half && kept & 1 == 1),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     Ascending,
@@ -56,6 +74,18 @@ pub struct Machine {
     pub order: Order,
     /// A negative result too small for the format is -0.
     pub minus_zero: bool,
+    /// What the rounding of the result sees of the sum.
+    pub seen: Seen,
+}
+
+/// Where a sum ends before it is rounded, and what becomes of the bits below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    All,
+    /// So many bits from the leading one on.
+    Leading(u32, Cut),
+    /// All but so many of the lowest of the sum's register.
+    Above(u32, Cut),
 }
 
 /// What the chain carries: a special code, or a number of any precision and exponent.
@@ -88,6 +118,7 @@ impl Machine {
             wrap: None,
             order: Order::Ascending,
             minus_zero: false,
+            seen: Seen::All,
         }
     }
 
@@ -213,7 +244,19 @@ impl Machine {
             }
             None => total,
         };
-        self.round(total < 0, total.unsigned_abs(), grid, self.extra)
+        let down = match self.seen {
+            Seen::All => return self.round(total < 0, total.unsigned_abs(), grid, self.extra),
+            Seen::Leading(bits, _) => {
+                (u128::BITS - total.unsigned_abs().leading_zeros()).saturating_sub(bits)
+            }
+            Seen::Above(bits, _) => bits,
+        };
+        let (Seen::Leading(_, cut) | Seen::Above(_, cut)) = self.seen else {
+            unreachable!("all is seen");
+        };
+        let kept = cut.shifted(total.unsigned_abs(), total < 0, down);
+        let magnitude = kept.unsigned_abs();
+        self.round(total < 0, magnitude, grid + down as i32, self.extra)
     }
 
     fn align(&self, n: &Number, largest: i32, grid: i32) -> i128 {
@@ -229,16 +272,8 @@ impl Machine {
         let magnitude = if up >= 0 {
             (n.significand << up) as i128
         } else {
-            let down = up.unsigned_abs().min(127);
-            let kept = (n.significand >> down) as i128;
-            let lost = n.significand & ((1u128 << down) - 1);
-            let half = 1u128 << (down - 1);
-            match self.cut {
-                Cut::Truncate => kept,
-                Cut::Floor => kept + i128::from(n.negative && lost != 0),
-                Cut::Jam => kept | i128::from(lost != 0),
-                Cut::Nearest => kept + i128::from(lost > half || lost == half && kept & 1 == 1),
-            }
+            self.cut
+                .shifted(n.significand, n.negative, up.unsigned_abs().min(127))
         };
         if n.negative { -magnitude } else { magnitude }
     }

@@ -4,4 +4,5 @@ pub mod integers;
 pub mod machine;
 pub mod narrow;
 pub mod number;
+pub mod rdna;
 pub mod scaled;

@@ -305,6 +305,8 @@ impl Unit {
             };
             let up = term.last - own(term) + self.fraction - distance;
             let kept = match up >= 0 {
+                // Zeros may lie anywhere.
+                _ if term.significand == 0 => 0,
                 true => term.significand << up,
                 false => {
                     let down = up.unsigned_abs().min(127);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::plan::{LanePlan, LaneRule};
+use super::plan::{LanePlan, LaneRule, Span};
 use super::{Panel, ROWS};
 use crate::decode::Decoder;
 use crate::platform::{Platform, Wide};
@@ -16,18 +16,6 @@ pub const BIAS: i32 = 64;
 /// The exponent of a zero in the second place of a pair that must not lead: that of its products is
 /// negative with the bias, too.
 const NEVER: i32 = -100;
-
-/// What scales' exponents span.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub low: i32,
-    pub high: i32,
-}
-
-const EMPTY: Span = Span {
-    low: 1 << 10,
-    high: -(1 << 10),
-};
 
 /// Lines of an operand, packed: rows of A in strips of [`ROWS`], or a strip of columns of B.
 #[derive(Default)]
@@ -62,7 +50,7 @@ impl Lines {
         };
         fill(&mut self.scales, lanes);
         self.scales_span.clear();
-        self.scales_span.resize(strips, EMPTY);
+        self.scales_span.resize(strips, Span::EMPTY);
         self.special.clear();
         self.special.resize(count, false);
     }
@@ -170,13 +158,6 @@ pub fn pack_b(
         wide,
         lines,
     });
-}
-
-impl Span {
-    fn add(&mut self, exponent: i32) {
-        self.low = self.low.min(exponent);
-        self.high = self.high.max(exponent);
-    }
 }
 
 /// `note` for every lane of a line that has a product, with its scale.

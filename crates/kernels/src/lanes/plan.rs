@@ -1,6 +1,5 @@
 //! Which models the kernel computes, and its constants for one.
 
-use super::pack::Span;
 use crate::group::Ending;
 use crate::tile::SpecialRule;
 use tcverify_num::{Format, Specials};
@@ -124,5 +123,24 @@ impl LanePlan {
         let high = 2 * self.operands.max_exponent() + 1;
         let [least, most] = EXPONENTS;
         a.low + b.low + low >= least && a.high + b.high + high <= most
+    }
+}
+
+/// What scales' exponents span.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub low: i32,
+    pub high: i32,
+}
+
+impl Span {
+    pub(super) const EMPTY: Span = Span {
+        low: 1 << 10,
+        high: -(1 << 10),
+    };
+
+    pub(super) fn add(&mut self, exponent: i32) {
+        self.low = self.low.min(exponent);
+        self.high = self.high.max(exponent);
     }
 }

@@ -9,6 +9,7 @@ use super::*;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Values;
 use crate::emu::schedule::tests::spec;
+use crate::num::round_code;
 
 /// Operands whose elements all differ from their neighbours, and the arithmetic.
 struct Integers {

@@ -6,6 +6,7 @@ mod blocks;
 mod codes;
 mod huge;
 mod random;
+mod windows;
 
 use crate::probe::suite::Bench;
 
@@ -16,6 +17,7 @@ pub fn all(bench: &mut Bench) {
         blocks::write,
         apart::write,
         huge::write,
+        windows::write,
         random::write,
     ] {
         family(bench);

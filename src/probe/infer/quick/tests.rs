@@ -17,15 +17,17 @@ const MODES: [Rounding; 4] = [
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
     let mut below = |n: u64| random.word() % n;
     let full = accumulator.fraction_bits() + 1;
+    let precision = match below(2) {
+        0 => full,
+        _ => 1 + below(full.into()) as u32,
+    };
     Fused {
         group: 1 + below(40) as usize,
         fraction_bits: below(48) as u32,
         alignment: MODES[below(4) as usize],
         zero_exponent: 20 - below(180) as i32,
-        precision: match below(2) {
-            0 => full,
-            _ => 1 + below(full.into()) as u32,
-        },
+        precision,
+        sum_bits: (below(4) == 0).then(|| precision + below(12) as u32),
         rounding: MODES[below(4) as usize],
         nan: Code(0x7fff),
         minus_zero: below(2) == 0,

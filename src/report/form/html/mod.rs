@@ -4,13 +4,14 @@ mod charts;
 mod elements;
 mod map;
 mod markup;
+pub mod page;
 
 use std::io::{self, Write};
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use self::markup::LINE;
-use crate::report::Tool;
+use self::page::{Page, section};
 use crate::report::view::{
     Card, Case, Constant, Differences, Digest, Fact, Item, Section, Tone, View, Weight, capital,
     grouped,
@@ -19,13 +20,8 @@ use crate::report::view::{
 pub(super) use self::map::plain as plain_map;
 pub(super) use self::markup::{lines, text};
 
-const STYLE: &str = include_str!("report.css");
 const MAPPED: &str = include_str!("report.js");
 const LISTED: &str = include_str!("index.js");
-
-/// Nothing but what is in the page itself.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 impl View {
     /// The page.
@@ -42,29 +38,18 @@ impl View {
             None => title,
         };
         let mapped = self.differences.as_ref().is_some_and(|d| d.map.is_some());
-        let Tool { name, version } = Tool::default();
-        let page = html! {
-            (DOCTYPE) (LINE)
-            html lang="en" { (LINE)
-                head { (LINE)
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(PreEscaped(POLICY));
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="referrer" content="no-referrer"; (LINE)
-                    title { (text(&title)) " - tcverify" } (LINE)
-                    style { (PreEscaped(STYLE)) } (LINE)
-                } (LINE)
-                body class=(class(self.tone)) { (LINE)
-                    main { (LINE) (self.body()) } (LINE)
-                    footer { p { (name) " " (version) " \u{b7} " code { (text(&self.schema)) } " \u{b7} No time, no host: the \
-                        same inputs give the same page." } } (LINE)
-                    @if mapped { script { (LINE) (PreEscaped(MAPPED)) } }
-                    @if !self.cases.is_empty() { script { (LINE) (PreEscaped(LISTED)) } }
-                } (LINE)
-            } (LINE)
+        let mut scripts = Vec::new();
+        scripts.extend(mapped.then_some(MAPPED));
+        scripts.extend((!self.cases.is_empty()).then_some(LISTED));
+        let page = Page {
+            title: &title,
+            class: class(self.tone),
+            schema: &self.schema,
+            style: "",
+            body: self.body(),
+            scripts: &scripts,
         };
-        out.write_all(page.into_string().as_bytes())
+        page.write(out)
     }
 
     fn body(&self) -> Markup {
@@ -125,7 +110,7 @@ impl View {
             1 => "Likely cause",
             _ => "Likely causes",
         };
-        if self.causes.is_empty() && self.tried.is_none() && self.next.is_none() {
+        if self.causes.is_empty() && self.tried.is_none() && self.next.is_empty() {
             return html! {};
         }
         section(
@@ -137,7 +122,9 @@ impl View {
                         @if let Some(command) = &cause.command { p.hint { "This checks all of it:" } (shell(command)) } } (LINE)
                 }
                 @if let Some(tried) = &self.tried { p { (text(&capital(tried))) "." } }
-                @if let Some(next) = &self.next { p.hint { "The first mismatch in full:" } (shell(next)) }
+                @for (i, next) in self.next.iter().enumerate() {
+                    p.hint { @if i == 0 { "The first mismatch in full:" } @else { "Another model or schedule:" } } (shell(next))
+                }
             },
         )
     }
@@ -282,11 +269,6 @@ pub(super) fn rank(tone: Tone) -> u8 {
         Tone::Part => 2,
         Tone::Good => 3,
     }
-}
-
-/// A part of the page with a heading.
-fn section(id: &str, heading: &str, body: Markup) -> Markup {
-    html! { section aria-labelledby=(id) { h2 id=(id) { (text(heading)) } (LINE) (body) } (LINE) }
 }
 
 /// What is to be copied.

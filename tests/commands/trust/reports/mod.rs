@@ -94,14 +94,14 @@ fn is_refused(report: &Value) -> bool {
     match verify::read(&report.to_string()) {
         Err(_) => true,
         Ok(report) => {
-            let verified = report.verify(&Files::default(), &());
+            let verified = report.verify(&Files::default(), None, &());
             verified.map_or(true, |verified| !verified.differences.is_empty())
         }
     }
 }
 
 /// The report with one thing changed in every way that does not depend on what it means, each with its place.
-fn changed(report: &Value) -> Vec<(String, Value)> {
+pub fn changed(report: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     collect(report, String::new(), &mut places);
     let mut all = Vec::new();
@@ -147,7 +147,7 @@ fn changed(report: &Value) -> Vec<(String, Value)> {
     all
 }
 
-fn collect(value: &Value, place: String, places: &mut Vec<String>) {
+pub fn collect(value: &Value, place: String, places: &mut Vec<String>) {
     match value {
         Value::Array(list) => {
             for (i, inner) in list.iter().enumerate() {

@@ -1,0 +1,309 @@
+//! What a report says, as claims about files.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+
+use super::statement::{
+    Descriptor, Kind, Predicate, STATEMENT, Statement, Svr, TestResult, TestVerdict, Verifier,
+};
+use crate::commit::Hash;
+use crate::emu::Evidence;
+use crate::report::{
+    Batch, CaseVerdict, Input, OperationReport, Outcome, Report, Sampled, Stored, Verdict,
+};
+
+/// What a verdict is worth to somebody who reads nothing else, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Every bit of all of D.
+    Identical,
+    /// But for NaN or zeros that somebody accepted.
+    Accepted,
+    /// By a model that is not the catalogue's.
+    Claimed,
+    /// Of a part of D.
+    InPart,
+    Different,
+}
+
+impl Standing {
+    fn of_report(report: &Report) -> Standing {
+        Standing::of(report.verdict, report.model.evidence, &report.outcome)
+    }
+
+    fn of_operation(report: &OperationReport) -> Standing {
+        Standing::of(report.verdict, report.operation.evidence, &report.outcome)
+    }
+
+    fn of(verdict: Verdict, evidence: Evidence, outcome: &Outcome) -> Standing {
+        let accepted = match outcome {
+            Outcome::Elements { comparison, .. } => comparison.accepted > 0,
+            Outcome::Digest { .. } => false,
+        };
+        match verdict {
+            Verdict::Different => Standing::Different,
+            Verdict::IdenticalInPart => Standing::InPart,
+            Verdict::Identical if evidence == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical if accepted => Standing::Accepted,
+            Verdict::Identical => Standing::Identical,
+        }
+    }
+
+    /// The name of the test that it passed, or did not.
+    pub fn test(self) -> &'static str {
+        match self {
+            Standing::Identical => "tcverify:identical",
+            Standing::Accepted => "tcverify:identical-but-for-accepted",
+            Standing::Claimed => "tcverify:identical-by-claimed-model",
+            Standing::InPart => "tcverify:identical-in-part",
+            Standing::Different => "tcverify:different",
+        }
+    }
+
+    pub fn result(self) -> TestVerdict {
+        match self {
+            Standing::Identical => TestVerdict::Passed,
+            Standing::Accepted | Standing::Claimed | Standing::InPart => TestVerdict::Warned,
+            Standing::Different => TestVerdict::Failed,
+        }
+    }
+
+    /// What was verified; nothing of a D that differs.
+    pub fn property(self) -> Option<&'static str> {
+        match self {
+            Standing::Identical => Some(IDENTICAL),
+            Standing::Accepted => Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
+            Standing::Claimed => Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
+            Standing::InPart => Some("TCVERIFY_IDENTICAL_IN_PART"),
+            Standing::Different => None,
+        }
+    }
+}
+
+/// The property of a D of which every bit was reproduced by a model of the catalogue's.
+pub const IDENTICAL: &str = "TCVERIFY_IDENTICAL";
+
+/// The property of a fleet in which every GPU is clean.
+pub const CLEAN: &str = "TCVERIFY_FLEET_CLEAN";
+
+/// What the property begins with that says by which rule.
+pub const MODEL: &str = "TCVERIFY_MODEL_";
+
+/// What is to be signed.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    /// The files that were judged.
+    pub subjects: Vec<Descriptor>,
+    /// What it rests on, but for the report.
+    pub configuration: Vec<Descriptor>,
+    pub tests: Vec<(String, TestVerdict)>,
+    /// What was verified of all subjects, and the models' digests; none if that is nothing.
+    pub properties: Vec<String>,
+    pub policies: Vec<Descriptor>,
+}
+
+impl Claims {
+    /// The statement: the report is the document of this SHA-256, the time the signer's. None if it would say that
+    /// nothing was verified.
+    pub fn statement(self, kind: Kind, report: Hash, time: Option<&str>) -> Option<Predicate> {
+        let (subject, predicate_type) = (once(self.subjects), kind.uri().to_owned());
+        let kind_of_document = STATEMENT.to_owned();
+        if kind == Kind::Svr {
+            if self.properties.is_empty() {
+                return None;
+            }
+            return Some(Predicate::Svr(Statement {
+                kind: kind_of_document,
+                subject,
+                predicate_type,
+                predicate: Svr {
+                    verifier: Verifier {
+                        id: format!("pkg:cargo/tcverify@{}", env!("CARGO_PKG_VERSION")),
+                        policies: self.policies,
+                    },
+                    time_created: time?.to_owned(),
+                    properties: self.properties,
+                },
+            }));
+        }
+        let named = |verdict| {
+            let tests = self.tests.iter().filter(|(_, result)| *result == verdict);
+            tests.map(|(name, _)| name.clone()).collect()
+        };
+        let report = Descriptor::new("report", report);
+        let rest = self.configuration.into_iter().chain(self.policies);
+        Some(Predicate::TestResult(Statement {
+            kind: kind_of_document,
+            subject,
+            predicate_type,
+            predicate: TestResult {
+                result: self.tests.iter().map(|(_, result)| *result).max()?,
+                configuration: once(std::iter::once(report).chain(rest)),
+                passed_tests: named(TestVerdict::Passed),
+                warned_tests: named(TestVerdict::Warned),
+                failed_tests: named(TestVerdict::Failed),
+            },
+        }))
+    }
+}
+
+/// The property that says by which rule.
+pub fn model_property(sha256: &str) -> String {
+    format!("{MODEL}{sha256}")
+}
+
+/// Each once, in the order of its first place.
+fn once(all: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
+    let mut seen = HashSet::new();
+    let all = all.into_iter();
+    all.filter(|one| seen.insert(one.clone())).collect()
+}
+
+/// A digest that a report holds: one of a batch's state may have been written by anybody.
+fn hash(sha256: &str) -> io::Result<Hash> {
+    let parsed = Hash::parse(sha256);
+    parsed.ok_or_else(|| io::Error::other("a report has no SHA-256 where one must be"))
+}
+
+/// Files by field, the result among them unless a digest stands for it: what is judged, and what that rests on.
+fn files<'a>(
+    arrays: impl Iterator<Item = (&'a str, &'a Input)>,
+    result: &str,
+    outcome: &Outcome,
+) -> io::Result<[Vec<Descriptor>; 2]> {
+    let (mut subjects, mut operands) = (Vec::new(), Vec::new());
+    for (field, input) in arrays {
+        let sha256 = hash(&input.file_sha256)?;
+        match field == result {
+            true => subjects.push(Descriptor::new(&input.path, sha256)),
+            false => operands.push(Descriptor::new(field, sha256)),
+        }
+    }
+    if let Outcome::Digest {
+        expected_payload_sha256: payload,
+    } = outcome
+    {
+        let name = format!("canonical payload of {result}");
+        subjects.push(Descriptor::new(name, hash(payload)?));
+    }
+    Ok([subjects, operands])
+}
+
+/// The commitment that drew a sample.
+fn drawn_by(sample: Option<&Sampled>) -> Option<&str> {
+    let from = sample?.seed_from.as_ref()?;
+    Some(from.commitment_sha256.as_str())
+}
+
+impl Claims {
+    /// Claims of one verdict, which rests on operands and on what else there is of these.
+    fn of_one(
+        standing: Standing,
+        [subjects, mut configuration]: [Vec<Descriptor>; 2],
+        rule_sha256: &str,
+        rest: &[(&str, Option<&str>)],
+    ) -> io::Result<Claims> {
+        for (name, sha256) in rest {
+            if let Some(sha256) = sha256 {
+                configuration.push(Descriptor::new(*name, hash(sha256)?));
+            }
+        }
+        let property = standing.property().map(str::to_owned);
+        let model = property.as_ref().map(|_| model_property(rule_sha256));
+        Ok(Claims {
+            subjects,
+            configuration,
+            tests: vec![(standing.test().to_owned(), standing.result())],
+            properties: property.into_iter().chain(model).collect(),
+            policies: Vec::new(),
+        })
+    }
+
+    /// Those of a check.
+    ///
+    /// # Errors
+    /// If the report holds no digests.
+    pub fn of_report(report: &Report) -> io::Result<Claims> {
+        let arrays = report.inputs.iter();
+        let arrays = arrays.map(|(role, input)| (role.field(), input));
+        let schedule = report.schedule.as_ref().map(|of| of.sha256.as_str());
+        let committed = report.commitment.as_ref().map(|of| of.file_sha256.as_str());
+        let committed = committed.or(drawn_by(report.reproduced.sample.as_ref()));
+        let model = report.model.sha256.as_str();
+        let rest = [
+            ("model", Some(model)),
+            ("schedule", schedule),
+            ("commitment", committed),
+        ];
+        let files = files(arrays, "d", &report.outcome)?;
+        Claims::of_one(Standing::of_report(report), files, model, &rest)
+    }
+
+    /// Those of a check of an operation.
+    ///
+    /// # Errors
+    /// If the report holds no digests.
+    pub fn of_operation(report: &OperationReport) -> io::Result<Claims> {
+        let arrays = report.inputs.iter();
+        let arrays = arrays.map(|named| (named.name.as_str(), &named.input));
+        let rule = &report.operation;
+        let model = rule.multiplied_by.as_ref().map(|of| of.sha256.as_str());
+        let committed = report.commitment.as_ref().map(|of| of.file_sha256.as_str());
+        let committed = committed.or(drawn_by(report.reproduced.sample.as_ref()));
+        let rest = [
+            ("rule", Some(rule.sha256.as_str())),
+            ("model", model),
+            ("commitment", committed),
+        ];
+        let files = files(arrays, "y", &report.outcome)?;
+        Claims::of_one(Standing::of_operation(report), files, &rule.sha256, &rest)
+    }
+}
+
+impl Claims {
+    /// Those of a batch; none if a case has no verdict, or what ran was not all recorded.
+    ///
+    /// # Errors
+    /// Those of the file that reports are in.
+    pub fn of_batch(batch: &Batch) -> io::Result<Option<Claims>> {
+        if batch.verdict == CaseVerdict::Unjudged || batch.missed() > 0 {
+            return Ok(None);
+        }
+        let (mut subjects, mut tests) = (Vec::new(), Vec::new());
+        let (mut worst, mut models) = (Standing::Identical, BTreeSet::new());
+        for case in &batch.cases {
+            let text = case.report.as_ref().map(Stored::text).transpose()?;
+            let text = text.unwrap_or_default();
+            let (claims, standing) = match serde_json::from_str::<Report>(&text) {
+                Ok(report) => (Claims::of_report(&report)?, Standing::of_report(&report)),
+                Err(_) => {
+                    let report: OperationReport = serde_json::from_str(&text)?;
+                    (
+                        Claims::of_operation(&report)?,
+                        Standing::of_operation(&report),
+                    )
+                }
+            };
+            worst = worst.max(standing);
+            models.extend(claims.properties.into_iter().skip(1));
+            subjects.extend(claims.subjects);
+            tests.push((case.name.clone(), standing.result()));
+        }
+        let property = worst.property().map(str::to_owned);
+        let models = models.into_iter().filter(|_| property.is_some());
+        let policies = match &batch.policy {
+            Some(policy) => vec![Descriptor::new(
+                format!("policy {}", policy.name),
+                hash(&policy.sha256)?,
+            )],
+            None => Vec::new(),
+        };
+        Ok(Some(Claims {
+            subjects,
+            configuration: Vec::new(),
+            tests,
+            properties: property.iter().cloned().chain(models).collect(),
+            policies,
+        }))
+    }
+}

@@ -1,0 +1,37 @@
+//! Verdicts that other people's tools can read: an in-toto Statement v1 about the files that were judged, in a DSSE
+//! envelope, signed with Ed25519.
+//!
+//! * `dsse`: the envelope, after the protocol's version 1.0.2.
+//! * `statement`: the statement and its two predicates, test-result v0.1 and svr v0.2.
+//! * `claims`: what a report or a batch says, as claims; audits and fleets bring their own.
+//! * `open`: a statement that a trusted key signed, about files at hand.
+//! * `bundle`: the envelope as Sigstore's clients take it.
+//!
+//! `docs/attestations.md` is the contract.
+
+mod bundle;
+mod claims;
+mod dsse;
+mod open;
+mod statement;
+
+pub use bundle::bundle;
+pub use claims::{CLEAN, Claims, IDENTICAL, Standing, model_property};
+pub use dsse::{DsseSignature, Envelope, decoded, pae};
+pub use open::{Attestation, Said};
+pub use statement::{
+    Descriptor, Digests, Kind, PAYLOAD_TYPE, Predicate, STATEMENT, Statement, Svr, TestResult,
+    TestVerdict, Verifier,
+};
+
+/// Why something is no attestation, or attests nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttestError {
+    /// It is no such document: to be read after the file's name.
+    #[error("is not an attestation: {0}")]
+    NotOne(String),
+    /// It is one, but not of this key, of these files, or of what was required.
+    #[error("attests nothing here: {0}")]
+    Nothing(String),
+}

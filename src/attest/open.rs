@@ -1,0 +1,186 @@
+//! A statement that a trusted key signed, about files at hand.
+
+use super::dsse::Envelope;
+use super::statement::{Descriptor, Kind, PAYLOAD_TYPE, Predicate, TestVerdict};
+use super::{AttestError, claims};
+use crate::commit::Hash;
+use crate::io::printable;
+use crate::sign::PublicKey;
+use crate::words::Word;
+
+/// A statement, and who signed it.
+#[derive(Clone, Debug)]
+pub struct Attestation {
+    pub predicate: Predicate,
+    pub keys: Vec<PublicKey>,
+}
+
+/// What it comes to: the result, and in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub result: TestVerdict,
+    pub words: Vec<String>,
+}
+
+fn nothing<T>(reason: String) -> Result<T, AttestError> {
+    Err(AttestError::Nothing(reason))
+}
+
+impl Attestation {
+    /// Reads an envelope that at least `threshold` of the keys signed: first signatures, then the type of the
+    /// payload, then the payload. Every signature must be one of these keys', and say so: what nobody looks at is not
+    /// there.
+    ///
+    /// # Errors
+    /// Why it is none, or why it attests nothing to whoever trusts these keys.
+    pub fn open(
+        text: &str,
+        keys: &[PublicKey],
+        threshold: usize,
+    ) -> Result<Attestation, AttestError> {
+        let envelope = Envelope::parse(text)?;
+        let (payload, by) = envelope.opened(keys)?;
+        let (all, good) = (envelope.signatures.len(), by.len());
+        if good < all {
+            return nothing(match all {
+                1 => "its signature is not made by a key that you trust (--key), or not of this"
+                    .to_owned(),
+                _ => format!(
+                    "{} of its {all} signatures are not made each by another key that you trust (--key), or not of this",
+                    all - good
+                ),
+            });
+        }
+        if good < threshold {
+            return nothing(format!(
+                "{good} keys signed it, {threshold} must (--threshold)"
+            ));
+        }
+        for (signature, key) in envelope.signatures.iter().zip(&by) {
+            let named = signature.keyid.as_ref();
+            if named.is_some_and(|named| *named != key.to_string()) {
+                return nothing(format!(
+                    "a signature of it is {key}'s, but its keyid says {:?}",
+                    printable(signature.keyid.as_deref().unwrap_or_default())
+                ));
+            }
+        }
+        if envelope.payload_type != PAYLOAD_TYPE {
+            return nothing(format!(
+                "its payloadType is {:?}, not {PAYLOAD_TYPE:?}",
+                printable(&envelope.payload_type)
+            ));
+        }
+        let predicate = Predicate::parse(&payload)?;
+        Ok(Attestation {
+            predicate,
+            keys: by,
+        })
+    }
+
+    /// Makes sure that it is of a kind.
+    ///
+    /// # Errors
+    /// If it is of another.
+    pub fn is_a(&self, kind: Kind) -> Result<(), AttestError> {
+        match self.predicate.kind() {
+            found if found == kind => Ok(()),
+            found => nothing(format!("its kind is {}, not {}", found.word(), kind.word())),
+        }
+    }
+
+    /// The name under which it is about a file of this SHA-256.
+    ///
+    /// # Errors
+    /// If it is about others.
+    pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
+        let subject = find(self.predicate.subjects(), sha256);
+        subject.map_or_else(
+            || nothing(format!("no file of SHA-256 {sha256} is among its subjects")),
+            |subject| Ok(subject.name.as_str()),
+        )
+    }
+
+    /// Makes sure that it names a report of this SHA-256.
+    ///
+    /// # Errors
+    /// If it names another, or none, as an svr does.
+    pub fn rests_on_report(&self, sha256: Hash) -> Result<(), AttestError> {
+        self.rests_on("report", sha256)
+    }
+
+    /// Makes sure that it is by the model, or the rule, of this SHA-256.
+    ///
+    /// # Errors
+    /// If it is by another.
+    pub fn is_by_model(&self, sha256: Hash) -> Result<(), AttestError> {
+        match &self.predicate {
+            Predicate::Svr(statement) => {
+                let mut models = statement.predicate.properties.iter();
+                let mut models = models
+                    .by_ref()
+                    .filter(|name| name.starts_with(claims::MODEL));
+                let model = claims::model_property(&sha256.to_string());
+                match (models.next(), models.next()) {
+                    (Some(one), None) if *one == model => Ok(()),
+                    _ => nothing(format!("it is not by the model of SHA-256 {sha256} alone")),
+                }
+            }
+            Predicate::TestResult(_) => self
+                .rests_on("model", sha256)
+                .or_else(|_| self.rests_on("rule", sha256))
+                .or_else(|_| nothing(format!("it is not by the model of SHA-256 {sha256} alone"))),
+        }
+    }
+
+    fn rests_on(&self, name: &str, sha256: Hash) -> Result<(), AttestError> {
+        let configuration: &[Descriptor] = match &self.predicate {
+            Predicate::TestResult(statement) => &statement.predicate.configuration,
+            Predicate::Svr(_) => &[],
+        };
+        let mut named = configuration.iter().filter(|of| of.name == name);
+        match named.next() {
+            Some(of) if of.digest.sha256 == sha256 => Ok(()),
+            Some(of) => nothing(format!(
+                "its {name} is the one of SHA-256 {}, not the one of {sha256}",
+                of.digest.sha256
+            )),
+            None => nothing(format!("it names no {name}")),
+        }
+    }
+
+    /// What it comes to. An svr lists what was verified, and passed only if that was all of it.
+    pub fn said(&self) -> Said {
+        match &self.predicate {
+            Predicate::TestResult(statement) => {
+                let of = &statement.predicate;
+                let lists = [&of.failed_tests, &of.warned_tests, &of.passed_tests];
+                // A result that its own tests contradict is not better than they are.
+                let worst = match lists.map(|list| list.is_empty()) {
+                    [false, ..] => TestVerdict::Failed,
+                    [_, false, _] => TestVerdict::Warned,
+                    [true, true, false] => TestVerdict::Passed,
+                    [true, true, true] => TestVerdict::Failed,
+                };
+                Said {
+                    result: of.result.max(worst),
+                    words: lists.into_iter().flatten().cloned().collect(),
+                }
+            }
+            Predicate::Svr(statement) => {
+                let words = statement.predicate.properties.clone();
+                let has = |property: &str| words.iter().any(|word| word == property);
+                let all = [claims::IDENTICAL, claims::CLEAN];
+                let result = match all.into_iter().any(has) {
+                    true => TestVerdict::Passed,
+                    false => TestVerdict::Warned,
+                };
+                Said { result, words }
+            }
+        }
+    }
+}
+
+fn find(all: &[Descriptor], sha256: Hash) -> Option<&Descriptor> {
+    all.iter().find(|of| of.digest.sha256 == sha256)
+}

@@ -1,0 +1,268 @@
+//! `tcverify attest`: attestations, verified, and handed to other tools.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::{Args, Subcommand};
+
+use super::values::word;
+use super::{Ending, show};
+use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
+use crate::commit::Hash;
+use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printable, read_text};
+use crate::sign::PublicKey;
+use crate::words::{Word, words};
+
+/// Verify a signed verdict, or hand it to other tools
+///
+/// '--attest' of check, batch, shard merge, audit verify and screen judge writes them. docs/attestations.md says what they
+/// hold, and how cosign and gh take them.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  A verdict, signed; who has the public key and D verifies it without A, B or a model:
+    openssl genpkey -algorithm ed25519 -out key.pem && openssl pkey -in key.pem -pubout -out key.pub.pem
+    tcverify check --arch h100 --dtype bf16 a.npy b.npy d.npy --attest d.att.json --attest-key key.pem
+    tcverify attest verify --key key.pub.pem d.att.json d.npy
+
+  For cosign, as a bundle:
+    tcverify attest export d.att.json --bundle d.sigstore.json
+
+Exit codes: verify: 0 it is attested, 1 it is not, 2 anything else; export: 0 done, 2 anything else.")]
+pub struct Attest {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Subcommand)]
+enum Step {
+    Verify(Verify),
+    Export(Export),
+}
+
+words! {
+    /// What is enough.
+    pub enum Enough {
+        /// Every bit of all of D
+        Passed = "passed",
+        /// Also a part of D, accepted NaN or zeros, a model that is not the catalogue's
+        Warned = "warned",
+    }
+}
+
+/// Check that a trusted key signed that these files passed
+///
+/// In this order: signatures, the payload's type, the predicate's type, the files' digests, what it rests on, the result.
+#[derive(Args)]
+struct Verify {
+    /// What '--attest' wrote
+    #[arg(value_name = "ATTESTATION")]
+    attestation: PathBuf,
+
+    /// Files that it must be about: D; of 'audit verify' the commitment, of 'screen judge' results
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// A key that you trust: a public Ed25519 key, as 'openssl pkey -pubout' writes it. May be given several times; every
+    /// signature must be one of these keys'
+    #[arg(long, value_name = "PUBLIC.pem", required = true)]
+    key: Vec<PathBuf>,
+
+    /// How many of the keys must have signed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threshold: usize,
+
+    /// Take only this kind
+    #[arg(long = "type", value_name = "KIND", value_parser = word::<Kind>())]
+    kind: Option<Kind>,
+
+    /// Take also what passed with a warning
+    #[arg(long, value_name = "RESULT", default_value = "passed", value_parser = word::<Enough>())]
+    accept: Enough,
+
+    /// The report that it must name, as '--json' wrote it
+    #[arg(long, value_name = "REPORT.json")]
+    report: Option<PathBuf>,
+
+    /// The model or rule that must have judged: 'model.sha256' of a report, of an operation 'operation.sha256'
+    #[arg(long, value_name = "SHA256", value_parser = parse_sha256)]
+    model_sha256: Option<String>,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Write an attestation in the forms that other tools take; no signature is checked
+#[derive(Args)]
+struct Export {
+    /// What '--attest' wrote
+    #[arg(value_name = "ATTESTATION")]
+    attestation: PathBuf,
+
+    /// Write a Sigstore bundle, for 'cosign verify-blob-attestation --bundle'
+    #[arg(long, value_name = "PATH")]
+    bundle: Option<PathBuf>,
+
+    /// Write the statement, as it was signed
+    #[arg(long, value_name = "PATH")]
+    statement: Option<PathBuf>,
+
+    /// Write its predicate, for actions/attest
+    #[arg(long, value_name = "PATH")]
+    predicate: Option<PathBuf>,
+}
+
+impl Attest {
+    pub fn run(self) -> Result<Ending> {
+        match self.step {
+            Step::Verify(command) => command.run(),
+            Step::Export(command) => command.run(),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    Ok(read_text(path, "attestation", MAX_LOG)?)
+}
+
+/// The SHA-256 of a file.
+fn digest(path: &Path) -> Result<Hash> {
+    let file = MappedFile::open(path).with_context(|| escaped_path(path))?;
+    let sha256 = Hash::parse(file.sha256()).expect("a SHA-256");
+    file.confirm_unchanged()?;
+    Ok(sha256)
+}
+
+impl Verify {
+    fn run(self) -> Result<Ending> {
+        let keys = self.key.iter().map(|path| PublicKey::read(path));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let most = keys.len();
+        ensure!(
+            (1..=most).contains(&self.threshold),
+            "--threshold is 1 to {most}, the number of keys"
+        );
+        let text = read(&self.attestation)?;
+        let name = escaped_path(&self.attestation);
+        match self.judged(&text, &keys) {
+            Ok(lines) => {
+                if !self.quiet {
+                    show::print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+                }
+                Ok(Ending::Done)
+            }
+            Err(error) => match error.downcast::<AttestError>() {
+                Ok(nothing @ AttestError::Nothing(_)) => {
+                    show::different(&format!("{name}: {nothing}"));
+                    Ok(Ending::Different)
+                }
+                Ok(other) => Err(anyhow!("{name}: {other}")),
+                Err(other) => Err(other),
+            },
+        }
+    }
+
+    /// What is said of it, once all is so.
+    fn judged(&self, text: &str, keys: &[PublicKey]) -> Result<Vec<String>> {
+        let attestation = Attestation::open(text, keys, self.threshold)?;
+        if let Some(kind) = self.kind {
+            attestation.is_a(kind)?;
+        }
+        let mut about = Vec::new();
+        for path in &self.files {
+            let subject = attestation
+                .about(digest(path)?)
+                .map_err(|error| match error {
+                    AttestError::Nothing(reason) => {
+                        AttestError::Nothing(format!("{}: {reason}", escaped_path(path)))
+                    }
+                    other => other,
+                })?;
+            let subject = printable(subject);
+            about.push(format!(
+                "  file       {} (signed as {subject})",
+                escaped_path(path)
+            ));
+        }
+        if let Some(path) = &self.report {
+            attestation.rests_on_report(digest(path)?)?;
+            about.push(format!("  report     {}", escaped_path(path)));
+        }
+        if let Some(sha256) = &self.model_sha256 {
+            let sha256 = Hash::parse(sha256).expect("a SHA-256");
+            attestation.is_by_model(sha256)?;
+            about.push(format!("  model      {sha256}"));
+        }
+        let said = attestation.said();
+        let words = said
+            .words
+            .iter()
+            .take(3)
+            .map(|word| printable(word))
+            .collect::<Vec<_>>();
+        let more = match said.words.len() {
+            0..=3 => String::new(),
+            n => format!(" and {} more", n - 3),
+        };
+        let words = words.join(", ") + &more;
+        let (word, least) = match self.accept {
+            Enough::Passed => ("PASSED", TestVerdict::Passed),
+            Enough::Warned => ("PASSED or WARNED", TestVerdict::Warned),
+        };
+        let result = format!("{:?}", said.result).to_uppercase();
+        if said.result > least {
+            let reason = format!("it is signed, but says {result}, not {word}: {words}");
+            return Err(AttestError::Nothing(reason).into());
+        }
+        let mut lines = vec![format!("ATTESTED  {result}: {words}\n")];
+        let kind = attestation.predicate.kind().word();
+        lines.push(format!("  kind       {kind}"));
+        let key_of = |key: &PublicKey| {
+            let at = keys
+                .iter()
+                .position(|other| other == key)
+                .unwrap_or_default();
+            format!("  signed by  {key} ({})", escaped_path(&self.key[at]))
+        };
+        lines.extend(attestation.keys.iter().map(key_of));
+        lines.extend(about);
+        Ok(lines)
+    }
+}
+
+impl Export {
+    fn run(self) -> Result<Ending> {
+        let mut outputs = Outputs::new();
+        outputs.protect("the attestation", &self.attestation);
+        let paths = [&self.bundle, &self.statement, &self.predicate];
+        ensure!(
+            paths.iter().any(|path| path.is_some()),
+            "say what to write: --bundle, --statement or --predicate"
+        );
+        let mut open = |role: &str, path: &Option<PathBuf>| {
+            let path = path.as_deref();
+            path.map(|path| outputs.open(role, path)).transpose()
+        };
+        let to_bundle = open("the bundle", &self.bundle)?;
+        let to_statement = open("the statement", &self.statement)?;
+        let to_predicate = open("the predicate", &self.predicate)?;
+        let name = || escaped_path(&self.attestation);
+        let text = read(&self.attestation)?;
+        let envelope = Envelope::parse(&text).with_context(name)?;
+        let payload = envelope.payload().with_context(name)?;
+        let statement = Predicate::parse(&payload).with_context(name)?;
+        if let Some(output) = to_bundle {
+            let text = bundle(&envelope).with_context(name)?;
+            output.commit(|out| out.write_all(text.as_bytes()))?;
+        }
+        if let Some(output) = to_statement {
+            output.commit(|out| out.write_all(&payload))?;
+        }
+        if let Some(output) = to_predicate {
+            let text = statement.predicate_text();
+            output.commit(|out| writeln!(out, "{text}"))?;
+        }
+        Ok(Ending::Done)
+    }
+}

@@ -1,0 +1,310 @@
+//! `tcverify log`: logs of commitments that witnesses cosign.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, Subcommand};
+
+use super::logged::{WitnessArgs, bytes};
+use super::{Ending, documents, show};
+use crate::io::{MAX_DOCUMENT, Outputs, escaped_path, read_text};
+use crate::tlog::{Checkpoint, Committed, Key, Log as Leaves, Note, TlogError, repeated};
+
+/// Follow logs of commitments: prove, verify, ask witnesses, find a product that was committed to twice
+///
+/// 'commit --checkpoint' adds to a log. Its checkpoints and proofs are C2SP's, so that any witness can cosign them.
+/// docs/attestations.md says what that proves.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  Commit, and have the checkpoint cosigned:
+    tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
+        --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
+    tcverify log checkpoint log.txt --log-key key.pem -o checkpoint
+    tcverify log ask log.txt checkpoint --old 0 | curl --data-binary @- https://witness.example/add-checkpoint >> checkpoint
+    tcverify log prove log.txt c.json --checkpoint checkpoint -o c.tlog-proof
+
+  Whoever has the keys of log and witnesses:
+    tcverify log verify c.json c.tlog-proof --log-key example.com/log+... --witness witness.example+... --quorum 1
+
+  Whoever has all commitments of a log:
+    tcverify log twice log.txt *.json --checkpoint checkpoint --log-key example.com/log+...
+
+Exit codes: verify: 0 proven, 1 not; twice: 0 no product is there twice, 1 one is, 2 that cannot be told; all: 2 anything else.")]
+pub struct Log {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Subcommand)]
+enum Step {
+    Checkpoint(MakeCheckpoint),
+    Ask(Ask),
+    Prove(Prove),
+    Verify(Verify),
+    Twice(Twice),
+}
+
+/// Sign the checkpoint of all of a log
+#[derive(Args)]
+struct MakeCheckpoint {
+    /// The log's file
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// The log's private key
+    #[arg(long, value_name = "PRIVATE.pem")]
+    log_key: PathBuf,
+
+    /// Where to write the checkpoint; "-" is standard output
+    #[arg(long, short, value_name = "CHECKPOINT", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Write what a witness is asked: the body of its add-checkpoint, with the proof that nothing was taken back
+#[derive(Args)]
+struct Ask {
+    /// The log's file
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// What 'tcverify log checkpoint' wrote
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoint: PathBuf,
+
+    /// Leaves of the checkpoint that the witness cosigned last; 0 if it has seen none
+    #[arg(long, value_name = "N")]
+    old: u64,
+
+    /// Where to write it; "-" is standard output
+    #[arg(long, short, value_name = "REQUEST", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Prove that a checkpoint, with its cosignatures, has a commitment
+#[derive(Args)]
+struct Prove {
+    /// The log's file
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// What 'tcverify commit' wrote
+    #[arg(value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// The checkpoint, to which witnesses' lines were added
+    #[arg(long, value_name = "CHECKPOINT")]
+    checkpoint: PathBuf,
+
+    /// Where to write the proof; "-" is standard output
+    #[arg(long, short, value_name = "C.tlog-proof", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Check that a commitment is in a log, and that witnesses cosigned it in time
+#[derive(Args)]
+struct Verify {
+    /// What 'tcverify commit' wrote
+    #[arg(value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Its proof
+    #[arg(value_name = "C.tlog-proof")]
+    proof: PathBuf,
+
+    #[command(flatten)]
+    witnesses: WitnessArgs,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Find commitments in a log to one product: same model, schedule and operands, another D
+///
+/// Whoever may choose among commitments afterwards chooses the one that passes. All commitments of the log must be there.
+#[derive(Args)]
+struct Twice {
+    /// The log's file
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// Every commitment of the log
+    #[arg(value_name = "C.json", required = true)]
+    commitments: Vec<PathBuf>,
+
+    /// A checkpoint that the log must have at least
+    #[arg(long, value_name = "CHECKPOINT")]
+    checkpoint: PathBuf,
+
+    /// The log's key: NAME+hhhhhhhh+BASE64
+    #[arg(long, value_name = "KEY")]
+    log_key: Key,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Log {
+    pub fn run(self) -> Result<Ending> {
+        match self.step {
+            Step::Checkpoint(command) => command.run(),
+            Step::Ask(command) => command.run(),
+            Step::Prove(command) => command.run(),
+            Step::Verify(command) => command.run(),
+            Step::Twice(command) => command.run(),
+        }
+    }
+}
+
+fn leaves(path: &Path) -> Result<Leaves> {
+    Leaves::read(path).map_err(|error| named(error, path))
+}
+
+/// Files name themselves.
+fn named(error: TlogError, path: &Path) -> anyhow::Error {
+    match error {
+        TlogError::File(error) => error.into(),
+        other => anyhow!("{}: {other}", escaped_path(path)),
+    }
+}
+
+fn note(path: &Path) -> Result<Note> {
+    let text = read_text(path, "checkpoint", MAX_DOCUMENT)?;
+    Note::parse(&text).with_context(|| escaped_path(path))
+}
+
+/// Writes a text where it is to go, over none of what was read.
+fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Result<Ending> {
+    let mut outputs = Outputs::new();
+    for (role, path) in read {
+        outputs.protect(role, path);
+    }
+    let output = outputs.open(role, output)?;
+    output.commit(|out| out.write_all(text.as_bytes()))?;
+    Ok(Ending::Done)
+}
+
+impl MakeCheckpoint {
+    fn run(self) -> Result<Ending> {
+        let signer = documents::signer(&self.log_key)?;
+        let log = leaves(&self.log)?;
+        let checkpoint = log.checkpoint();
+        let checkpoint =
+            checkpoint.ok_or_else(|| anyhow!("{}: has no leaves yet", escaped_path(&self.log)))?;
+        let signed = checkpoint
+            .sign(&signer)
+            .map_err(|error| named(error, &self.log))?;
+        let read: [(&str, &Path); 2] = [("the log", &self.log), ("the key", &self.log_key)];
+        write(&signed.bytes(), &self.output, "the checkpoint", &read)
+    }
+}
+
+impl Ask {
+    fn run(self) -> Result<Ending> {
+        let log = leaves(&self.log)?;
+        let request = log.ask(self.old, &note(&self.checkpoint)?);
+        let request = request.map_err(|error| named(error, &self.checkpoint))?;
+        let read: [(&str, &Path); 2] =
+            [("the log", &self.log), ("the checkpoint", &self.checkpoint)];
+        write(&request, &self.output, "the request", &read)
+    }
+}
+
+impl Prove {
+    fn run(self) -> Result<Ending> {
+        let log = leaves(&self.log)?;
+        let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
+        let proof = proof.map_err(|error| named(error, &self.commitment))?;
+        let read: [(&str, &Path); 3] = [
+            ("the log", &self.log),
+            ("the commitment", &self.commitment),
+            ("the checkpoint", &self.checkpoint),
+        ];
+        write(&proof.text(), &self.output, "the proof", &read)
+    }
+}
+
+impl Verify {
+    fn run(self) -> Result<Ending> {
+        let commitment = bytes(&self.commitment)?;
+        match self.witnesses.published(&commitment, &self.proof) {
+            Ok(published) => {
+                if !self.quiet {
+                    show::print(|out| {
+                        writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
+                        let lines = published.lines();
+                        lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+                    })?;
+                }
+                Ok(Ending::Done)
+            }
+            Err(error) => unproven(error, &self.proof),
+        }
+    }
+}
+
+/// What proves nothing is an answer; anything else is an error.
+pub fn unproven(error: anyhow::Error, path: &Path) -> Result<Ending> {
+    match error.downcast_ref::<TlogError>() {
+        Some(TlogError::ProvesNothing(_)) => {
+            show::different(&format!("{}: {error:#}", escaped_path(path)));
+            Ok(Ending::Different)
+        }
+        _ => Err(error),
+    }
+}
+
+impl Twice {
+    fn run(self) -> Result<Ending> {
+        let log = leaves(&self.log)?;
+        let checkpoint = Checkpoint::of_log(&note(&self.checkpoint)?, &self.log_key);
+        let confirmed = checkpoint.and_then(|checkpoint| log.confirm(&checkpoint));
+        confirmed.map_err(|error| named(error, &self.checkpoint))?;
+        let mut all = Vec::new();
+        for path in &self.commitments {
+            let file = bytes(path)?;
+            let committed = Committed::parse(&file).map_err(|error| named(error, path))?;
+            if log.place(&file).is_none() {
+                bail!("{}: is no leaf of the log", escaped_path(path));
+            }
+            all.push(committed);
+        }
+        let several = repeated(&all);
+        for places in &several {
+            let paths = places
+                .iter()
+                .map(|&place| escaped_path(&self.commitments[place]));
+            let paths: Vec<_> = paths.map(|path| path.to_string()).collect();
+            show::different(&format!(
+                "one product is committed to more than once: {}",
+                paths.join(", ")
+            ));
+        }
+        if !several.is_empty() {
+            return Ok(Ending::Different);
+        }
+        let unseen = log.leaves.iter();
+        let unseen = unseen
+            .filter(|leaf| all.iter().all(|one| one.leaf != **leaf))
+            .count();
+        if unseen > 0 {
+            bail!(
+                "{unseen} of {} leaves of the log are of files that were not given, so that nothing is known of them",
+                log.leaves.len()
+            );
+        }
+        if !self.quiet {
+            let n = log.leaves.len();
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "ONCE  every product of the {n} commitments in {}",
+                    log.origin
+                )
+            })?;
+        }
+        Ok(Ending::Done)
+    }
+}

@@ -1,0 +1,125 @@
+//! When work has to be over, and how it ends before it is done.
+//!
+//! Work that may take long asks now and then, wherever it is: [`poll`] unwinds to [`interruptible`] when the time of
+//! its thread is over. So nothing has to be handed down to the loops that ask.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPoolBuildError;
+
+thread_local! {
+    static END: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// When work has to be over, if ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deadline(Option<Instant>);
+
+/// A pool whose threads have as much stack as the main thread: without optimisation the frames of a batch exceed the two
+/// megabytes that a thread gets otherwise. Memory is only taken as it is used.
+pub(crate) fn worker_pool() -> rayon::ThreadPoolBuilder {
+    rayon::ThreadPoolBuilder::new().stack_size(8 << 20)
+}
+
+impl Deadline {
+    /// The end of some time from now on; none without.
+    pub fn after(time: Option<Duration>) -> Deadline {
+        Deadline(time.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// That of this thread.
+    pub fn current() -> Deadline {
+        Deadline(END.get())
+    }
+
+    /// This one, or another where there is none.
+    #[must_use]
+    pub fn or(self, other: Deadline) -> Deadline {
+        Deadline(self.0.or(other.0))
+    }
+
+    pub fn is_over(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// So many threads that have this deadline.
+    ///
+    /// # Errors
+    /// If they cannot be started.
+    pub(crate) fn pool(self, threads: usize) -> Result<rayon::ThreadPool, ThreadPoolBuildError> {
+        let pool = worker_pool().num_threads(threads);
+        pool.start_handler(move |_| END.set(self.0)).build()
+    }
+
+    /// Does some work, by threads of its own if there is a deadline that this thread has not.
+    ///
+    /// # Errors
+    /// If threads cannot be started.
+    pub fn within<T: Send>(
+        self,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, ThreadPoolBuildError> {
+        match self.0.is_none() || self == Deadline::current() {
+            true => Ok(work()),
+            false => Ok(self.pool(rayon::current_num_threads())?.install(work)),
+        }
+    }
+}
+
+/// What unwinds the threads of work that nobody waits for.
+struct Interrupted;
+
+/// Ends the work.
+pub(crate) fn interrupt() -> ! {
+    resume_unwind(Box::new(Interrupted))
+}
+
+/// Ends the work if the time of this thread is over.
+pub(crate) fn poll() {
+    if Deadline::current().is_over() {
+        interrupt();
+    }
+}
+
+/// For work whose progress nobody hears of: [`poll`].
+pub(crate) fn unheard(_: u64) {
+    poll();
+}
+
+/// What the work gives; none if it was interrupted. Other panics go on.
+pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // Nothing that the work touched is used again.
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => Some(done),
+        Err(panic) if panic.is::<Interrupted>() => None,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_thread_of_the_work_looks_at_the_time() {
+        let polled = |time: Option<Duration>| {
+            let work = || (0..64).into_par_iter().for_each(|_| poll());
+            let within = Deadline::after(time).within(|| interruptible(work));
+            within.unwrap().is_some()
+        };
+        assert!(polled(None));
+        assert!(polled(Some(Duration::from_secs(1000))));
+        assert!(!polled(Some(Duration::ZERO)));
+        assert!(!Deadline::current().is_over(), "it is not this thread's");
+    }
+
+    #[test]
+    fn other_panics_go_on() {
+        let ended = catch_unwind(|| interruptible(|| resume_unwind(Box::new(1))));
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&1));
+    }
+}

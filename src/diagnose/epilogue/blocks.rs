@@ -1,0 +1,155 @@
+//! Scales of the sums of so many k, as kernels with scales of blocks have them: concluded by least squares from
+//! every row of D, then tested on every element.
+
+use std::collections::BTreeMap;
+
+use super::super::trial::{SPENT, Tested, Trial};
+use super::super::{Case, Found, Hypothesis};
+use super::points::{Point, Points};
+use super::solve::vary;
+use super::{FEW, listed};
+use crate::emu::{Element, Problem, Replay};
+
+/// k, and columns, that share a scale.
+const OF_K: [usize; 3] = [128, 64, 32];
+const COLUMNS: usize = 128;
+
+/// Blocks that one element has.
+const MOST: usize = 16;
+
+/// The first length of blocks that gives D.
+pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
+    let replay = case.replay;
+    let problem = replay.problem;
+    if replay.kernel.is_some() || problem.c.is_some() || problem.scales.is_some() {
+        return Err("they are looked for without a schedule, C and scales");
+    }
+    if !points.tell(0) {
+        return Err(FEW);
+    }
+    let lengths = OF_K
+        .into_iter()
+        .filter(|of_k| (2..=MOST).contains(&problem.k.div_ceil(*of_k)));
+    for of_k in lengths {
+        if !trial.affords(points.all.len() as u64 * problem.k as u64) {
+            return Err(SPENT);
+        }
+        let at: Vec<Element> = points.all.iter().map(|point| point.at).collect();
+        let parts = (0..problem.k).step_by(of_k).map(|first| {
+            let part = Replay {
+                problem: Problem {
+                    ..problem.part_k(first..(first + of_k).min(problem.k))
+                },
+                convert_to: None,
+                ..replay
+            };
+            let sums = part.elements(&at);
+            sums.into_iter()
+                .map(|code| f64::from(f32::from_bits(code as u32)))
+                .collect()
+        });
+        let parts: Vec<Vec<f64>> = parts.collect();
+        if let Some(found) = scaled(points, &parts, of_k, problem.m) {
+            return Ok(vec![found]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Solves each row, and the columns of it that share scales, by itself.
+fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<Found> {
+    let mut rows: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (i, point) in points.all.iter().enumerate() {
+        let row = point.at.batch * m + point.at.row;
+        rows.entry((row, point.at.column / COLUMNS))
+            .or_default()
+            .push(i);
+    }
+    let (mut first, mut exact, mut more, mut varied) = (None, 0, 0, false);
+    for members in rows.values() {
+        let scales = least_squares(points, parts, members)?;
+        more += members.len() as isize - scales.len() as isize;
+        for &i in members {
+            let sum: f64 = parts
+                .iter()
+                .zip(&scales)
+                .map(|(part, scale)| part[i] * scale)
+                .sum();
+            let size: f64 = parts
+                .iter()
+                .zip(&scales)
+                .map(|(part, scale)| (part[i] * scale).abs())
+                .sum();
+            exact += usize::from(gives(&points.all[i], sum, size)?);
+        }
+        // Sums that are missing altogether have another cause.
+        let some = |scale: &f64| scale.abs() > 1e-3 && (scale - 1.0).abs() > 1e-3;
+        varied |= vary(scales.iter().copied()) && scales.iter().any(some);
+        first.get_or_insert(scales);
+    }
+    // Elements beyond those that the numbers were concluded from. Rounded in another way, sums are nearly multiplied
+    // with 1.
+    if more < 16 || more < rows.len() as isize || !varied {
+        return None;
+    }
+    let scales = first?.into_iter().enumerate();
+    let scales = scales.map(|(block, scale)| (block, scale as f32)).collect();
+    let text = format!(
+        "the sums of {of_k} k each are multiplied with scales of their own before they are added ({} in the first \
+         row): of {}, {exact} lie where such scales put them and the rest next to it; which order the products are \
+         rounded in decides the last bits",
+        listed("block", &scales),
+        points.named()
+    );
+    Some(Found::new(Hypothesis::BlockScales, text).at([of_k]))
+}
+
+/// Whether a sum lies within the element's range; none if it is further away than rounding to f32 takes it.
+fn gives(point: &Point, sum: f64, size: f64) -> Option<bool> {
+    let [low, high] = point.range?;
+    let slack = 2f64.powi(-21) * size;
+    (low - slack <= sum && sum <= high + slack).then_some(low <= sum && sum <= high)
+}
+
+/// The scales that come nearest to D in these elements.
+fn least_squares(points: &Points, parts: &[Vec<f64>], members: &[usize]) -> Option<Vec<f64>> {
+    let n = parts.len();
+    if members.len() < n + 2 {
+        return None;
+    }
+    let mut matrix = vec![vec![0.0; n + 1]; n];
+    for &i in members {
+        let [low, high] = points.all[i].range?;
+        // Large elements are known less well.
+        let weight = 1.0 / (high - low).max(1e-30).powi(2);
+        for (row, part) in matrix.iter_mut().zip(parts) {
+            for (cell, other) in row.iter_mut().zip(parts) {
+                *cell += weight * part[i] * other[i];
+            }
+            row[n] += weight * part[i] * (low + high) / 2.0;
+        }
+    }
+    for column in 0..n {
+        let pivot = (column..n)
+            .max_by(|&x, &y| matrix[x][column].abs().total_cmp(&matrix[y][column].abs()))?;
+        matrix.swap(column, pivot);
+        if matrix[column][column].abs() < 1e-200 {
+            return None;
+        }
+        let pivot = matrix[column].clone();
+        for (_, row) in matrix
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, _)| *at != column)
+        {
+            let factor = row[column] / pivot[column];
+            let cells = row.iter_mut().zip(&pivot).skip(column);
+            cells.for_each(|(cell, above)| *cell -= factor * above);
+        }
+    }
+    let scales: Vec<f64> = (0..n).map(|i| matrix[i][n] / matrix[i][i]).collect();
+    scales
+        .iter()
+        .all(|scale| scale.is_finite())
+        .then_some(scales)
+}

@@ -1,0 +1,135 @@
+//! What an epilogue makes of a sum, and whether that is D.
+
+use std::collections::BTreeMap;
+
+use super::super::Case;
+use super::super::estimate::value;
+use super::function::Function;
+use super::points::{Point, Points};
+use crate::num::{Format, Rounding, round_code};
+
+/// Numbers of rows, which count on from matrix to matrix, or of columns.
+pub type Table = BTreeMap<usize, f32>;
+
+/// An epilogue: factors, scales, a bias and a function, in this order, each in f32.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    /// Of the sum without C, which is added or left out; else of the sum as it was asked for.
+    pub bare: bool,
+    pub alpha: f32,
+    pub beta: Option<f32>,
+    pub rows: Option<Table>,
+    pub columns: Option<Table>,
+    pub bias: Option<Table>,
+    pub function: Option<Function>,
+    /// The function is that of a number of D's format, as a kernel of its own computes it.
+    pub stored: bool,
+}
+
+/// How many elements it gives bit for bit; the others but for the last bits of what a function is computed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    pub exact: usize,
+}
+
+impl Formula {
+    pub fn asked() -> Formula {
+        Formula {
+            bare: false,
+            alpha: 1.0,
+            beta: None,
+            rows: None,
+            columns: None,
+            bias: None,
+            function: None,
+            stored: false,
+        }
+    }
+
+    pub fn bare() -> Formula {
+        Formula {
+            bare: true,
+            ..Formula::asked()
+        }
+    }
+
+    /// Whether products of several scales may be rounded in another order than here.
+    fn is_loose(&self) -> bool {
+        self.rows.is_some() && self.columns.is_some()
+    }
+
+    /// Before the function.
+    pub fn linear(&self, m: usize, point: &Point) -> f32 {
+        let sum = if self.bare { point.bare } else { point.asked };
+        let mut x = match self.beta {
+            Some(beta) => self.alpha.mul_add(sum, beta * point.c),
+            None if self.alpha == 1.0 => sum,
+            None => self.alpha * sum,
+        };
+        let row = point.at.batch * m + point.at.row;
+        let of =
+            |table: &Option<Table>, at: usize| table.as_ref().and_then(|t| t.get(&at).copied());
+        if let Some(scale) = of(&self.rows, row) {
+            x *= scale;
+        }
+        if let Some(scale) = of(&self.columns, point.at.column) {
+            x *= scale;
+        }
+        if let Some(bias) = of(&self.bias, point.at.column) {
+            x += bias;
+        }
+        x
+    }
+
+    /// Whether it gives every element.
+    pub fn fits(&self, case: &Case, points: &Points) -> Option<Fit> {
+        let m = case.replay.problem.m;
+        let mut exact = 0;
+        for point in &points.all {
+            let x = self.linear(m, point);
+            let x = if self.stored {
+                stored(x, points.format)
+            } else {
+                x
+            };
+            exact += usize::from(self.gives(case, points.format, x, point)?);
+        }
+        Some(Fit { exact })
+    }
+
+    /// Whether it gives the element bit for bit; none if not even nearly.
+    fn gives(&self, case: &Case, format: Format, x: f32, point: &Point) -> Option<bool> {
+        let same = |y: f32| {
+            let code = case.replay.convert(u64::from(y.to_bits()));
+            case.policy.accepts(format, code, point.given)
+        };
+        let y = match self.function {
+            None if !self.is_loose() => return same(x).then_some(true),
+            None => f64::from(x),
+            Some(function) => match function.exactly(x) {
+                Some(y) => return same(y).then_some(true),
+                None => function.value(f64::from(x)),
+            },
+        };
+        if same(y as f32) {
+            return Some(true);
+        }
+        // Some units in the last place of f32.
+        let slack = 2f64.powi(-21) * y.abs() + 2f64.powi(-22) * f64::from(x).abs();
+        let [low, high] = point.range?;
+        (low - slack <= y && y <= high + slack).then_some(false)
+    }
+}
+
+/// A number rounded to D's format.
+fn stored(x: f32, format: Format) -> f32 {
+    let code = u64::from(x.to_bits());
+    let rounded = round_code(
+        Format::Fp32,
+        code,
+        format,
+        Rounding::NearestEven,
+        format.sign_mask() - 1,
+    );
+    value(format, rounded) as f32
+}

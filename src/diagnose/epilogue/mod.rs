@@ -1,0 +1,309 @@
+//! What a kernel does with finished sums: functions, factors, scales, a bias, C left out. Unknown numbers are
+//! concluded from D, then every element that was looked at has to follow from them.
+
+mod blocks;
+mod formula;
+mod function;
+mod points;
+mod solve;
+
+use super::trial::{Tested, Trial};
+use super::{Ask, Case, Found, Hypothesis};
+use crate::emu::schedule::{ActivationChoice, Overrides};
+use crate::num::F32;
+use crate::report::grouped;
+use formula::{Fit, Formula, Table};
+use function::Function;
+use points::Points;
+use solve::{Known, SOLVERS};
+
+/// Too much would fit.
+const FEW: &str = "too few elements differ to conclude so many numbers";
+const NEARLY: &str = "no numbers were found that give every bit; others may";
+
+/// Rows or columns whose numbers a sentence has.
+const LISTED: usize = 4;
+
+/// The first that gives D.
+pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
+    let points = Points::of(case, trial);
+    let points = points.as_ref().map_err(|why| *why);
+    let mut found = trial.test(
+        "a function of every element (ReLU, ReLU6, GELU, SiLU)",
+        || functions(case, trial, points?),
+    );
+    for (what, solver, unknown) in SOLVERS {
+        if found.is_empty() {
+            found = trial.test(what, || {
+                let points = points?;
+                trial.affords(0);
+                if !points.tell(unknown) {
+                    return Err(FEW);
+                }
+                solved(case, points, solver)
+            });
+        }
+    }
+    if found.is_empty() {
+        found = trial.test("scales of blocks of k", || {
+            blocks::blocks(case, trial, points?)
+        });
+    }
+    found
+}
+
+/// Elements with the numbers that they are made of before a function; none if it never gives one of them.
+fn before<'p>(
+    case: &Case,
+    points: &'p Points,
+    function: Option<Function>,
+) -> Option<Vec<Known<'p>>> {
+    let mut known = Vec::with_capacity(points.all.len());
+    for point in &points.all {
+        let Some(range) = point.range else { continue };
+        let range = match function {
+            None => range,
+            Some(function) => function.before(range)?,
+        };
+        let row = point.at.batch * case.replay.problem.m + point.at.row;
+        known.push(Known { point, range, row });
+    }
+    Some(known)
+}
+
+/// Functions of the sum as it was asked for, and of that without C.
+fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
+    trial.affords(0);
+    let has_c = case.replay.problem.c.is_some();
+    let bases = [Some(Formula::asked()), has_c.then(Formula::bare)];
+    for base in bases.into_iter().flatten() {
+        let none = base.bare.then_some(None);
+        let all = none.into_iter().chain(Function::ALL.map(Some));
+        let mut fitting: Vec<(Formula, Fit)> = Vec::new();
+        for function in all.filter(|&function| before(case, points, function).is_some()) {
+            let formula = Formula {
+                function,
+                ..base.clone()
+            };
+            fitting.extend(fit(case, points, formula));
+        }
+        // What gives more of them; of equals the first.
+        fitting.sort_by_key(|(_, fit)| std::cmp::Reverse(fit.exact));
+        if let Some((first, fit)) = fitting.first() {
+            if points.all.len() < 8 {
+                return Err(FEW);
+            }
+            let same = |(formula, other): &&(Formula, Fit)| {
+                other == fit && formula.function != first.function
+            };
+            let others = fitting.iter().filter(same);
+            let others: Vec<&str> = others
+                .filter_map(|(f, _)| Some(f.function?.name()))
+                .collect();
+            return Ok(vec![told(case, points, first, *fit, &others)]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The formula as it is, or with its function as a kernel of its own.
+fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, Fit)> {
+    let narrow = case.is_narrow();
+    let smooth = formula
+        .function
+        .is_some_and(|function| function.exactly(0.0).is_none());
+    let alone = (narrow && smooth).then(|| Formula {
+        stored: true,
+        ..formula.clone()
+    });
+    let both = [Some(formula), alone].into_iter().flatten();
+    let fitting = both.filter_map(|formula| {
+        let fit = formula.fits(case, points)?;
+        Some((formula, fit))
+    });
+    fitting.max_by_key(|(formula, fit)| (fit.exact, !formula.stored))
+}
+
+/// Numbers that a solver finds before each of the functions.
+fn solved(case: &Case, points: &Points, solver: solve::Solver) -> Tested {
+    let has_c = case.replay.problem.c.is_some();
+    let mut nearly = false;
+    for function in std::iter::once(None).chain(Function::ALL.map(Some)) {
+        let Some(known) = before(case, points, function) else {
+            continue;
+        };
+        for formula in solver(&known, has_c).into_iter().flatten() {
+            nearly = true;
+            if !points.tell(formula.unknown()) {
+                continue;
+            }
+            if let Some((formula, fit)) = fit(
+                case,
+                points,
+                Formula {
+                    function,
+                    ..formula
+                },
+            ) {
+                return Ok(vec![told(case, points, &formula, fit, &[])]);
+            }
+        }
+    }
+    if nearly { Err(NEARLY) } else { Ok(Vec::new()) }
+}
+
+/// What an epilogue that fits says.
+fn told(case: &Case, points: &Points, formula: &Formula, fit: Fit, others: &[&str]) -> Found {
+    let has_c = case.replay.problem.c.is_some();
+    let mut said = formula.said(has_c);
+    if !others.is_empty() {
+        said += &format!(
+            " (or {}: this D does not tell them apart)",
+            others.join(" or ")
+        );
+    }
+    let all = points.all.len();
+    let tested = match all - fit.exact {
+        0 => format!("it gives {}, bit for bit", points.named()),
+        rest => format!(
+            "it gives {} of {} bit for bit, and {} but for the last bits, which how it is computed decides",
+            grouped(fit.exact as u64),
+            points.named(),
+            grouped(rest as u64)
+        ),
+    };
+    let found = Found::new(formula.hypothesis(has_c), format!("{said}: {tested}"));
+    match fit.exact == all {
+        true => found.asking(formula.ask(has_c)),
+        false => found,
+    }
+}
+
+impl Formula {
+    /// Numbers that were concluded.
+    fn unknown(&self) -> usize {
+        let tables = [&self.rows, &self.columns, &self.bias]
+            .into_iter()
+            .flatten();
+        let each = tables.map(|table| {
+            if constant(table).is_some() {
+                1
+            } else {
+                table.len()
+            }
+        });
+        each.sum::<usize>() + usize::from(self.alpha != 1.0) + usize::from(self.beta.is_some())
+    }
+
+    fn leaves_c_out(&self, has_c: bool) -> bool {
+        has_c && self.bare && self.beta.is_none()
+    }
+
+    fn hypothesis(&self, has_c: bool) -> Hypothesis {
+        let beta = self.beta.is_some_and(|beta| beta != 1.0);
+        let all = [
+            self.leaves_c_out(has_c).then_some(Hypothesis::COmitted),
+            match (self.alpha != 1.0, beta) {
+                (_, true) => Some(Hypothesis::AlphaBeta),
+                (true, false) => Some(Hypothesis::Alpha),
+                (false, false) => None,
+            },
+            match (&self.rows, &self.columns) {
+                (Some(_), Some(_)) => Some(Hypothesis::RowAndColumnScales),
+                (Some(_), None) => Some(Hypothesis::RowScales),
+                (None, Some(_)) => Some(Hypothesis::ColumnScales),
+                (None, None) => None,
+            },
+            self.bias.as_ref().map(|_| Hypothesis::Bias),
+            self.function.map(Function::hypothesis),
+        ];
+        let mut all = all.into_iter().flatten();
+        match (all.next(), all.next()) {
+            (Some(one), None) => one,
+            _ => Hypothesis::Epilogue,
+        }
+    }
+
+    /// `the sum of products is multiplied with 0.3 (alpha), then ReLU is applied`
+    fn said(&self, has_c: bool) -> String {
+        let mut said = Vec::new();
+        if self.leaves_c_out(has_c) {
+            said.push("C is left out".to_owned());
+        }
+        let beta = self.beta.filter(|beta| *beta != 1.0);
+        match (self.alpha != 1.0, beta) {
+            (_, Some(beta)) => said.push(format!(
+                "the sum of products is multiplied with {} (alpha) and C with {beta} (beta)",
+                self.alpha
+            )),
+            (true, None) => said.push(format!(
+                "the sum of products is multiplied with {} (alpha)",
+                self.alpha
+            )),
+            (false, None) => {}
+        }
+        for (what, table) in [("row", &self.rows), ("column", &self.columns)] {
+            said.extend(table.as_ref().map(|table| {
+                format!(
+                    "every {what} is multiplied with a scale of its own ({})",
+                    listed(what, table)
+                )
+            }));
+        }
+        said.extend(self.bias.as_ref().map(|table| match constant(table) {
+            Some(one) => format!("{one} is added to every element (a bias)"),
+            None => format!(
+                "a bias is added, one number for every column ({})",
+                listed("column", table)
+            ),
+        }));
+        said.extend(self.function.map(|function| match self.stored {
+            true => format!(
+                "{} of elements as D stores them is applied",
+                function.name()
+            ),
+            false => format!("{} is applied", function.name()),
+        }));
+        said.join(", then ")
+    }
+
+    /// The check that asks for it, if there is one.
+    fn ask(&self, has_c: bool) -> Ask {
+        let tables = [&self.rows, &self.columns, &self.bias];
+        let activation = match self.function {
+            None => None,
+            Some(Function::Relu) => Some(ActivationChoice::Relu),
+            Some(_) => return Ask::Nothing,
+        };
+        if tables.into_iter().any(Option::is_some) {
+            return Ask::Nothing;
+        }
+        let epilogue = Overrides {
+            alpha: (self.alpha != 1.0 || self.beta.is_some()).then(|| F32(self.alpha.to_bits())),
+            beta: self.beta.map(|beta| F32(beta.to_bits())),
+            activation,
+            ..Overrides::default()
+        };
+        let epilogue = Ask::Epilogue(Box::new(epilogue));
+        match self.leaves_c_out(has_c) {
+            true => Ask::Both(Box::new(Ask::WithoutC), Box::new(epilogue)),
+            false => epilogue,
+        }
+    }
+}
+
+/// The one number of all.
+fn constant(table: &Table) -> Option<f32> {
+    let first = *table.values().next()?;
+    table.values().all(|&other| other == first).then_some(first)
+}
+
+/// `row 0: 0.5, row 1: 0.25, ...`
+fn listed(what: &str, table: &Table) -> String {
+    let first = table.iter().take(LISTED);
+    let first: Vec<String> = first
+        .map(|(index, number)| format!("{what} {index}: {number}"))
+        .collect();
+    let more = if table.len() > LISTED { ", ..." } else { "" };
+    first.join(", ") + more
+}

@@ -1,0 +1,181 @@
+//! Elements of D beside the sums that they may be made of.
+
+use super::super::estimate::value;
+use super::super::trial::{SPENT, Trial};
+use super::super::{Case, trial};
+use crate::emu::schedule::{Kernel, Values};
+use crate::emu::{Element, Problem, Replay};
+use crate::num::{Format, convert_exact};
+
+/// Elements that are looked at where D has more: rows and columns of them.
+const ROWS: usize = 24;
+const COLUMNS: usize = 96;
+
+/// D's elements, of which all are looked at.
+const ALL: usize = 4096;
+
+/// An element of D and what it may be made of, in f32.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    pub at: Element,
+    /// The sum as it was asked for, and the one without C.
+    pub asked: f32,
+    pub bare: f32,
+    pub c: f32,
+    pub given: u64,
+    /// Whether D holds another code than was asked for.
+    pub differs: bool,
+    /// The numbers that are rounded to it; none of what is no number.
+    pub range: Option<[f64; 2]>,
+}
+
+/// All that epilogues are looked for in, and how many multiply-adds one of them takes.
+pub struct Points {
+    pub all: Vec<Point>,
+    pub format: Format,
+    /// Whether every element of D is among them.
+    pub whole: bool,
+}
+
+impl Points {
+    /// # Errors
+    /// Why none are looked at.
+    pub fn of(case: &Case, trial: &Trial) -> Result<Points, &'static str> {
+        let replay = case.replay;
+        let problem = replay.problem;
+        let format = replay.format();
+        if replay.arithmetic.accumulator != Format::Fp32 {
+            return Err("sums are not FP32");
+        }
+        if !matches!(format, Format::Fp32 | Format::Bf16 | Format::Fp16) {
+            return Err("D has other formats than FP32, BF16 and FP16");
+        }
+        if !case.is_whole() {
+            return Err("only a part of D was compared");
+        }
+        let neutral = Values::default();
+        let kernel = match replay.kernel {
+            None => None,
+            Some(kernel) => {
+                let epilogue = &kernel.spec.epilogue;
+                if kernel.spec.scales.is_some() || epilogue.function.is_some() {
+                    return Err("the schedule has an epilogue of its own");
+                }
+                Some(Kernel::new(kernel.spec, &neutral, &problem))
+            }
+        };
+        let (at, whole) = elements(&problem);
+        let each = problem.k as u64 * if problem.c.is_some() { 2 } else { 1 };
+        if !trial.affords(at.len() as u64 * each) {
+            return Err(SPENT);
+        }
+        let asked = Replay {
+            kernel,
+            convert_to: None,
+            ..replay
+        };
+        let sums = asked.elements(&at);
+        let bare = match problem.c {
+            None => sums.clone(),
+            Some(_) => Replay {
+                problem: Problem { c: None, ..problem },
+                ..asked
+            }
+            .elements(&at),
+        };
+        let number = |code: u64| f32::from_bits(code as u32);
+        let point = |((&at, sum), bare): ((&Element, u64), u64)| {
+            let row = at.batch * problem.m + at.row;
+            let trial::Stored { given, .. } = case.stored([row, at.column]);
+            let c = problem.c.map(|c| {
+                let code = c.plane(at.batch).code(at.row, at.column);
+                convert_exact(c.tensor().format(), code, Format::Fp32)
+            });
+            let c = match c {
+                None => 0,
+                Some(Ok(code)) => code,
+                Some(Err(_)) => return None,
+            };
+            Some(Point {
+                at,
+                asked: number(sum),
+                bare: number(bare),
+                c: number(c),
+                given,
+                differs: replay.convert(sum) != given,
+                range: range(format, given),
+            })
+        };
+        let pairs = at.iter().zip(sums).zip(bare);
+        let all: Option<Vec<Point>> = pairs.map(point).collect();
+        Ok(Points {
+            all: all.ok_or("C is no number of FP32")?,
+            format,
+            whole,
+        })
+    }
+
+    /// Whether elements that differ say enough of so many unknown numbers.
+    pub fn tell(&self, unknown: usize) -> bool {
+        let differing = self.all.iter().filter(|point| point.differs).count();
+        8 * differing >= self.all.len() && self.all.len() >= 2 * unknown + 8
+    }
+
+    /// `all 7,680 elements`, `all 2,304 tested elements`
+    pub fn named(&self) -> String {
+        let tested = if self.whole { "" } else { "tested " };
+        let count = crate::report::grouped(self.all.len() as u64);
+        format!("all {count} {tested}elements")
+    }
+}
+
+/// All of a small D; of a large one those where some rows and columns meet.
+fn elements(problem: &Problem) -> (Vec<Element>, bool) {
+    let (m, n) = (problem.m, problem.n);
+    let rows = problem.batches() * m;
+    let whole = rows.saturating_mul(n) <= ALL;
+    let [rows_of, columns_of] = match whole {
+        true => [rows, n],
+        false => [rows.min(ROWS), n.min(COLUMNS)],
+    };
+    let spread = |i: usize, of: usize, all: usize| i * all / of;
+    let element = |i: usize| {
+        let row = spread(i / columns_of, rows_of, rows);
+        Element {
+            batch: row / m,
+            row: row % m,
+            column: spread(i % columns_of, columns_of, n),
+        }
+    };
+    ((0..rows_of * columns_of).map(element).collect(), whole)
+}
+
+/// The numbers that a code is the nearest to.
+fn range(format: Format, code: u64) -> Option<[f64; 2]> {
+    let sign = format.sign_mask();
+    let magnitude = code & !sign;
+    let here = value(format, magnitude);
+    let above = value(format, magnitude + 1);
+    if !here.is_finite() {
+        return None;
+    }
+    let below = match magnitude {
+        0 => -above,
+        _ => value(format, magnitude - 1),
+    };
+    let above = if above.is_finite() {
+        above
+    } else {
+        2.0 * here - below
+    };
+    let [low, high] = [(below + here) / 2.0, (here + above) / 2.0];
+    // Before it was rounded to few bits it was rounded to FP32.
+    let slack = match format {
+        Format::Fp32 => 0.0,
+        _ => here * 2f64.powi(-24),
+    };
+    Some(match code & sign {
+        0 => [low - slack, high + slack],
+        _ => [-high - slack, slack - low],
+    })
+}

@@ -1,0 +1,376 @@
+//! Numbers of an epilogue, concluded from D: guesses that only their test makes findings.
+
+use super::formula::{Formula, Table};
+use super::points::Point;
+
+/// An element and the numbers that a function makes it of.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub point: &'a Point,
+    pub range: [f64; 2],
+    /// The row, counted on from matrix to matrix.
+    pub row: usize,
+}
+
+/// How a solution is looked for: none if D refutes it.
+pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
+
+/// Kinds of numbers, and whether they are told as `what` is.
+pub const SOLVERS: [(&str, Solver, usize); 4] = [
+    ("factors alpha and beta", factors, 2),
+    ("a bias of every column", bias, 0),
+    ("scales of rows or columns", lines, 0),
+    ("scales of rows and columns together", both, 0),
+];
+
+/// Numbers that may be tested.
+const GUESSES: usize = 12;
+
+const EVERYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+
+fn meet(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    [one[0].max(other[0]), one[1].min(other[1])]
+}
+
+fn is_empty([low, high]: [f64; 2]) -> bool {
+    low.is_nan() || high.is_nan() || low > high
+}
+
+/// What a number has to be multiplied with to come into a range.
+fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
+    match by {
+        0.0 if low <= 0.0 && 0.0 <= high => EVERYTHING,
+        0.0 => [1.0, 0.0],
+        _ if by > 0.0 => [low / by, high / by],
+        _ => [high / by, low / by],
+    }
+}
+
+fn sum(known: &Known, bare: bool) -> f64 {
+    f64::from(if bare {
+        known.point.bare
+    } else {
+        known.point.asked
+    })
+}
+
+/// `alpha * sum`, with `C` as it is, left out or multiplied.
+fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
+    let alone = |betas: Option<f32>| {
+        let c = betas.map_or(0.0, f64::from);
+        let range = known.iter().fold(EVERYTHING, |range, one| {
+            let off = c * f64::from(one.point.c);
+            meet(
+                range,
+                quotient(one.range.map(|end| end - off), sum(one, true)),
+            )
+        });
+        let numbers = numbers(range).into_iter().filter(|x| *x != 1.0);
+        let formula = move |alpha| Formula {
+            alpha,
+            beta: betas,
+            ..Formula::bare()
+        };
+        numbers.map(formula).collect::<Vec<_>>()
+    };
+    let mut all = alone(None);
+    if !has_c {
+        return (!all.is_empty()).then_some(all);
+    }
+    all.extend(alone(Some(1.0)));
+    for alpha in alphas(known, |one| (sum(one, true), f64::from(one.point.c))) {
+        let range = known.iter().fold(EVERYTHING, |range, one| {
+            let off = f64::from(alpha) * sum(one, true);
+            let c = f64::from(one.point.c);
+            let slack = 2f64.powi(-24) * off.abs();
+            meet(
+                range,
+                quotient([one.range[0] - off - slack, one.range[1] - off + slack], c),
+            )
+        });
+        let betas = numbers(range).into_iter().take(GUESSES);
+        all.extend(betas.map(|beta| Formula {
+            alpha,
+            beta: Some(beta),
+            ..Formula::bare()
+        }));
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+/// Factors of the first of two numbers, by least squares, the simple ones first.
+fn alphas(known: &[Known], pair: impl Fn(&Known) -> (f64, f64)) -> Vec<f32> {
+    let mut s = [0.0f64; 5];
+    let mut widths = 0.0;
+    for one in known
+        .iter()
+        .filter(|one| one.range[0].is_finite() && one.range[1].is_finite())
+    {
+        let (x, z) = pair(one);
+        let y = (one.range[0] + one.range[1]) / 2.0;
+        let width = one.range[1] - one.range[0];
+        let add = [x * x, x * z, z * z, x * y, z * y];
+        s.iter_mut().zip(add).for_each(|(s, add)| *s += add);
+        widths += width * width * x * x;
+    }
+    let [xx, xz, zz, xy, zy] = s;
+    let determinant = xx * zz - xz * xz;
+    if determinant <= 1e-9 * xx * zz {
+        return Vec::new();
+    }
+    let alpha = (xy * zz - zy * xz) / determinant;
+    let error = 4.0 * widths.sqrt() * zz / determinant + 1e-7 * alpha.abs();
+    let mut numbers = numbers([alpha - error, alpha + error]);
+    numbers.truncate(GUESSES);
+    numbers
+}
+
+/// A constant for every column, of the sum as it was asked for, or of one that is multiplied.
+fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
+    let mut found = Vec::new();
+    for base in [Formula::asked(), Formula::bare()] {
+        found.extend(with_bias(known, base));
+    }
+    // Deviations from the mean of each column have no bias.
+    let mut means: std::collections::BTreeMap<usize, [f64; 3]> = Default::default();
+    let finite = |one: &&Known| one.range.iter().all(|end| end.is_finite());
+    for one in known.iter().filter(finite) {
+        let mean = means.entry(one.point.at.column).or_default();
+        let add = [sum(one, true), (one.range[0] + one.range[1]) / 2.0, 1.0];
+        mean.iter_mut()
+            .zip(add)
+            .for_each(|(mean, add)| *mean += add);
+    }
+    let (mut products, mut squares, mut widths) = (0.0, 0.0, 0.0);
+    for one in known.iter().filter(finite) {
+        let [x, y, count] = means[&one.point.at.column];
+        let x = sum(one, true) - x / count;
+        let width = one.range[1] - one.range[0];
+        products += x * ((one.range[0] + one.range[1]) / 2.0 - y / count);
+        squares += x * x;
+        widths += width * width * x * x;
+    }
+    if found.is_empty() && squares > 0.0 {
+        let (alpha, error) = (products / squares, 4.0 * widths.sqrt() / squares);
+        let alphas = numbers([alpha - error - 1e-7, alpha + error + 1e-7]);
+        for alpha in alphas.into_iter().filter(|x| *x != 1.0).take(GUESSES) {
+            found.extend(with_bias(
+                known,
+                Formula {
+                    alpha,
+                    ..Formula::bare()
+                },
+            ));
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// The same number for all columns if there is one, else one for each.
+fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
+    let mut ranges: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
+    let mut common = EVERYTHING;
+    for one in known {
+        // What the base is before the bias; a row is of no matter without scales of rows.
+        let x = f64::from(base.linear(1, one.point));
+        let off = one.range.map(|end| end - x);
+        let range = ranges.entry(one.point.at.column).or_insert(EVERYTHING);
+        *range = meet(*range, off);
+        common = meet(common, off);
+        if is_empty(*range) {
+            return None;
+        }
+    }
+    let table: Option<Table> = match numbers(common).first() {
+        Some(&one) => Some(ranges.keys().map(|&column| (column, one)).collect()),
+        None => ranges
+            .iter()
+            .map(|(&column, &range)| Some((column, simple(range)?)))
+            .collect(),
+    };
+    Some(Formula {
+        bias: Some(table?),
+        ..base
+    })
+}
+
+/// A number for every row, or for every column.
+fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
+    let mut found = Vec::new();
+    for side in [0, 1] {
+        let mut ranges: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
+        for one in known {
+            let index = [one.row, one.point.at.column][side];
+            let range = ranges.entry(index).or_insert(EVERYTHING);
+            *range = meet(*range, quotient(one.range, sum(one, false)));
+        }
+        let table: Option<Table> = ranges
+            .iter()
+            .map(|(&index, &range)| Some((index, simple(range)?)))
+            .collect();
+        let Some(table) = table else { continue };
+        let formula = Formula::asked();
+        found.push(match side {
+            0 => Formula {
+                rows: Some(table),
+                ..formula
+            },
+            _ => Formula {
+                columns: Some(table),
+                ..formula
+            },
+        });
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A number for every row times one for every column: each in turn, as far as the others allow.
+fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
+    const ROUNDS: usize = 24;
+    let mut scales: [std::collections::BTreeMap<usize, f64>; 2] = Default::default();
+    let index = |one: &Known, side: usize| [one.row, one.point.at.column][side];
+    let strong = |one: &&Known| {
+        one.range.iter().all(|end| end.is_finite())
+            && one.range[0] * one.range[1] > 0.0
+            && sum(one, false) != 0.0
+    };
+    let known: Vec<&Known> = known.iter().filter(strong).collect();
+    for one in &known {
+        for (side, scales) in scales.iter_mut().enumerate() {
+            scales.insert(index(one, side), 1.0);
+        }
+    }
+    for round in 0..3 * ROUNDS {
+        let side = round % 2;
+        // Weighted by how well an element says it.
+        let mut means: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
+        let mut ends: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
+        for one in &known {
+            let other = scales[1 - side][&index(one, 1 - side)];
+            let x = sum(one, false) * other;
+            let width = (one.range[1] - one.range[0]) / x.abs();
+            let weight = 1.0 / (width * width);
+            let mean = means.entry(index(one, side)).or_default();
+            mean[0] += weight * (one.range[0] + one.range[1]) / 2.0 / x;
+            mean[1] += weight;
+            let range = ends.entry(index(one, side)).or_insert(EVERYTHING);
+            *range = meet(*range, quotient(one.range, x));
+        }
+        for (at, [total, weight]) in means {
+            // First the likeliest numbers, then ones in the middle of what all elements allow.
+            let [low, high] = ends[&at];
+            let scale = match round < ROUNDS {
+                true => total / weight,
+                false => (low + high) / 2.0,
+            };
+            scales[side].insert(at, scale);
+        }
+    }
+    // Each side is known but for one factor of both: where the first column has 1.
+    let first = *scales[1].values().next()?;
+    if !first.is_finite() || first == 0.0 {
+        return None;
+    }
+    // Rounded in another way, every sum is nearly multiplied with 1.
+    if !scales.iter().any(|side| vary(side.values().copied())) {
+        return None;
+    }
+    let table = |side: usize, by: f64| -> Table {
+        scales[side]
+            .iter()
+            .map(|(&at, &scale)| (at, (scale * by) as f32))
+            .collect()
+    };
+    Some(vec![Formula {
+        rows: Some(table(0, first)),
+        columns: Some(table(1, 1.0 / first)),
+        ..Formula::asked()
+    }])
+}
+
+/// Whether numbers differ by more than roundings do.
+pub fn vary(numbers: impl Iterator<Item = f64> + Clone) -> bool {
+    let first = numbers.clone().next().unwrap_or(1.0);
+    numbers
+        .into_iter()
+        .any(|x| (x - first).abs() > 1e-3 * first.abs())
+}
+
+/// A number of a range: 0, one of few bits, one of few digits, or its middle.
+fn simple(range: [f64; 2]) -> Option<f32> {
+    let [low, high] = range;
+    if is_empty(range) {
+        return None;
+    }
+    if low <= 0.0 && 0.0 <= high {
+        return Some(0.0);
+    }
+    let inside = |x: f32| low <= f64::from(x) && f64::from(x) <= high;
+    let middle = match (low.is_finite(), high.is_finite()) {
+        (true, true) => (low + high) / 2.0,
+        (true, false) => low * if low > 0.0 { 1.25 } else { 0.75 },
+        (false, true) => high * if high > 0.0 { 0.75 } else { 1.25 },
+        (false, false) => 0.0,
+    } as f32;
+    let bf16 = f32::from_bits((middle.to_bits() + 0x8000) & 0xffff_0000);
+    let near = [bf16, middle]
+        .into_iter()
+        .find(|&x| x.is_finite() && inside(x));
+    near.or_else(|| numbers(range).first().copied())
+}
+
+/// Numbers in a range, the simple ones first.
+pub fn numbers([low, high]: [f64; 2]) -> Vec<f32> {
+    let middle = (low + high) / 2.0;
+    let mut numbers: Vec<f32> = Vec::new();
+    if !middle.is_finite() || low > high {
+        return numbers;
+    }
+    let mut add = |x: f64| {
+        let x = x as f32;
+        let inside = x.is_finite() && x != 0.0 && low <= f64::from(x) && f64::from(x) <= high;
+        if inside && !numbers.contains(&x) {
+            numbers.push(x);
+        }
+    };
+    // A power of two, then few digits. Of zero there is no logarithm; below and above there are no numbers.
+    add(middle.signum() * middle.abs().log2().round().exp2());
+    let magnitude = middle.abs().log10().floor().clamp(-400.0, 400.0) as i32;
+    for digits in 0..9 {
+        let scale = 10f64.powi(digits - magnitude);
+        add((middle * scale).round() / scale);
+    }
+    // 1/sqrt(d), as attention has it, and its double.
+    let squared = (1.0 / (middle * middle)).round();
+    add(middle.signum() / squared.sqrt());
+    let nearest = middle as f32;
+    for step in -3i32..=3 {
+        add(f64::from(f32::from_bits(
+            nearest.to_bits().wrapping_add_signed(step),
+        )));
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simple_numbers_come_first() {
+        assert_eq!(numbers([0.299_999, 0.300_001])[0], 0.3);
+        assert_eq!(numbers([-2.001, -1.99])[0], -2.0);
+        assert_eq!(numbers([0.124, 0.1251])[0], 0.125);
+        let third = 1.0 / 3.0;
+        assert!(numbers([third - 1e-9, third + 1e-8]).contains(&(1.0 / 3.0)));
+        assert!(numbers([1.0, 0.5]).is_empty());
+    }
+
+    #[test]
+    fn a_number_of_a_range() {
+        assert_eq!(simple([-1.0, 2.0]), Some(0.0));
+        assert_eq!(simple([0.69, 0.71]), Some(0.699_218_75));
+        assert_eq!(simple([0.699_999_9, 0.700_000_1]), Some(0.7));
+        assert_eq!(simple([2.0, 1.0]), None);
+    }
+}

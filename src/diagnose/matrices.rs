@@ -1,0 +1,76 @@
+//! Matrices of a batch that were multiplied with operands of others, as stale buffers are.
+
+use super::trial::{Tested, Trial};
+use super::{Case, Found, Hypothesis};
+use crate::emu::{Element, Problem, Replay};
+
+/// What is tried.
+pub const TRIED: &str = "operands of other matrices of the batch, D that is C";
+
+/// Distances between matrices that are tried.
+const NEAR: usize = 16;
+
+/// A or B, or all of it, of the matrix so many further on; or C, to which nothing was added.
+pub fn matrices(case: &Case, trial: &Trial) -> Tested {
+    let replay = case.replay;
+    let problem = replay.problem;
+    if let Some(c) = problem.c.filter(|c| c.tensor().format() == replay.format()) {
+        let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
+        if trial.fits(&|at| at.iter().map(code).collect()) {
+            let text = format!("D is C, nothing was added to it: {}", trial.words());
+            return Ok(vec![Found::new(Hypothesis::StoppedEarly, text).at([0])]);
+        }
+    }
+    let batches = problem.batches();
+    if batches < 2 || problem.scales.is_some() {
+        return Ok(Vec::new());
+    }
+    let first = trial.differing().next().map(|stored| stored.at.batch);
+    let one = trial
+        .differing()
+        .all(|stored| Some(stored.at.batch) == first);
+    for by in 1..batches.min(NEAR) {
+        for (of, hypothesis) in [
+            ([true, true], Hypothesis::OtherMatrix),
+            ([true, false], Hypothesis::OtherOperands),
+            ([false, true], Hypothesis::OtherOperands),
+        ] {
+            let there =
+                |batch: usize, moved: bool| if moved { (batch + by) % batches } else { batch };
+            let element = |at: &Element| {
+                let a = problem.a.matrix(there(at.batch, of[0]));
+                let b = problem.b.matrix(there(at.batch, of[1]));
+                let c = problem
+                    .c
+                    .map(|c| c.matrix(there(at.batch, of == [true, true])));
+                let alone = Replay {
+                    problem: Problem { a, b, c, ..problem },
+                    kernel: replay.kernel.map(|kernel| kernel.part(at.batch, [0, 0])),
+                    ..replay
+                };
+                alone.elements(&[Element { batch: 0, ..*at }])[0]
+            };
+            if !trial.fits(&|at: &[Element]| at.iter().map(element).collect()) {
+                continue;
+            }
+            let [which, other] = match first.filter(|_| one) {
+                Some(matrix) => [
+                    format!("matrix {matrix}"),
+                    format!("matrix {}", (matrix + by) % batches),
+                ],
+                None => [
+                    "every matrix".to_owned(),
+                    format!("the one {by} further on, around the end"),
+                ],
+            };
+            let what = match of {
+                [true, true] => format!("{which} holds what belongs to {other}"),
+                [true, false] => format!("{which} holds the product of A of {other} and its own B"),
+                _ => format!("{which} holds the product of its own A and B of {other}"),
+            };
+            let text = format!("{what}: {}", trial.words());
+            return Ok(vec![Found::new(hypothesis, text)]);
+        }
+    }
+    Ok(Vec::new())
+}

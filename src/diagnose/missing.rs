@@ -1,0 +1,199 @@
+//! Products that are missing from every element of a trial: one of them, a step, a slice of K.
+
+use super::estimate::{noise, unpacked, value};
+use super::trial::{Tested, Trial};
+use super::{Case, Element as Operands, Found, Hypothesis, MAX_SEARCHED_K};
+use crate::emu::{Element, Problem, Replay};
+use crate::tensor::Tensor;
+
+/// What is tried.
+pub const TRIED: &str = "a missing product, step or slice of K";
+
+/// Ranges of k that are tested bit for bit, the likeliest by estimate.
+const TESTED: usize = 64;
+
+/// Tiles of K that a loop may lose.
+const TILES: [usize; 6] = [16, 32, 64, 128, 256, 512];
+
+/// Slices of K that may not have arrived.
+const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
+
+/// Elements by which ranges are estimated.
+const ESTIMATED: usize = 8;
+
+/// The smallest range of k without whose products the model gives every element.
+pub fn missing(case: &Case, trial: &Trial) -> Tested {
+    let replay = case.replay;
+    let problem = replay.problem;
+    if problem.k > MAX_SEARCHED_K || problem.k < 2 {
+        return Err("K is too long");
+    }
+    if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
+        return Err("sums are integers or have scales of their own");
+    }
+    let span = replay.arithmetic.step.span();
+    let told: Vec<_> = trial.differing().take(ESTIMATED).collect();
+    if told.len() < 2 {
+        return Err("a single element tells too little");
+    }
+    if !trial.affords(told.len() as u64 * problem.k as u64) {
+        return Err(super::trial::SPENT);
+    }
+    let at: Vec<Element> = told.iter().map(|stored| stored.at).collect();
+    let expected = replay.elements(&at);
+    let estimated: Vec<Estimated> = told
+        .iter()
+        .zip(expected)
+        .map(|(stored, expected)| Estimated::of(case, stored.at, expected, stored.given))
+        .collect();
+    let mut likely: Vec<(f64, [usize; 2])> = ranges(problem.k, span)
+        .into_iter()
+        .filter_map(|range| {
+            let off = estimated.iter().map(|element| element.off(range));
+            off.sum::<Option<f64>>().map(|off| (off, range))
+        })
+        .collect();
+    likely.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+    for (_, [first, end]) in likely.into_iter().take(TESTED) {
+        if !trial.fits(&|at: &[Element]| without(&replay, at, [first, end])) {
+            continue;
+        }
+        let (hypothesis, what, at) = match end - first {
+            1 => (
+                Hypothesis::ProductMissing,
+                format!("the product at k {first} is missing"),
+                vec![first],
+            ),
+            length if length <= span && first % span == 0 => (
+                Hypothesis::StepMissing,
+                format!(
+                    "step {} is missing (k {first} to {})",
+                    first / span + 1,
+                    end - 1
+                ),
+                vec![first / span + 1],
+            ),
+            length => {
+                let share = problem.k / length;
+                let slice = match problem.k == share * length && first % length == 0 {
+                    true => format!(" (slice {} of {share})", first / length + 1),
+                    false => String::new(),
+                };
+                let what = format!(
+                    "the products of k {first} to {}{slice} are missing",
+                    end - 1
+                );
+                (Hypothesis::SliceMissing, what, vec![first, end])
+            }
+        };
+        return Ok(vec![
+            Found::new(hypothesis, format!("{what}: {}", trial.words())).at(at),
+        ]);
+    }
+    Ok(Vec::new())
+}
+
+/// Ranges that a kernel may leave out: products, steps, tiles, slices.
+fn ranges(k: usize, span: usize) -> Vec<[usize; 2]> {
+    let mut lengths = vec![1, span];
+    lengths.extend(TILES);
+    for slices in SLICES {
+        let length = k.div_ceil(slices);
+        lengths.extend([
+            length,
+            length.next_multiple_of(span),
+            length.next_multiple_of(32),
+            length.next_multiple_of(64),
+        ]);
+    }
+    lengths.retain(|&length| 0 < length && length < k);
+    lengths.sort_unstable();
+    lengths.dedup();
+    let all = lengths.into_iter().flat_map(|length| {
+        (0..k)
+            .step_by(length)
+            .map(move |first| [first, (first + length).min(k)])
+    });
+    all.collect()
+}
+
+/// Elements of D whose products of these k count as nothing.
+fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64> {
+    let format = replay.arithmetic.a;
+    let one = |at: &Element| {
+        let plane = replay.problem.a.plane(at.batch);
+        let code = |k: usize| {
+            if (first..end).contains(&k) {
+                0
+            } else {
+                plane.code(at.row, k)
+            }
+        };
+        let codes: Vec<u64> = (0..replay.problem.k).map(code).collect();
+        let row = Tensor::from_codes(format, vec![1, codes.len()], &codes);
+        let problem = replay.problem.matrix(at.batch);
+        let problem = problem.part(at.row..at.row + 1, at.column..at.column + 1);
+        let kernel = replay
+            .kernel
+            .map(|kernel| kernel.part(at.batch, [at.row, at.column]));
+        Replay {
+            problem: Problem {
+                a: row.planes(),
+                ..problem
+            },
+            kernel,
+            ..*replay
+        }
+        .part(0, 0..1, 0..1, &|_| {})[0]
+    };
+    at.iter().map(one).collect()
+}
+
+/// An element and sums of its products.
+struct Estimated {
+    /// Of the products before each k.
+    before: Vec<f64>,
+    /// How far it is off, and how far rounding can take it.
+    off: f64,
+    noise: f64,
+}
+
+impl Estimated {
+    fn of(case: &Case, at: Element, expected: u64, given: u64) -> Estimated {
+        let (replay, format) = (&case.replay, case.replay.format());
+        let arithmetic = replay.arithmetic;
+        let operands = Operands::new(&replay.problem, arithmetic, (at.batch, at.row, at.column));
+        let side = |side: usize, k: usize| {
+            unpacked(
+                [arithmetic.a, arithmetic.b][side],
+                operands.operand(side, k),
+            )
+        };
+        let mut before = vec![0.0];
+        let (mut sum, mut size) = (0.0, 0.0);
+        for k in 0..replay.problem.k {
+            let product = side(0, k) * side(1, k);
+            sum += product;
+            size += product.abs();
+            before.push(sum);
+        }
+        let [expected, given] = [expected, given].map(|code| value(format, code));
+        let unit = (-f64::from(format.fraction_bits())).exp2();
+        Estimated {
+            before,
+            off: given - expected,
+            noise: noise(arithmetic.a, arithmetic.accumulator) * size
+                + unit * (expected.abs() + given.abs()),
+        }
+    }
+
+    /// How well a range that is missing explains it; none if it does not. What is no number says nothing.
+    fn off(&self, [first, end]: [usize; 2]) -> Option<f64> {
+        let off = (self.off + self.before[end] - self.before[first]).abs()
+            / (self.noise + f64::MIN_POSITIVE);
+        match off.is_finite() {
+            true => (off <= 1.0).then_some(off),
+            false => Some(1.0),
+        }
+    }
+}

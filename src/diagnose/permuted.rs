@@ -1,0 +1,365 @@
+//! Rows or columns of D that stand at other places: each is looked up among the replayed ones.
+
+use std::collections::HashMap;
+
+use super::group::{Group, Shape};
+use super::trial::{SPENT, Tested, Trial};
+use super::{Case, Found, Hypothesis};
+use crate::emu::Element;
+
+/// What is tried.
+pub const TRIED: [&str; 2] = ["rows of other places", "columns of other places"];
+
+/// Elements of a line that it is looked up by: two runs of them.
+const RUN: usize = 32;
+
+/// Bits that a line has to have there.
+const BITS: usize = 64;
+
+/// Vector kernels do so many multiply-adds in the time of one of the exact engine, about.
+const KERNELS: u64 = 16;
+
+/// Lines that a sentence has.
+const LISTED: usize = 4;
+
+/// The lines of one side: rows (0) or columns (1), which count on from matrix to matrix.
+struct Lines<'c, 'a> {
+    case: &'c Case<'a>,
+    side: usize,
+    /// Of one matrix.
+    count: usize,
+}
+
+impl Lines<'_, '_> {
+    fn name(&self) -> &'static str {
+        ["row", "column"][self.side]
+    }
+
+    /// Where lines are looked at: every so many elements across.
+    fn across(&self) -> Vec<usize> {
+        let problem = &self.case.replay.problem;
+        let length = [problem.n, problem.m][self.side];
+        match length <= 2 * RUN {
+            true => (0..length).collect(),
+            false => (0..RUN).chain(length / 2..length / 2 + RUN).collect(),
+        }
+    }
+
+    /// The codes of all lines there: replayed, then as D has them.
+    fn codes(&self, across: &[usize]) -> [Vec<Vec<u64>>; 2] {
+        let replay = self.case.replay;
+        let batches = replay.problem.batches();
+        let mut both = [Vec::new(), Vec::new()];
+        for batch in 0..batches {
+            let mut replayed = vec![Vec::new(); self.count];
+            for run in across.chunk_by(|x, y| x + 1 == *y) {
+                let run = run[0]..run[run.len() - 1] + 1;
+                let width = run.len();
+                match self.side {
+                    0 => {
+                        let codes = replay.part(batch, 0..self.count, run, &|_| {});
+                        for (line, codes) in replayed.iter_mut().zip(codes.chunks(width)) {
+                            line.extend(codes);
+                        }
+                    }
+                    _ => {
+                        let codes = replay.part(batch, run, 0..self.count, &|_| {});
+                        for row in codes.chunks(self.count) {
+                            replayed
+                                .iter_mut()
+                                .zip(row)
+                                .for_each(|(line, code)| line.push(*code));
+                        }
+                    }
+                }
+            }
+            both[0].extend(replayed);
+            let m = replay.problem.m;
+            let stored = |line: usize, at: usize| match self.side {
+                0 => self.case.stored([batch * m + line, at]).given,
+                _ => self.case.stored([batch * m + at, line]).given,
+            };
+            both[1].extend(
+                (0..self.count).map(|line| across.iter().map(|&at| stored(line, at)).collect()),
+            );
+        }
+        both
+    }
+
+    /// The element of another line, which may be one of another matrix.
+    fn of(&self, at: &Element, line: usize) -> Element {
+        let (batch, index) = (line / self.count, line % self.count);
+        match self.side {
+            0 => Element {
+                batch,
+                row: index,
+                ..*at
+            },
+            _ => Element {
+                batch,
+                column: index,
+                ..*at
+            },
+        }
+    }
+
+    fn line(&self, at: &Element) -> usize {
+        at.batch * self.count + [at.row, at.column][self.side]
+    }
+
+    /// `row 5`, `row 5 of matrix 1`
+    fn named(&self, line: usize) -> String {
+        let name = format!("{} {}", self.name(), line % self.count);
+        match self.case.replay.problem.batches() {
+            1 => name,
+            _ => format!("{name} of matrix {}", line / self.count),
+        }
+    }
+}
+
+/// Lines of this side that hold what belongs to others, if that gives all that the trial is about.
+pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
+    let problem = case.replay.problem;
+    let lines = Lines {
+        case,
+        side,
+        count: [problem.m, problem.n][side],
+    };
+    if !case.is_whole() {
+        return Err("only a part of D was compared");
+    }
+    let across = lines.across();
+    if across.len() * case.replay.format().bytes() * 8 < BITS || lines.count * problem.batches() < 2
+    {
+        return Err("they are too short to be told apart");
+    }
+    let all = (problem.batches() * lines.count * across.len()) as u64;
+    if !trial.affords((all * problem.k as u64).div_ceil(KERNELS)) {
+        return Err(SPENT);
+    }
+    let [replayed, given] = lines.codes(&across);
+    let mut places: HashMap<&[u64], usize> = HashMap::new();
+    for (line, codes) in replayed.iter().enumerate() {
+        // What is all alike is everywhere.
+        if codes.iter().any(|code| code != &codes[0]) {
+            places.entry(codes).or_insert(line);
+        }
+    }
+    let mut from: Vec<usize> = (0..given.len()).collect();
+    for (line, codes) in given
+        .iter()
+        .enumerate()
+        .filter(|(line, codes)| **codes != replayed[*line])
+    {
+        if let Some(&place) = places.get(&codes[..]) {
+            from[line] = place;
+        }
+    }
+    let moved: Vec<usize> = (0..from.len()).filter(|&line| from[line] != line).collect();
+    if moved.is_empty() {
+        return Ok(Vec::new());
+    }
+    let there = |at: &[Element]| {
+        let at: Vec<Element> = at
+            .iter()
+            .map(|at| lines.of(at, from[lines.line(at)]))
+            .collect();
+        case.replay.elements(&at)
+    };
+    if !trial.fits(&there) {
+        return Ok(Vec::new());
+    }
+    // Where few elements differ, lines that are not part of it are none of its business.
+    let touched: Vec<usize> = trial
+        .differing()
+        .map(|stored| lines.line(&stored.at))
+        .collect();
+    if touched.iter().any(|line| from[*line] == *line) {
+        return Ok(Vec::new());
+    }
+    let (hypothesis, what) = told(&lines, &from, &moved);
+    let found = Found::new(hypothesis, format!("{what}: {}", trial.words()));
+    Ok(vec![match moved[..] {
+        [_] => found.at([from[moved[0]] % lines.count]),
+        _ => found,
+    }])
+}
+
+/// What became of which lines.
+fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
+    let (name, count) = (lines.name(), lines.count);
+    let several = [Hypothesis::RowsPermuted, Hypothesis::ColumnsPermuted][lines.side];
+    let matrix = |line: usize| line / count;
+    // Whole matrices of others.
+    let away = |line: &&usize| {
+        from[**line] % count == **line % count && matrix(from[**line]) != matrix(**line)
+    };
+    if moved.iter().filter(away).count() == moved.len() {
+        let mut pairs: Vec<(usize, usize)> = moved
+            .iter()
+            .map(|&line| (matrix(line), matrix(from[line])))
+            .collect();
+        pairs.dedup();
+        let whole = moved.len() == pairs.len() * count;
+        let said = pairs.iter().take(LISTED).map(|(here, there)| match whole {
+            true => format!("matrix {here} holds what belongs to matrix {there}"),
+            false => {
+                format!("{name}s of matrix {here} hold what belongs to those of matrix {there}")
+            }
+        });
+        let said: Vec<String> = said.collect();
+        return (Hypothesis::OtherMatrix, said.join(", ") + more(pairs.len()));
+    }
+    let holds = |line: usize| {
+        format!(
+            "{} holds what belongs to {}",
+            lines.named(line),
+            lines.named(from[line])
+        )
+    };
+    match *moved {
+        [one] => (
+            [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side],
+            holds(one),
+        ),
+        [one, other] if from[one] == other && from[other] == one => {
+            let [one, other] = [one, other].map(|line| lines.named(line));
+            (several, format!("{one} and {other} are exchanged"))
+        }
+        _ => {
+            let local = |line: usize| (line % count, from[line] % count);
+            let inside = moved.iter().all(|&line| matrix(from[line]) == matrix(line));
+            let reversed = |&line: &usize| local(line).0 + local(line).1 == count - 1;
+            if inside && moved.iter().all(reversed) && moved.len() + 1 >= from.len() {
+                return (several, format!("the {name}s of D come in reverse order"));
+            }
+            if let Some(by) = shift(
+                &moved.iter().map(|&line| local(line)).collect::<Vec<_>>(),
+                count,
+            ) && inside
+                && moved.len() + by.unsigned_abs() >= from.len()
+            {
+                let one = match by {
+                    1 => "the next one".to_owned(),
+                    -1 => "the previous one".to_owned(),
+                    2.. => format!("the one {by} further"),
+                    _ => format!("the one {} before", -by),
+                };
+                let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side];
+                return (
+                    hypothesis,
+                    format!("every {name} holds what belongs to {one}"),
+                );
+            }
+            let listed: Vec<String> = moved.iter().take(LISTED).map(|&line| holds(line)).collect();
+            let mut sources: Vec<usize> = moved.iter().map(|&line| from[line]).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            let how = match sources == moved {
+                true => "are permuted",
+                false => "hold what belongs to others",
+            };
+            let text = format!(
+                "{} {name}s {how}: {}{}",
+                moved.len(),
+                listed.join(", "),
+                more(moved.len())
+            );
+            (several, text)
+        }
+    }
+}
+
+/// How far all lines are from where they belong, the other end of D or its edge being next to an end.
+fn shift(pairs: &[(usize, usize)], count: usize) -> Option<isize> {
+    let (here, there) = pairs[0];
+    let (count, by) = (count as isize, there as isize - here as isize);
+    let mut all = [by, by - count, by + count];
+    all.sort_by_key(|by| by.abs());
+    all.into_iter().find(|by| {
+        pairs.iter().all(|&(here, there)| {
+            let (wanted, there) = (here as isize + by, there as isize);
+            wanted.rem_euclid(count) == there || wanted.clamp(0, count - 1) == there
+        })
+    })
+}
+
+fn more(count: usize) -> &'static str {
+    if count > LISTED { ", ..." } else { "" }
+}
+
+/// A rectangle that holds what belongs to another place, of this matrix or another.
+pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
+    /// Elements of D that are replayed for it.
+    const MOST: u64 = 1 << 20;
+    /// Places that begin alike and are looked at further.
+    const PLACES: usize = 64;
+    if !matches!(group.shape, Shape::Rectangle { .. }) {
+        return Ok(Vec::new());
+    }
+    let replay = case.replay;
+    let problem = replay.problem;
+    let (m, n) = (problem.m, problem.n);
+    let elements = problem.batches() as u64 * m as u64 * n as u64;
+    if elements > MOST || !trial.affords(problem.work().div_ceil(KERNELS)) {
+        return Err(SPENT);
+    }
+    let different: Vec<_> = trial.differing().collect();
+    // So few bits are found somewhere by chance.
+    if different.len() * replay.format().bytes() * 8 < BITS {
+        return Ok(Vec::new());
+    }
+    let all: Vec<Vec<u64>> = (0..problem.batches())
+        .map(|batch| replay.part(batch, 0..m, 0..n, &|_| {}))
+        .collect();
+    let base = group.rows[0] / m;
+    let [top, left] = [group.rows[0] % m, group.columns[0]];
+    let [height, width] = [
+        group.rows[1] - group.rows[0],
+        group.columns[1] - group.columns[0],
+    ];
+    let code = |batch: usize, row: usize, column: usize| all[batch][row * n + column];
+    let mut places = Vec::new();
+    for batch in 0..problem.batches() {
+        for row in 0..=m - height {
+            for column in 0..=n - width {
+                let holds = |stored: &super::Stored| {
+                    let at = stored.at;
+                    code(batch, row + at.row - top, column + at.column - left) == stored.given
+                };
+                if different.iter().all(holds) && (batch, row, column) != (base, top, left) {
+                    places.push((batch, row, column));
+                }
+            }
+        }
+    }
+    // The nearest first, of the same matrix first.
+    places.sort_by_key(|(batch, row, column)| {
+        (
+            batch.abs_diff(base),
+            row.abs_diff(top) + column.abs_diff(left),
+        )
+    });
+    for (batch, row, column) in places.into_iter().take(PLACES) {
+        let there = |at: &[Element]| {
+            let place = |at: &Element| code(batch, row + at.row - top, column + at.column - left);
+            at.iter().map(place).collect()
+        };
+        if trial.fits(&there) {
+            let matrix = match batch == base {
+                true => String::new(),
+                false => format!(" of matrix {batch}"),
+            };
+            let text = format!(
+                "it holds what belongs to rows {row} to {}, columns {column} to {}{matrix}: {}",
+                row + height - 1,
+                column + width - 1,
+                trial.words()
+            );
+            return Ok(vec![
+                Found::new(Hypothesis::TileMoved, text).at([row, column]),
+            ]);
+        }
+    }
+    Ok(Vec::new())
+}

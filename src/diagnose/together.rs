@@ -1,0 +1,131 @@
+//! Another unit under another schedule.
+
+use super::trial::{Tested, Trial, Work};
+use super::{Ask, Case, Found, Hypothesis, computed};
+use crate::candidates::{Asked, Conditions, Guess, candidates, guesses, tells_zeros};
+use crate::emu::schedule::{Addend, Kernel, Values};
+use crate::emu::{Problem, Replay};
+
+/// What is tried.
+pub const TRIED: &str = "another model and another schedule together";
+
+/// Multiply-adds that they may take.
+pub const WORK: u64 = 1 << 22;
+
+/// What setting a schedule up costs, in multiply-adds.
+const SETUP: u64 = 1024;
+
+/// The first other arithmetic of the catalogue that gives D under a schedule that `identify` searches.
+pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
+    let own = &case.replay;
+    let problem = own.problem;
+    let arithmetic = own.arithmetic;
+    if own.kernel.is_some_and(super::schedule::multiplied) || arithmetic.scale.is_some() {
+        return Err("sums are multiplied with numbers of one kernel");
+    }
+    if trial.is_weak() {
+        return Err("so few elements of few bits fit by chance");
+    }
+    let all = candidates(
+        case.catalogue,
+        &Conditions {
+            a: &|format| format == arithmetic.a,
+            b: &|format| format == arithmetic.b,
+            c: &|_| true,
+            d: &|_| true,
+            scale: &|scale| scale.is_none(),
+            k: problem.k,
+        },
+    );
+    let values = Values::default();
+    let result = own.format();
+    let zeros = tells_zeros(case.given);
+    let mut tried: Vec<&crate::emu::Arithmetic> = vec![arithmetic];
+    // Schedules follow from how many products a step has.
+    let mut lists: Vec<(usize, Vec<Guess>)> = Vec::new();
+    let mut pairs = Vec::new();
+    for candidate in &all {
+        let other = &candidate.arithmetic;
+        if tried.contains(&other) || other.accumulator != arithmetic.accumulator {
+            continue;
+        }
+        tried.push(other);
+        let span = other.step.span();
+        if lists.iter().all(|(of, _)| *of != span) {
+            let asked = Asked {
+                arithmetic: other,
+                problem: &problem,
+                result,
+                scales: None,
+                zeros,
+            };
+            lists.push((span, guesses(&asked)));
+        }
+    }
+    for candidate in all.iter().filter(|c| {
+        tried[1..]
+            .iter()
+            .any(|one| std::ptr::eq(*one, &c.arithmetic))
+    }) {
+        let span = candidate.arithmetic.step.span();
+        let list = lists.iter().filter(|(of, _)| *of == span);
+        pairs.extend(
+            list.flat_map(|(_, list)| list)
+                .map(|guess| (candidate, guess)),
+        );
+    }
+    // The commonest kernels of all units first.
+    pairs.sort_by_key(|(_, guess)| guess.rank);
+    for (candidate, guess) in pairs {
+        let of_c = problem.c.is_none_or(|c| {
+            guess.spec.addend == Addend::Epilogue
+                || c.tensor().format() == candidate.arithmetic.addend()
+        });
+        let product = Problem {
+            c: problem.c.filter(|_| guess.spec.addend == Addend::Epilogue),
+            ..problem
+        };
+        let fits =
+            Kernel::check_compatible(&guess.spec, &candidate.arithmetic, &product, result).is_ok();
+        if !of_c || !fits {
+            continue;
+        }
+        if !work.spend(SETUP + problem.k as u64) {
+            return Err(super::trial::SPENT);
+        }
+        let replay = Replay {
+            arithmetic: &candidate.arithmetic,
+            convert_to: (result != candidate.arithmetic.accumulator).then_some(result),
+            kernel: Some(Kernel::new(&guess.spec, &values, &problem)),
+            ..*own
+        };
+        if !trial.fits(&computed::replayed(&replay)) {
+            continue;
+        }
+        let Some(name) = candidate.names.first() else {
+            continue;
+        };
+        let text = format!(
+            "Another unit under another schedule fits, {} {} (-> {}) and {} ({}): {}",
+            name.architecture,
+            name.instruction,
+            candidate.arithmetic.accumulator,
+            guess,
+            guess.spec.summary(),
+            trial.words()
+        );
+        let model = Ask::Model {
+            name: name.clone(),
+            arithmetic: Box::new(candidate.arithmetic.clone()),
+            convert_to: replay.convert_to,
+        };
+        let schedule = Ask::Schedule {
+            preset: guess.preset.name.clone(),
+            overrides: Box::new(guess.overrides.clone()),
+        };
+        let ask = Ask::Both(Box::new(model), Box::new(schedule));
+        let found = Found::new(Hypothesis::OtherModelAndSchedule, text);
+        return Ok(vec![found.asking(ask)]);
+    }
+    Ok(Vec::new())
+}

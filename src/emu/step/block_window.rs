@@ -1,0 +1,358 @@
+//! Block-scaled FP4 by the other published rule for Blackwell: a window for products, another where C prevails.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{Code, check_accumulator, check_group, check_nan};
+use super::fused::{Term, align};
+use super::kind::{Products, ScaleUse, StepKind};
+use super::special::{Special, special};
+use super::trace::{Datapath, Source, TermTrace};
+use crate::num::{Formats, Overflow, Rounding, Target, Unpacked};
+
+/// Constants of a dot-add with two windows. The step, with integer significands throughout:
+///
+/// 1. A product is that of both operands and both scales, exactly. `R` is the largest sum of their four exponents, `S` that
+///    of the two scales' exponents, over products that are not zero; `C` is the exponent of C.
+/// 2. C prevails if it is not zero and `C >= R`, or if all products are zero. Every `part` products are added exactly then,
+///    and cut toward zero to multiples of `2^(C - addend_bits)`.
+/// 3. Otherwise every `product_part` products are added exactly and cut to `2^q`, `q` being the larger of `R - product_bits`
+///    and `S - scale_bits`. With `addend_cuts` those whose own `R` does not exceed `C` are cut to `2^(C - addend_bits)`, if
+///    that is coarser.
+/// 4. C is cut to the grid, the terms are added exactly, and the sum is cut to the accumulator's precision. Zero is +0.
+/// 5. If products prevail and the result is subnormal, sums of less than `2^least_sum`, or of less than `2^q`, count as zero
+///    where their scales' exponents are below `S`.
+/// 6. A NaN scale, or a NaN C, gives the code `nan`; an infinite C stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BlockWindow {
+    /// Products per step.
+    pub group: usize,
+    /// Products added before they are cut, where C prevails.
+    pub part: usize,
+    /// The same where products do.
+    pub product_part: usize,
+    /// Bits kept below the largest exponent of a product.
+    pub product_bits: u32,
+    /// Bits kept below the largest exponent of a pair of scales.
+    pub scale_bits: u32,
+    /// Bits kept below C's exponent.
+    pub addend_bits: u32,
+    /// Whether C's window also cuts parts that do not exceed it, where other parts do.
+    pub addend_cuts: bool,
+    /// The least sum of a part that counts beside larger scales in a subnormal result.
+    pub least_sum: Option<i32>,
+    /// The code of a NaN result.
+    pub nan: Code,
+}
+
+/// A product, or the exact sum of some.
+#[derive(Clone, Copy)]
+struct Sum {
+    negative: bool,
+    magnitude: u128,
+    lsb: i32,
+    /// The largest sums of exponents of products that are not zero: of all four factors, and of their scales.
+    exponents: Option<[i32; 2]>,
+}
+
+impl StepKind for BlockWindow {
+    fn span(&self) -> usize {
+        self.group
+    }
+
+    /// The published constants, and their neighbours.
+    fn hypotheses(clues: &super::Clues) -> Vec<BlockWindow> {
+        let Some(scale) = clues.formats.scale else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for group in [64, 32, 128] {
+            for part in super::BlockDot::parts(Some(scale), group).filter(|part| *part >= 4) {
+                for product_part in [4, part] {
+                    for (addend_cuts, least_sum) in [(true, Some(-174)), (false, None)] {
+                        all.push(BlockWindow {
+                            group,
+                            part,
+                            product_part,
+                            product_bits: 39,
+                            scale_bits: 35,
+                            addend_bits: 35,
+                            addend_cuts,
+                            least_sum,
+                            nan: clues.nan,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
+        match constant {
+            "product_part" => Some(super::clues::numbers(1..=32)),
+            "product_bits" | "scale_bits" | "addend_bits" => Some(super::clues::numbers(0..=64)),
+            "addend_cuts" => Some(vec![false.into(), true.into()]),
+            "least_sum" => {
+                let all = (-190..=-140).map(serde_json::Value::from);
+                Some(all.chain([serde_json::Value::Null]).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit {
+            aligners: self.span() / self.part.min(self.product_part),
+            ..super::Unit::of(self.span()).aligned(self.product_bits.max(self.addend_bits) + 12)
+        }
+    }
+
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let Products {
+            formats,
+            a,
+            b,
+            scales,
+        } = products;
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        let accumulator = formats.accumulator;
+        let scale = formats.scale.expect("checked when the model was read");
+        let scales = scales.expect("a problem has the scales of its model");
+        let scales = scales.map(|codes| {
+            let unpacked = codes.iter().map(|&code| scale.format.unpack(code.into()));
+            unpacked.collect::<Vec<_>>()
+        });
+        let c = accumulator.unpack(c);
+        match special(&scales[0], &scales[1], c, |_, _| false) {
+            Some(Special::Nan) => return self.nan.0,
+            Some(Special::Infinity { negative }) => {
+                let infinity = accumulator.infinity(negative);
+                return infinity.expect("checked when the model was read");
+            }
+            None => {}
+        }
+
+        let factors = a.iter().zip(b).zip(scales[0].iter().zip(&scales[1]));
+        let products = factors.enumerate().map(|(k, ((a, b), (x, y)))| {
+            let product = Sum::product(formats, [a, b], [x, y]);
+            let magnitude = observer.multiplied(k, product.magnitude);
+            Sum {
+                magnitude,
+                ..product
+            }
+        });
+        let products: Vec<_> = products.collect();
+        let most = largest(&products);
+        let by_addend = c.exponent - self.addend_bits as i32;
+        // Where products prevail.
+        let window = most.filter(|[all, _]| c.is_zero() || c.exponent < *all);
+        let (count, grid) = match window {
+            Some([all, scales]) => {
+                let by_products = all - self.product_bits as i32;
+                let by_scales = scales - self.scale_bits as i32;
+                (self.product_part, by_products.max(by_scales))
+            }
+            None => (self.part, by_addend),
+        };
+        let parts: Vec<_> = products.chunks(count).map(Sum::of).collect();
+        let mut kept: Vec<i128> = Vec::with_capacity(parts.len());
+        for (i, part) in parts.iter().enumerate() {
+            let reached = |[all, _]: [i32; 2]| !c.is_zero() && c.exponent >= all;
+            let own = match self.addend_cuts && part.exponents.is_some_and(reached) {
+                true => grid.max(by_addend),
+                false => grid,
+            };
+            let cut = align(part.term(0), own, Rounding::TowardZero) << (own - grid);
+            kept.push(observer.shifted(Some(i), cut));
+        }
+        let addend = Term {
+            negative: c.negative,
+            magnitude: c.significand.into(),
+            lsb: c.exponent - accumulator.fraction_bits() as i32,
+            exponent: c.exponent,
+        };
+        let of_c = observer.shifted(None, align(addend, grid, Rounding::TowardZero));
+
+        let target = Target {
+            format: accumulator,
+            precision: accumulator.fraction_bits() + 1,
+            rounding: Rounding::TowardZero,
+            overflow: Overflow::ToInfinity,
+        };
+        let round = |sum: i128| target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        let result = round(kept.iter().sum::<i128>() + of_c);
+        let subnormal = |code: u64| {
+            let significand = accumulator.unpack(code).significand;
+            significand != 0 && significand >> accumulator.fraction_bits() == 0
+        };
+        if let (Some(least), Some([_, scales])) = (self.least_sum, window)
+            && subnormal(result)
+        {
+            let least = 1u128 << (least - grid).clamp(0, 126);
+            for (part, kept) in parts.iter().zip(&mut kept) {
+                let below = part.exponents.is_some_and(|[_, own]| own < scales);
+                if below && kept.unsigned_abs() < least {
+                    *kept = 0;
+                }
+            }
+        }
+        let sum = observer.added(kept.iter().sum::<i128>() + of_c);
+
+        // Zeros take part in no maximum.
+        let exponents = parts.iter().filter_map(|part| Some(part.exponents?[0]));
+        let exponents = exponents.chain((!c.is_zero()).then_some(c.exponent));
+        let (least, most) = (exponents.clone().min(), exponents.max());
+        let least = least.unwrap_or(c.exponent);
+        observer.aligned(most.unwrap_or(c.exponent), grid);
+        for (i, (part, &kept)) in parts.iter().zip(&kept).enumerate() {
+            let first = i * count;
+            let source = Source::Products {
+                first,
+                count: count.min(a.len() - first),
+            };
+            observer.term(|| TermTrace {
+                kept,
+                ..part.term(least).trace(source, grid, Rounding::TowardZero)
+            });
+        }
+        let addend = Term {
+            exponent: if c.is_zero() { least } else { c.exponent },
+            ..addend
+        };
+        observer.term(|| addend.trace(Source::Addend, grid, Rounding::TowardZero));
+        observer.sum(sum, grid, false);
+        let result = round(sum);
+        if result == accumulator.zero(true) {
+            accumulator.zero(false)
+        } else {
+            result
+        }
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "dot-add of {} products in two windows: exact sums of {}, cut to {} bits below the products and {} below the \
+             scales; where C prevails exact sums of {}, cut to {} bits below it; result cut",
+            self.group,
+            self.product_part,
+            self.product_bits,
+            self.scale_bits,
+            self.part,
+            self.addend_bits
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats { accumulator, .. } = formats;
+        let Some(scale) = formats.scale else {
+            return Err("this step needs scales".into());
+        };
+        check_group(self.group)?;
+        let divides = |part: usize, whole: usize| part != 0 && whole.is_multiple_of(part);
+        for (name, part) in [("part", self.part), ("product_part", self.product_part)] {
+            if !divides(part, self.group) || !divides(part, scale.block) {
+                return Err(format!(
+                    "{name} is {part}; it must divide group, {}, and scale.block, {}",
+                    self.group, scale.block
+                ));
+            }
+        }
+        for format in [formats.a, formats.b] {
+            if format.infinity(false).is_some() || format.exponent_bits() > 3 {
+                return Err(format!(
+                    "operands are finite and of few bits, unlike {format}"
+                ));
+            }
+        }
+        for (name, bits) in [
+            ("product_bits", self.product_bits),
+            ("scale_bits", self.scale_bits),
+            ("addend_bits", self.addend_bits),
+        ] {
+            if bits > 64 {
+                return Err(format!("{name} is {bits}; it must be at most 64"));
+            }
+        }
+        let least = accumulator.fraction_bits();
+        if self.addend_bits < least {
+            return Err(format!(
+                "addend_bits is {}; it must be at least {least}, or C alone would be cut",
+                self.addend_bits
+            ));
+        }
+        if self
+            .least_sum
+            .is_some_and(|least| !(-4096..=4096).contains(&least))
+        {
+            return Err("least_sum must lie within 4096 of 0".into());
+        }
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::Given
+    }
+}
+
+impl Sum {
+    fn product(formats: Formats, factors: [&Unpacked; 2], scales: [&Unpacked; 2]) -> Sum {
+        let scale = formats
+            .scale
+            .expect("checked when the model was read")
+            .format;
+        let fraction =
+            formats.a.fraction_bits() + formats.b.fraction_bits() + 2 * scale.fraction_bits();
+        let [a, b] = factors;
+        let [x, y] = scales;
+        let scales = x.exponent + y.exponent;
+        let all = a.exponent + b.exponent + scales;
+        let significands = [a, b, x, y].map(|factor| u128::from(factor.significand));
+        let magnitude = significands.into_iter().product();
+        Sum {
+            negative: a.negative != b.negative,
+            magnitude,
+            lsb: all - fraction as i32,
+            exponents: (magnitude != 0).then_some([all, scales]),
+        }
+    }
+
+    /// Of neighbours with the same scales.
+    fn of(products: &[Sum]) -> Sum {
+        let nonzero = || products.iter().filter(|product| product.magnitude != 0);
+        let lsb = nonzero().map(|product| product.lsb).min().unwrap_or(0);
+        let signed = nonzero().map(|product| {
+            let magnitude = (product.magnitude << (product.lsb - lsb)) as i128;
+            if product.negative {
+                -magnitude
+            } else {
+                magnitude
+            }
+        });
+        let sum: i128 = signed.sum();
+        Sum {
+            negative: sum < 0,
+            magnitude: sum.unsigned_abs(),
+            lsb,
+            exponents: largest(products),
+        }
+    }
+
+    /// As a term, which counts with the exponent `zero` if all its products are zero.
+    fn term(self, zero: i32) -> Term {
+        Term {
+            negative: self.negative,
+            magnitude: self.magnitude,
+            lsb: self.lsb,
+            exponent: self.exponents.map_or(zero, |[all, _]| all),
+        }
+    }
+}
+
+/// The largest sums of exponents, of all factors and of scales.
+fn largest(sums: &[Sum]) -> Option<[i32; 2]> {
+    let exponents = sums.iter().filter_map(|sum| sum.exponents);
+    exponents.reduce(|[all, scales], [other, more]| [all.max(other), scales.max(more)])
+}

@@ -1,0 +1,191 @@
+//! AMD RDNA 4: pairs of products floored to a grid of their own, then added to C on a common one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::chained::{
+    Group, Groups, Nans, addend, check, largest, leading, least_leading, least_leadings, round,
+};
+use super::clues::Clues;
+use super::floor::{floor_to, signed};
+use super::kind::{Products, StepKind};
+use super::trace::{Datapath, Source, TermTrace};
+use crate::num::Formats;
+
+/// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
+/// C. One group, with integer significands throughout; *floored* means rounded toward minus infinity:
+///
+/// 1. Operands are taken apart without normalising. `F` of a product is the sum of its operands' exponents.
+/// 2. Products are added in pairs of neighbours: both are floored to multiples of `2^(F - product_bits)`, with
+///    `F` the larger of the pair's that are not zero, and added exactly.
+/// 3. The grid is `2^g`, with `g` the larger of `F - product_bits` for the largest `F` of the group's products that are not
+///    zero, and `lead - leading_bits`, `lead` being the exponent of C's highest bit, but at least `least_leading`.
+/// 4. The pairs' sums and C are floored to the grid and added exactly. A C of less than one unit counts as zero if `g` exceeds
+///    `least_leading`.
+/// 5. The sum is rounded to nearest even: to FP32 or directly to FP16, subnormal numbers kept; of BF16 the upper half of the
+///    FP32 result is taken. A result of zero is +0.
+/// 6. NaNs: `nan.operand` if an operand is one; `nan.invalid` for infinity times zero, or infinities of both signs;
+///    otherwise C's, made quiet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlooredPairs {
+    pub groups: Groups,
+    /// Fraction bits kept below the largest sum of operands' exponents.
+    pub product_bits: u32,
+    /// Bits kept below C's highest bit.
+    pub leading_bits: u32,
+    /// The least that C's highest bit counts as.
+    pub least_leading: i32,
+    pub nan: Nans,
+}
+
+impl StepKind for FlooredPairs {
+    fn span(&self) -> usize {
+        self.groups.span()
+    }
+
+    /// The widths that are known, of any groups.
+    fn hypotheses(clues: &Clues) -> Vec<FlooredPairs> {
+        let Some(nan) = Nans::shown(clues) else {
+            return Vec::new();
+        };
+        let least = clues.formats.accumulator.min_exponent();
+        let all = Groups::likely().map(|groups| FlooredPairs {
+            groups,
+            product_bits: 24,
+            leading_bits: 26,
+            least_leading: least_leading(clues, None).unwrap_or(least),
+            nan,
+        });
+        all.collect()
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
+        match constant {
+            "least_leading" => Some(least_leadings()),
+            other => self.groups.values(other),
+        }
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit {
+            aligned_bits: self.product_bits + 3,
+            sum_bits: self.leading_bits + 4,
+            ..super::Unit::of(self.span())
+        }
+    }
+
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let formats = products.formats;
+        let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
+        self.groups.chain(products, c, observer, add)
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "{}: pairs floored to {} bits below the operands' exponents, C to {} below its highest bit, result rounded to \
+             nearest even",
+            self.groups.summary(),
+            self.product_bits,
+            self.leading_bits
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        self.groups.check()?;
+        let least = Some(self.least_leading);
+        check(formats, self.product_bits, self.leading_bits, least)?;
+        self.nan.check(formats.accumulator)
+    }
+
+    fn has_schedules(&self) -> bool {
+        false
+    }
+}
+
+impl FlooredPairs {
+    fn group<O: Datapath>(
+        &self,
+        formats: Formats,
+        group: &Group,
+        code: u64,
+        observer: &mut O,
+    ) -> u64 {
+        let format = formats.accumulator;
+        if let Some(code) = self.nan.special(format, &group.pairs, code) {
+            observer.stage("group", || group.k().collect());
+            return code;
+        }
+        let products = group.multiplied(formats, observer);
+        let c = format.unpack(code);
+        let c_lsb = c.exponent - format.fraction_bits() as i32;
+
+        let exponent = largest(&products);
+        let lead = leading(c.significand.into(), c_lsb);
+        let lead = lead.map_or(self.least_leading, |lead| lead.max(self.least_leading));
+        let by_c = lead - self.leading_bits as i32;
+        let grid = exponent.map_or(by_c, |exponent| {
+            by_c.max(exponent - self.product_bits as i32)
+        });
+
+        let (mut total, mut sums) = (0, Vec::new());
+        for (first, pair) in products.chunks(2).enumerate() {
+            let first = 2 * first;
+            let Some(exponent) = largest(pair) else {
+                continue;
+            };
+            let own = exponent - self.product_bits as i32;
+            let here = first.min(group.there)..(first + 2).min(group.there);
+            observer.stage("pair", || here.map(|i| group.first + i).collect());
+            observer.aligned(exponent, own);
+            let mut sum = 0;
+            for (i, product) in (first..).zip(pair) {
+                let value = signed(product.negative, product.magnitude);
+                let kept = floor_to(value, product.lsb, own);
+                let kept = observer.shifted(Some(group.first + i), kept);
+                let source = match group.source(i) {
+                    Source::Product(i) => Source::Product(i - first),
+                    missing => missing,
+                };
+                observer.term(|| product.trace((source, product.exponent), (kept, own)));
+                sum += kept;
+            }
+            observer.sum(sum, own, false);
+            let kept = floor_to(sum, own, grid);
+            sums.push((first, exponent, (sum, own), kept));
+            total += kept;
+        }
+        // In units of products' exponents.
+        let competes = by_c + self.product_bits as i32;
+        let most = exponent.map_or(competes, |exponent| exponent.max(competes));
+        observer.stage("group", || group.k().collect());
+        observer.aligned(most, grid);
+        for (first, exponent, (sum, lsb), kept) in sums {
+            let count = group.there.saturating_sub(first).min(2);
+            let source = match count {
+                0 => Source::Missing,
+                _ => Source::Products { first, count },
+            };
+            observer.term(|| TermTrace {
+                source,
+                negative: sum < 0,
+                magnitude: sum.unsigned_abs(),
+                lsb,
+                exponent,
+                kept,
+                kept_lsb: grid,
+            });
+        }
+        let value = signed(c.negative, c.significand.into());
+        let kept = match floor_to(value.abs(), c_lsb, grid) == 0 && grid > self.least_leading {
+            true => 0,
+            false => floor_to(value, c_lsb, grid),
+        };
+        let kept = observer.shifted(None, kept);
+        observer.term(|| addend((c, format), competes, (kept, grid)));
+        let total = observer.added(total + kept);
+        observer.sum(total, grid, false);
+        round(format, total, grid, false)
+    }
+}

@@ -1,0 +1,207 @@
+//! IEEE fused multiply-adds in an order of their own, as the dot products of processors have them: subnormal numbers may
+//! count as zeros, and a NaN goes on with its payload.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{Code, check_nan};
+use super::kind::{Products, StepKind};
+use super::trace::Datapath;
+use super::wires::Wires;
+use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through};
+
+/// Constants of the chains. One step is one instruction; every operation is an IEEE 754 fused multiply-add, rounded once to
+/// the accumulator's format, to nearest even:
+///
+/// 1. One chain: C, then the products in its order. Several chains: each from +0, its products in their order; then the
+///    chains' sums are added one after the other, and C last.
+/// 2. With `flush`, subnormal operands, sums and C count as zeros of their sign in every operation, and a result is a zero of
+///    its sign if it lies below the smallest normal number once it is rounded as if exponents had no end.
+/// 3. The first NaN among an operation's a, b and the number they are added to is its result, made quiet: its sign and the
+///    leading bits of its payload stay. Infinity times zero and infinities of both signs give `invalid`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OrderedFma {
+    /// The products of an instruction in the order in which they are added, chain by chain.
+    pub chains: Vec<Vec<usize>>,
+    /// Whether subnormal numbers count as zeros.
+    pub flush: bool,
+    /// The code of infinity times zero, and of infinities of both signs.
+    pub invalid: Code,
+}
+
+impl StepKind for OrderedFma {
+    fn span(&self) -> usize {
+        self.chains.iter().map(Vec::len).sum()
+    }
+
+    fn unit(&self, formats: Formats) -> super::Unit {
+        let bits = super::fma_bits(formats.accumulator);
+        super::Unit {
+            aligned_bits: bits + 1,
+            sum_bits: bits + 2,
+            ..super::Unit::of(self.span())
+        }
+    }
+
+    fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
+        let format = products.formats.accumulator;
+        match self.chains.as_slice() {
+            [only] => self.chain(only, products, c, datapath),
+            chains => {
+                let mut total: Option<u64> = None;
+                for chain in chains {
+                    let sum = self.chain(chain, products, format.zero(false), datapath);
+                    total = Some(match total {
+                        None => sum,
+                        Some(total) => self.sum(format, total, sum, datapath),
+                    });
+                }
+                total.map_or(c, |total| self.sum(format, total, c, datapath))
+            }
+        }
+    }
+
+    fn summary(&self) -> String {
+        let order = |chain: &Vec<usize>| {
+            let text: Vec<String> = chain.iter().map(usize::to_string).collect();
+            text.join(", ")
+        };
+        let chains = match self.chains.as_slice() {
+            [only] => format!("products {} of {}", order(only), self.span()),
+            chains => format!(
+                "{} chains of {} products, then C",
+                chains.len(),
+                self.span()
+            ),
+        };
+        let flush = match self.flush {
+            true => ", subnormal numbers as zeros",
+            false => "",
+        };
+        format!("chain of IEEE fused multiply-adds, rne, {chains}{flush}; NaNs keep their payload")
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let mut all = self.chains.concat();
+        all.sort_unstable();
+        if all.is_empty() || all.len() > 1024 || !all.iter().copied().eq(0..all.len()) {
+            return Err("chains must name every product once, from 0 on, at most 1024".into());
+        }
+        if self.chains.iter().any(Vec::is_empty) {
+            return Err("a chain must have at least one product".into());
+        }
+        let accumulator = formats.accumulator;
+        if !matches!(accumulator, Format::Fp32 | Format::Fp16) {
+            return Err(format!(
+                "the accumulator is fp32 or fp16, not {accumulator}"
+            ));
+        }
+        for format in [formats.a, formats.b] {
+            // A payload has to fit.
+            if format.infinity(false).is_none()
+                || format.fraction_bits() > accumulator.fraction_bits()
+            {
+                return Err(format!(
+                    "operands have infinities and no more fraction bits than {accumulator}, unlike {format}"
+                ));
+            }
+        }
+        check_nan(self.invalid, accumulator)
+    }
+
+    fn has_schedules(&self) -> bool {
+        false
+    }
+}
+
+impl OrderedFma {
+    /// Adds the products of a chain to a number.
+    fn chain(
+        &self,
+        chain: &[usize],
+        products: Products,
+        c: u64,
+        datapath: &mut impl Datapath,
+    ) -> u64 {
+        let Products { formats, a, b, .. } = products;
+        debug_assert!(a.len() == b.len() && a.len() <= self.span());
+        let zeros = (formats.a.unpack(0), formats.b.unpack(0));
+        let format = formats.accumulator;
+        chain.iter().fold(c, |c, &k| {
+            let (a, b) = match (a.get(k), b.get(k)) {
+                (Some(&a), Some(&b)) => (a, b),
+                _ => zeros,
+            };
+            let mut wires = Wires::whole(datapath, format, k);
+            let sum = self.fma([(formats.a, a), (formats.b, b)], (format, c), &mut wires);
+            datapath.stage("product added", || vec![k]);
+            datapath.result(format, sum);
+            sum
+        })
+    }
+
+    /// The sum of two chains, or of all and C.
+    fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl Datapath) -> u64 {
+        let factors = [(format, format.unpack(x)), (format, Unpacked::one(format))];
+        let sum = self.fma(factors, (format, y), &mut Wires::adder(datapath, format));
+        datapath.stage("sums added", Vec::new);
+        datapath.result(format, sum);
+        sum
+    }
+
+    fn fma(
+        &self,
+        factors: [(Format, Unpacked); 2],
+        (accumulator, code): (Format, u64),
+        wires: &mut Wires<'_, impl Datapath>,
+    ) -> u64 {
+        let c = accumulator.unpack(code);
+        let [(of_a, a), (of_b, b)] = factors;
+        let all = [(of_a, a), (of_b, b), (accumulator, c)];
+        if let Some((format, nan)) = all.into_iter().find(|(_, x)| x.is_nan()) {
+            return quiet(format, nan, accumulator);
+        }
+        let [a, b, c] = all.map(|(format, x)| match self.flush {
+            true => x.flushed(format),
+            false => x,
+        });
+        if !self.flush {
+            let target = Target::full(accumulator, Rounding::NearestEven);
+            return fma_through(
+                ([of_a, of_b], a, b),
+                (accumulator, c),
+                target,
+                self.invalid.0,
+                wires,
+            );
+        }
+        // FP64 with the accumulator's precision is that format as if exponents had no end.
+        let wide = Target {
+            precision: accumulator.fraction_bits() + 1,
+            ..Target::full(Format::Fp64, Rounding::NearestEven)
+        };
+        let invalid = u64::MAX >> 1;
+        let sum = fma_through(([of_a, of_b], a, b), (accumulator, c), wide, invalid, wires);
+        let sum = Format::Fp64.unpack(sum);
+        match sum.class {
+            Class::Nan => self.invalid.0,
+            Class::Infinite => accumulator.beyond(sum.negative),
+            Class::Finite if sum.is_zero() || sum.exponent < accumulator.min_exponent() => {
+                accumulator.zero(sum.negative)
+            }
+            Class::Finite => {
+                let lsb = sum.exponent - Format::Fp64.fraction_bits() as i32;
+                let target = Target::full(accumulator, Rounding::NearestEven);
+                target.round(sum.negative, sum.significand.into(), lsb, false)
+            }
+        }
+    }
+}
+
+/// A NaN of another format with the leading bits of its payload, and the bit that makes it quiet.
+fn quiet(of: Format, nan: Unpacked, to: Format) -> u64 {
+    let payload = nan.significand << (to.fraction_bits() - of.fraction_bits());
+    let infinity = to.beyond(nan.negative);
+    infinity | payload | 1 << (to.fraction_bits() - 1)
+}

@@ -1,0 +1,319 @@
+//! A step, or an operation between chains, as drawings: terms at their weights, their sum, and what rounding keeps of it.
+
+use super::bits::{Drawing, Kind, Row};
+use crate::emu::step::Step as Rule;
+use crate::explain::kernel::Operation;
+use crate::explain::text::signed;
+use crate::explain::trace::{Of, Stage, Step, Term};
+use crate::num::{Dyadic, Number, Value};
+
+/// Rows of products in a drawing, at most.
+const MOST_ROWS: usize = 40;
+
+/// A drawing with what is said of it.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    pub name: String,
+    pub drawing: Drawing,
+    /// Below it.
+    pub said: Vec<String>,
+}
+
+/// The drawings of a step: one for each of its stages that adds terms.
+pub fn step(step: &Step, rule: &Rule) -> Vec<Drawn> {
+    let aligned = step.stages.iter().filter(|stage| !stage.terms.is_empty());
+    let mut all: Vec<Drawn> = aligned.map(|stage| terms(step, stage)).collect();
+    if all.is_empty() {
+        all.push(plain(step));
+    }
+    all.extend(operations(step));
+    let last = all.len() - 1;
+    let end = &mut all[last];
+    result(end, &step.after, rule, step.rounded_off.as_ref());
+    if step.lost.as_ref().is_some_and(|lost| !lost.is_zero())
+        && let Some(lost) = &step.lost
+    {
+        let exact = &step.exact_sum;
+        end.said
+            .push(format!("exactly {exact}: off by {}", signed(lost)));
+    }
+    end.said.extend(step.notes.iter().cloned());
+    all
+}
+
+/// Terms that are cut to a grid, and their sum.
+fn terms(step: &Step, stage: &Stage) -> Drawn {
+    let mut drawing = Drawing {
+        aligned: stage.exponent.zip(stage.grid),
+        ..Drawing::default()
+    };
+    let (mut zeros, mut left) = (0, 0);
+    for term in &stage.terms {
+        match &term.of {
+            Of::Missing => {}
+            Of::Product(_) if term.exact.is_zero() => zeros += 1,
+            Of::Product(_) if drawing.rows.len() >= MOST_ROWS => left += 1,
+            _ => drawing.rows.extend(rows(step, stage, term)),
+        }
+    }
+    let mut said = Vec::new();
+    if left > 0 {
+        said.push(format!("{left} more products are not drawn"));
+    }
+    match zeros {
+        0 => {}
+        1 => said.push("1 product is zero".to_owned()),
+        n => said.push(format!("{n} products are zero")),
+    }
+    if let (Some(exponent), Some(grid)) = (stage.exponent, stage.grid) {
+        said.push(format!(
+            "common exponent {exponent}; terms keep bits down to 2^{grid}"
+        ));
+    }
+    if let Some(sum) = &stage.sum {
+        drawing.rows.push(Row {
+            label: "sum".into(),
+            value: sum.clone(),
+            cut: stage.results.first().and_then(last_bit),
+            kind: Kind::Sum,
+            note: match stage.sticky {
+                true => "and a sticky bit".into(),
+                false => String::new(),
+            },
+        });
+    }
+    for number in &stage.results {
+        said.push(format!("becomes {}", number.decimal()));
+    }
+    Drawn {
+        name: stage.name.map_or("terms".to_owned(), str::to_owned),
+        drawing,
+        said,
+    }
+}
+
+/// A term; what it is rounded to stands below it, if that is more than what is above the grid.
+fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
+    let (label, note) = match &term.of {
+        Of::Product(k) => {
+            let product = step.products.iter().find(|product| product.k == *k);
+            let note = product.map_or(String::new(), |product| {
+                format!("{} \u{d7} {}", product.a.decimal(), product.b.decimal())
+            });
+            (format!("k {k}"), note)
+        }
+        Of::Products([first, end]) => (format!("k {first}-{}", end - 1), String::new()),
+        Of::AllProducts => ("products".into(), String::new()),
+        Of::Addend if step.step == 1 && stage.results.is_empty() => {
+            ("C".into(), step.before.decimal())
+        }
+        Of::Addend => ("before".into(), String::new()),
+        Of::Missing => ("missing".into(), String::new()),
+    };
+    let row = Row {
+        label,
+        value: term.exact.clone(),
+        cut: stage.grid,
+        kind: match term.sets_exponent {
+            true => Kind::Largest,
+            false => Kind::Term,
+        },
+        note,
+    };
+    // Bits above the grid are what is left, if the term is just cut.
+    let just_cut = stage.grid.is_none_or(|grid| {
+        let bits = term
+            .exact
+            .leading()
+            .unwrap_or(grid)
+            .max(term.kept.leading().unwrap_or(grid));
+        (grid..=bits).all(|weight| term.exact.bit(weight) == term.kept.bit(weight))
+    });
+    let kept = Row {
+        label: "rounded".into(),
+        value: term.kept.clone(),
+        note: String::new(),
+        kind: Kind::Term,
+        ..row.clone()
+    };
+    match just_cut {
+        true => vec![row],
+        false => vec![row, kept],
+    }
+}
+
+/// A step that tells of no alignment: what goes in, and the exact sum.
+fn plain(step: &Step) -> Drawn {
+    let mut drawing = Drawing::default();
+    let mut said = Vec::new();
+    let name = if step.step == 1 { "C" } else { "before" };
+    drawing.rows.extend(number(name, &step.before));
+    let products: Vec<_> = step
+        .products
+        .iter()
+        .filter(|p| !p.exact.is_zero())
+        .collect();
+    for product in products.iter().take(MOST_ROWS) {
+        let note = format!("{} \u{d7} {}", product.a.decimal(), product.b.decimal());
+        drawing
+            .rows
+            .extend(value(&format!("k {}", product.k), &product.exact, note));
+    }
+    if products.len() > MOST_ROWS {
+        said.push(format!(
+            "{} more products are not drawn",
+            products.len() - MOST_ROWS
+        ));
+    }
+    let exact = value("exact sum", &step.exact_sum, String::new());
+    drawing.rows.extend(exact.map(|row| Row {
+        kind: Kind::Sum,
+        ..row
+    }));
+    Drawn {
+        name: "products and their exact sum".into(),
+        drawing,
+        said,
+    }
+}
+
+/// What every operation of a step gives, where each rounds.
+fn operations(step: &Step) -> Option<Drawn> {
+    let apart = step.stages.iter().filter(|stage| stage.terms.is_empty());
+    let results = apart.flat_map(|stage| {
+        let name = stage.name.unwrap_or("result");
+        stage
+            .results
+            .iter()
+            .filter_map(move |result| number(name, result))
+    });
+    let rows: Vec<Row> = results.take(MOST_ROWS).collect();
+    (!rows.is_empty()).then(|| Drawn {
+        name: "what each operation gives, rounded".into(),
+        drawing: Drawing {
+            rows,
+            ..Drawing::default()
+        },
+        said: Vec::new(),
+    })
+}
+
+/// The result below the sum, whose bits that it does not keep are shaded.
+fn result(drawn: &mut Drawn, after: &Number, rule: &Rule, off: Option<&Dyadic>) {
+    let Some(row) = number("result", after) else {
+        drawn
+            .said
+            .push(format!("the result is {}", after.decimal()));
+        return;
+    };
+    let narrower = match rule {
+        Rule::Fused(fused) => (after.format.fraction_bits() + 1).saturating_sub(fused.precision),
+        _ => 0,
+    };
+    let sum = drawn
+        .drawing
+        .rows
+        .last_mut()
+        .filter(|row| row.kind == Kind::Sum);
+    if let Some(sum) = sum {
+        sum.cut = last_bit(after).map(|last| last + narrower as i32);
+    }
+    drawn.drawing.rows.push(Row {
+        kind: Kind::Result,
+        note: format!("0x{}", after.hex()),
+        ..row
+    });
+    if let Some(off) = off.filter(|off| !off.is_zero()) {
+        drawn
+            .said
+            .push(format!("rounding changes the sum by {}", signed(off)));
+    }
+}
+
+/// The weight of the last bit that a number of its format and size has.
+fn last_bit(number: &Number) -> Option<i32> {
+    let unpacked = number.format.unpack(number.code);
+    let finite = !unpacked.is_nan() && !unpacked.is_infinite() && !unpacked.is_zero();
+    finite.then(|| unpacked.exponent - number.format.fraction_bits() as i32)
+}
+
+/// An operation between chains, as f32 arithmetic does it.
+pub fn operation(operation: &Operation) -> Drawn {
+    let mut drawing = Drawing::default();
+    let names = ["x", "y", "z"];
+    for (name, operand) in names.iter().zip(&operation.operands) {
+        drawing.rows.extend(number(name, operand));
+    }
+    let mut drawn = Drawn {
+        name: format!("{}: {}", operation.stage, operation.operation),
+        drawing,
+        said: Vec::new(),
+    };
+    let after = operation.result.value();
+    if let (Value::Finite(after), Some(off)) = (after, &operation.off) {
+        drawn.drawing.rows.push(Row {
+            label: "exactly".into(),
+            value: after.minus(off),
+            cut: last_bit(&operation.result),
+            kind: Kind::Sum,
+            note: String::new(),
+        });
+    }
+    rounded(&mut drawn, &operation.result, operation.off.as_ref());
+    drawn
+}
+
+/// A number rounded to another format.
+pub fn conversion(from: &Number, to: &Number, off: Option<&Dyadic>) -> Drawn {
+    let from = number("from", from);
+    let mut drawn = Drawn {
+        name: format!("rounded to {}", to.format),
+        drawing: Drawing {
+            rows: from
+                .into_iter()
+                .map(|row| Row {
+                    cut: last_bit(to),
+                    kind: Kind::Sum,
+                    ..row
+                })
+                .collect(),
+            ..Drawing::default()
+        },
+        said: Vec::new(),
+    };
+    rounded(&mut drawn, to, off);
+    drawn
+}
+
+fn rounded(drawn: &mut Drawn, result: &Number, off: Option<&Dyadic>) {
+    match number("result", result) {
+        Some(row) => drawn.drawing.rows.push(Row {
+            kind: Kind::Result,
+            note: format!("0x{}", result.hex()),
+            ..row
+        }),
+        None => drawn
+            .said
+            .push(format!("the result is {}", result.decimal())),
+    }
+    if let Some(off) = off.filter(|off| !off.is_zero()) {
+        drawn
+            .said
+            .push(format!("rounding changes it by {}", signed(off)));
+    }
+}
+
+fn number(label: &str, number: &Number) -> Option<Row> {
+    value(label, &number.value(), number.decimal())
+}
+
+/// None of infinities and NaN, which have no bits of a weight.
+fn value(label: &str, value: &Value, note: String) -> Option<Row> {
+    Some(Row {
+        label: label.to_owned(),
+        value: value.finite()?.clone(),
+        cut: None,
+        kind: Kind::Term,
+        note,
+    })
+}

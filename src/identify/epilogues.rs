@@ -1,0 +1,111 @@
+//! Candidates whose finished sums go through an epilogue: D tells its numbers, and is tested against them.
+
+use std::borrow::Cow;
+
+use super::run::Prepared;
+use super::schedules::Supposed;
+use super::search::{Budget, KERNELS};
+use crate::candidates::{Candidate, Guess};
+use crate::check::Progress;
+use crate::diagnose::{Ask, epilogue};
+use crate::emu::schedule::{Kernel, Overrides, Schedule};
+use crate::emu::{Replay, accelerate};
+
+/// Candidates whose epilogues are looked for, the commonest kernels first, and how many that are found.
+const LOOKED_AT: usize = 160;
+const FOUND: usize = 8;
+
+/// Elements that an epilogue is concluded from, at most.
+const ELEMENTS: u64 = 4096;
+
+/// What was found.
+pub struct Epilogues {
+    /// Those that a check can ask for.
+    pub candidates: Vec<Candidate>,
+    /// The others, and what is done with their sums.
+    pub told: Vec<(Candidate, String)>,
+    /// Candidates that were not looked at.
+    pub left: usize,
+}
+
+impl Prepared {
+    /// Epilogues of models alone, then of those under schedules.
+    pub(super) fn epilogues(
+        &self,
+        of: &Supposed,
+        (plain, more): (&[Candidate], &[Candidate]),
+        progress: &dyn Progress,
+    ) -> Epilogues {
+        let rank =
+            |candidate: &Candidate| candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
+        let mut all: Vec<&Candidate> = plain.iter().chain(more).collect();
+        // A kernel of a library says its epilogue itself.
+        all.retain(|candidate| {
+            candidate
+                .schedule
+                .as_ref()
+                .is_none_or(|guess| guess.plan.is_none())
+        });
+        all.sort_by_key(|candidate| rank(candidate));
+        let mut found = Epilogues {
+            candidates: Vec::new(),
+            told: Vec::new(),
+            left: all.len(),
+        };
+        let mut budget = Budget::new(self.request.limits.budget / 2);
+        for candidate in all.into_iter().take(LOOKED_AT) {
+            let given = of.given(candidate);
+            let problem = given.problem;
+            let elements = ELEMENTS.min(given.d.len() as u64);
+            let cost = 2 * elements * problem.k as u64;
+            let kernels = accelerate::plan(&candidate.arithmetic).is_some();
+            let cost = cost.div_ceil(if kernels { KERNELS } else { 1 });
+            let enough = found.candidates.len() + found.told.len() == FOUND;
+            if enough || progress.interrupted() || !budget.spend(cost, progress) {
+                break;
+            }
+            found.left -= 1;
+            let guess = candidate.schedule.as_ref();
+            let replay = Replay {
+                problem,
+                arithmetic: &candidate.arithmetic,
+                convert_to: candidate.convert_to,
+                engine: self.engine,
+                kernel: guess.map(|guess| Kernel::new(&guess.spec, &given.values, &problem)),
+            };
+            let Some(one) = epilogue(replay, given.d, u64::MAX) else {
+                continue;
+            };
+            match &one.ask {
+                Ask::Epilogue(epilogue) => found.candidates.extend(under(candidate, epilogue)),
+                _ => found.told.push((candidate.clone(), one.text)),
+            }
+        }
+        found
+    }
+}
+
+/// The candidate with an epilogue.
+fn under(candidate: &Candidate, epilogue: &Overrides) -> Option<Candidate> {
+    let own = candidate.schedule.as_ref();
+    let preset = match own {
+        Some(guess) => guess.preset.clone(),
+        None => Cow::Borrowed(Schedule::preset("plain").ok()?),
+    };
+    let overrides = Overrides {
+        alpha: epilogue.alpha,
+        beta: epilogue.beta,
+        activation: epilogue.activation,
+        ..own.map_or_else(Overrides::default, |guess| guess.overrides.clone())
+    };
+    let mut changed = preset.clone().into_owned();
+    overrides.apply(&mut changed).ok()?;
+    let guess = Guess {
+        spec: changed.spec,
+        rank: own.map_or(0, |guess| guess.rank),
+        plan: None,
+        preset,
+        overrides,
+    };
+    Some(candidate.under(guess, candidate.result()))
+}

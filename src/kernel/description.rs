@@ -1,0 +1,218 @@
+//! A plan as a GEMMDesc of PyTorch, where one can say it: what is written is read again, and must be the same sum.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Algorithm, Cut, Dealt, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue, Restart,
+    Start, read,
+};
+use crate::num::Format;
+
+impl Plan {
+    /// As JSON, with names of enums and dtypes as text.
+    ///
+    /// # Errors
+    /// If a GEMMDesc has no words for it, or the plan does not say an instruction or a format.
+    pub fn gemm_desc(&self) -> Result<Value, KernelError> {
+        let fields = self.fields()?;
+        let text = fields.to_string();
+        let again = read(&text)?.plan(&self.shape, &Options::default())?;
+        match again.is_one_sum_with(self)? {
+            true => Ok(fields),
+            false => Err(no(
+                "its cuts, or where its sums start, are not those that a GEMMDesc has",
+            )),
+        }
+    }
+
+    fn fields(&self) -> Result<Value, KernelError> {
+        let settings = &self.settings;
+        if let Some(lost) = self.lost {
+            return Err(no(&format!("it leaves out the last {} k", lost.count)));
+        }
+        if settings.scale_mode.is_some() {
+            return Err(no("blocks of its operands have scales"));
+        }
+        let missing = |what, why: &str, ask| KernelError::Missing {
+            what,
+            why: why.into(),
+            ask,
+        };
+        let why = "a GEMMDesc names it";
+        let [a, b] = settings
+            .operands
+            .as_ref()
+            .map(|said| said.value)
+            .ok_or_else(|| missing("the operands' format", why, "dtype"))?;
+        let result = settings.result.as_ref().map(|said| said.value);
+        let result = result.ok_or_else(|| missing("D's format", why, "d-dtype"))?;
+        if a != b {
+            return Err(no("its operands have two formats"));
+        }
+        let (operand, precision) = match a {
+            Format::Tf32 => (Format::Fp32, "TF32"),
+            _ => (a, "IEEE"),
+        };
+        let instruction = self.model().instruction;
+        let algorithm = instruction.ok_or_else(|| missing("the GPU", why, "arch"))?;
+        let known = Algorithm::ALL
+            .into_iter()
+            .find(|(_, own)| own.instruction() == algorithm);
+        let Some((name, algorithm)) = known else {
+            return Err(no(&format!(
+                "it has no name for the instruction {algorithm}"
+            )));
+        };
+        let is_integer = matches!(operand, Format::Int8 | Format::Uint8);
+        let sums = if is_integer { "int32" } else { "float32" };
+        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        let instruction_k = lane.map_or(1, |lane| lane.instruction_k);
+        let restart = lane.and_then(|lane| lane.restart);
+        let mut cuts = self.cuts(sums, result)?;
+        let mut fast = true;
+        match restart {
+            None => {}
+            Some(Restart {
+                every,
+                from: Start::Zero,
+            }) if every == instruction_k => fast = false,
+            Some(Restart {
+                every,
+                from: Start::First,
+            }) => {
+                cuts.push(cut(every, None, [sums; 2], false));
+            }
+            Some(Restart {
+                from: Start::Zero, ..
+            }) => {
+                return Err(no("its sums are promoted to one that starts from +0"));
+            }
+        }
+        let turn = self.tile.filter(|tile| tile.residue == Residue::First);
+        let matrix = algorithm.is_matrix();
+        Ok(json!({
+            "operand_dtype": dtype(operand)?,
+            "accumulate_dtype": sums,
+            "output_dtype": dtype(result)?,
+            "algorithm": name,
+            "input_precision": precision,
+            "instruction_k": matrix.then_some(instruction_k),
+            "use_fast_accum": matrix.then_some(fast),
+            "k_loop_step": turn.filter(|_| matrix).map(|tile| tile.k),
+            "k_cuts": cuts,
+            "epilogue": self.epilogue_order()?,
+        }))
+    }
+
+    fn epilogue_order(&self) -> Result<&str, KernelError> {
+        let said = self
+            .settings
+            .epilogue
+            .as_ref()
+            .map(|said| said.value.as_str());
+        match said {
+            None | Some("DEFAULT" | "NONE") => Ok("NONE"),
+            Some("BIAS") => Ok("IN_ACCUMULATOR"),
+            Some(own @ ("IN_ACCUMULATOR" | "AFTER_ROUNDING")) => Ok(own),
+            Some(other) => Err(no(&format!("its epilogue is {other}"))),
+        }
+    }
+
+    fn cuts(&self, sums: &str, result: Format) -> Result<Vec<Value>, KernelError> {
+        if let Some(own) = &self.settings.cuts {
+            let own = own.value.iter().map(|cut| {
+                let formats = [dtype(cut.partial)?, dtype(cut.merge)?];
+                Ok(self::cut(cut.span, cut.dealt, formats, cut.tree))
+            });
+            return own.collect();
+        }
+        let mut cuts = Vec::new();
+        let own = dtype(result)?;
+        let formats = match self.merge.kept {
+            Kept::F32 => [sums; 2],
+            Kept::Result => [own, sums],
+            Kept::As(format) => [dtype(format)?, sums],
+            Kept::Running => [sums, own],
+        };
+        let tree = match self.merge.order {
+            MergeOrder::Alone | MergeOrder::Ascending => false,
+            MergeOrder::Adjacent => true,
+            _ => return Err(no("its slices are added in another order")),
+        };
+        let dealt = |count| Dealt {
+            count,
+            period: None,
+            divisor: 1,
+        };
+        match (self.cut, self.slices.len()) {
+            (_, 1) if self.merge.kept == Kept::F32 => {}
+            (Cut::Dealt, count) => {
+                let grain = self.grain.unwrap_or(1);
+                cuts.push(cut(grain, Some(dealt(count)), formats, tree));
+            }
+            _ => cuts.push(cut(self.chunk.unwrap_or(self.shape.k), None, formats, tree)),
+        }
+        for shared in &self.sharing {
+            let of_slice = self.slices.first().map_or(0, |slice| {
+                slice.lanes.iter().map(super::Traversal::len).sum()
+            });
+            let lanes = shared.lanes;
+            match (shared.dealt, shared.join) {
+                (Some(grain), Join::Left(Start::First)) => {
+                    cuts.push(cut(grain, Some(dealt(lanes)), [sums; 2], false));
+                }
+                // A round at a time, each of two parts.
+                (Some(grain), Join::Butterfly) => {
+                    let rounds = lanes.ilog2() as usize;
+                    let round = cut(grain, Some(dealt(2)), [sums; 2], false);
+                    cuts.extend(std::iter::repeat_n(round, rounds));
+                }
+                (None, Join::Left(Start::First)) => {
+                    cuts.push(cut(of_slice.div_ceil(lanes).max(1), None, [sums; 2], false));
+                }
+                _ => return Err(no("its lanes are added in another order")),
+            }
+        }
+        Ok(cuts)
+    }
+}
+
+fn cut(span: usize, dealt: Option<Dealt>, [partial, merge]: [&str; 2], tree: bool) -> Value {
+    let mut fields = Map::new();
+    let mut set = |key: &str, value: Value| fields.insert(key.into(), value);
+    set("span", span.into());
+    set("partial_dtype", partial.into());
+    set("merge_dtype", merge.into());
+    let layout = if dealt.is_some() {
+        "STRIDED"
+    } else {
+        "CONTIGUOUS"
+    };
+    set("layout", layout.into());
+    let order = if tree { "PAIRWISE_TREE" } else { "SEQUENTIAL" };
+    set("merge", order.into());
+    set("count", dealt.map(|dealt| dealt.count).into());
+    set("period", dealt.and_then(|dealt| dealt.period).into());
+    set("divisor", dealt.map_or(1, |dealt| dealt.divisor).into());
+    Value::Object(fields)
+}
+
+/// The name that torch has for a format.
+fn dtype(format: Format) -> Result<&'static str, KernelError> {
+    Ok(match format {
+        Format::Fp16 => "float16",
+        Format::Bf16 => "bfloat16",
+        Format::Fp32 => "float32",
+        Format::Fp64 => "float64",
+        Format::E4m3 => "float8_e4m3fn",
+        Format::E5m2 => "float8_e5m2",
+        Format::Int8 => "int8",
+        Format::Uint8 => "uint8",
+        Format::Int32 => "int32",
+        other => return Err(no(&format!("it has no dtype for {other}"))),
+    })
+}
+
+fn no(why: &str) -> KernelError {
+    KernelError::NoDescription { why: why.into() }
+}

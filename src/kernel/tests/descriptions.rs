@@ -1,0 +1,879 @@
+//! A GEMMDesc and the sum it describes: worked by hand, and by an evaluation that goes over single k.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::schedules::{agree, shape};
+use super::*;
+use crate::random::SplitMix64;
+
+/// A sum, written out.
+#[derive(Clone, Debug, PartialEq)]
+enum Expression {
+    Zero,
+    /// The products of these k, added to something by one instruction.
+    Instruction(Box<Expression>, Vec<usize>),
+    Add(Box<Expression>, Box<Expression>),
+    Rounded(Box<Expression>, String),
+}
+
+use Expression::{Add, Instruction, Rounded, Zero};
+
+impl Expression {
+    /// `(<d[0..3] d[4..7]> + d[8..9])`; a single k by its number.
+    fn text(&self) -> String {
+        match self {
+            Zero => "0".into(),
+            Add(a, b) => format!("({} + {})", a.text(), b.text()),
+            Rounded(sum, format) => format!("{format}{}", sum.text()),
+            Instruction(..) => {
+                let mut chain = Vec::new();
+                let mut this = self;
+                while let Instruction(before, k) = this {
+                    chain.push(match k[..] {
+                        [k] => k.to_string(),
+                        _ => format!("d[{}..{}]", k[0], k[k.len() - 1]),
+                    });
+                    this = before;
+                }
+                assert_eq!(*this, Zero);
+                chain.reverse();
+                match &chain[..] {
+                    [one] => one.clone(),
+                    _ => format!("<{}>", chain.join(" ")),
+                }
+            }
+        }
+    }
+}
+
+/// What a plan adds up.
+struct Written;
+
+impl Arithmetic for Written {
+    type Number = Expression;
+
+    fn zero(&self) -> Expression {
+        Zero
+    }
+
+    fn instruction(&self, accumulator: Expression, k: Range<usize>) -> Expression {
+        Instruction(Box::new(accumulator), k.collect())
+    }
+
+    fn add(&self, a: Expression, b: Expression) -> Expression {
+        Add(Box::new(a), Box::new(b))
+    }
+
+    fn through_result(&self, sum: Expression) -> Expression {
+        Rounded(Box::new(sum), "D".into())
+    }
+
+    fn through(&self, sum: Expression, format: Format) -> Expression {
+        Rounded(Box::new(sum), format.to_string())
+    }
+}
+
+/// What a description says, read straight from it: lists of k, one by one.
+struct Direct<'a> {
+    fields: &'a Value,
+}
+
+impl Direct<'_> {
+    fn number(&self, key: &str) -> Option<usize> {
+        self.fields[key].as_u64().map(|value| value as usize)
+    }
+
+    fn sum(&self, k: usize) -> Expression {
+        let cuts = self.fields["k_cuts"].as_array().cloned();
+        self.part((0..k).collect(), &cuts.unwrap_or_default())
+    }
+
+    fn part(&self, all: Vec<usize>, cuts: &[Value]) -> Expression {
+        let Some((cut, inner)) = cuts.split_first() else {
+            return self.walk(&all);
+        };
+        let of = |key: &str| cut[key].as_u64().map(|value| value as usize);
+        let span = of("span").unwrap();
+        let strided = cut["layout"] == "STRIDED";
+        let count = match strided {
+            true => of("count").unwrap(),
+            false => all.len().div_ceil(span).max(1),
+        };
+        let mut parts = vec![Vec::new(); count];
+        for (place, &k) in all.iter().enumerate() {
+            let part = match (strided, of("period")) {
+                (false, _) => place / span,
+                (true, None) => place / span % count,
+                (true, Some(period)) => k / span % period / of("divisor").unwrap_or(1) % count,
+            };
+            parts[part].push(k);
+        }
+        let output = self.fields["output_dtype"].as_str().unwrap();
+        let rounded = |sum: Expression, dtype: &Value| match dtype.as_str().unwrap() {
+            "float32" | "float64" => sum,
+            own if own == output => Rounded(Box::new(sum), "D".into()),
+            own => Rounded(Box::new(sum), Format::from_name(own).unwrap().to_string()),
+        };
+        let mut sums: Vec<Expression> = parts
+            .into_iter()
+            .map(|part| rounded(self.part(part, inner), &cut["partial_dtype"]))
+            .collect();
+        if cut["merge"] == "PAIRWISE_TREE" {
+            while sums.len() > 1 {
+                let pair = |pair: &[Expression]| Written.add(pair[0].clone(), pair[1].clone());
+                sums = sums.chunks_exact(2).map(pair).collect();
+            }
+            return sums.remove(0);
+        }
+        let kept = |sum| rounded(sum, &cut["merge_dtype"]);
+        let mut sums = sums.into_iter();
+        let first = kept(sums.next().unwrap());
+        sums.fold(first, |sum, next| kept(Written.add(sum, next)))
+    }
+
+    fn walk(&self, all: &[usize]) -> Expression {
+        let step = self.number("instruction_k").unwrap_or(1);
+        let first = self
+            .number("k_loop_step")
+            .map_or(0, |turn| all.len() % turn);
+        let (short, rest) = all.split_at(first);
+        let groups = short.chunks(step).chain(rest.chunks(step));
+        groups.fold(Zero, |sum, k| {
+            match self.fields["use_fast_accum"] == false {
+                false => Instruction(Box::new(sum), k.to_vec()),
+                true => Written.add(sum, Instruction(Box::new(Zero), k.to_vec())),
+            }
+        })
+    }
+}
+
+fn matrix(more: Value) -> Value {
+    let mut fields = json!({
+        "operand_dtype": "float16", "accumulate_dtype": "float32", "output_dtype": "float16",
+        "algorithm": "MMA_SYNC", "instruction_k": 4, "use_fast_accum": true,
+    });
+    merge(&mut fields, more);
+    fields
+}
+
+fn scalar(cuts: Value) -> Value {
+    json!({
+        "operand_dtype": "float32", "accumulate_dtype": "float32", "output_dtype": "float32",
+        "algorithm": "SCALAR_FUSED_MULTIPLY_ADD", "k_cuts": cuts,
+    })
+}
+
+fn merge(fields: &mut Value, more: Value) {
+    let Value::Object(more) = more else {
+        panic!("an object")
+    };
+    fields.as_object_mut().unwrap().extend(more);
+}
+
+fn cut(more: Value) -> Value {
+    let mut fields = json!({"partial_dtype": "float32", "merge_dtype": "float32"});
+    merge(&mut fields, more);
+    fields
+}
+
+fn planned(fields: &Value, k: usize) -> Result<Plan, KernelError> {
+    read(&fields.to_string())?.plan(&shape(k), &Options::default())
+}
+
+fn written(fields: &Value, k: usize) -> String {
+    let plan = planned(fields, k).unwrap_or_else(|error| panic!("{fields}: {error}"));
+    let sum = plan.evaluate(&Written);
+    assert_eq!(sum, Direct { fields }.sum(k), "{fields}");
+    agree(&fields.to_string(), shape(k), &Options::default(), 5).unwrap();
+    sum.text()
+}
+
+/// The examples of pytorch's own page and those that follow from its rules; chains are written flat.
+#[test]
+fn worked_examples() {
+    let span = |span: usize| cut(json!({"span": span}));
+    let strided = |more: Value| {
+        let mut fields = cut(json!({"layout": "STRIDED"}));
+        merge(&mut fields, more);
+        fields
+    };
+    let lanes = || strided(json!({"span": 2, "count": 2}));
+    let labels =
+        |divisor: usize| strided(json!({"span": 1, "count": 2, "period": 3, "divisor": divisor}));
+    let tree = strided(json!({"span": 2, "count": 4, "merge": "PAIRWISE_TREE"}));
+    for (k, fields, want) in [
+        (10, matrix(json!({})), "<d[0..3] d[4..7] d[8..9]>"),
+        (
+            10,
+            matrix(json!({"k_loop_step": 4})),
+            "<d[0..1] d[2..5] d[6..9]>",
+        ),
+        (
+            22,
+            matrix(json!({"k_loop_step": 8})),
+            "<d[0..3] d[4..5] d[6..9] d[10..13] d[14..17] d[18..21]>",
+        ),
+        (
+            12,
+            matrix(json!({"use_fast_accum": false})),
+            "(((0 + d[0..3]) + d[4..7]) + d[8..11])",
+        ),
+        (
+            12,
+            matrix(json!({"instruction_k": 2, "k_cuts": [span(4)]})),
+            "((<d[0..1] d[2..3]> + <d[4..5] d[6..7]>) + <d[8..9] d[10..11]>)",
+        ),
+        (
+            12,
+            scalar(json!([span(6), span(2)])),
+            "(((<0 1> + <2 3>) + <4 5>) + ((<6 7> + <8 9>) + <10 11>))",
+        ),
+        (
+            12,
+            scalar(json!([strided(json!({"span": 2, "count": 3}))])),
+            "((<0 1 6 7> + <2 3 8 9>) + <4 5 10 11>)",
+        ),
+        (
+            8,
+            scalar(json!([tree])),
+            "((<0 1> + <2 3>) + (<4 5> + <6 7>))",
+        ),
+        (
+            8,
+            scalar(json!([lanes(), lanes()])),
+            "((<0 1> + <4 5>) + (<2 3> + <6 7>))",
+        ),
+        (8, scalar(json!([labels(1)])), "(<0 2 3 5 6> + <1 4 7>)"),
+        (8, scalar(json!([labels(2)])), "(<0 1 3 4 6 7> + <2 5>)"),
+        (
+            20,
+            matrix(json!({"k_loop_step": 8, "k_cuts": [span(8)]})),
+            "((<d[0..3] d[4..7]> + <d[8..11] d[12..15]>) + d[16..19])",
+        ),
+    ] {
+        assert_eq!(written(&fields, k), want, "{fields}");
+    }
+    // Asked for as five slices on a grain of 64: four are made.
+    let plan = planned(&matrix(json!({"k_cuts": [span(256)]})), 1000).unwrap();
+    assert_eq!(lengths(&plan), [256, 256, 256, 232]);
+}
+
+/// The second kernel of a dot product, of 37 blocks: every level reads a digit of one label, and some parts are
+/// empty.
+#[test]
+fn digits_of_one_label() {
+    let digit = |count: usize, divisor: usize| {
+        cut(
+            json!({"span": 2, "layout": "STRIDED", "count": count, "period": 37, "divisor": divisor}),
+        )
+    };
+    let fields = scalar(json!([
+        digit(4, 1),
+        digit(8, 4),
+        digit(2, 32),
+        digit(2, 64)
+    ]));
+    let text = written(&fields, 150);
+    assert!(text.contains("(<0 1 74 75 148 149> + 0)"), "{text}");
+    let plan = planned(&fields, 150).unwrap();
+    assert!(
+        plan.assumed
+            .iter()
+            .any(|what| what.contains("k_cuts[1].period"))
+    );
+}
+
+/// Random descriptions of up to four cuts.
+struct Random(SplitMix64);
+
+impl Random {
+    fn below(&mut self, count: u64) -> usize {
+        (self.0.word() % count) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64)]
+    }
+
+    fn cut(&mut self, level: usize, instruction_k: usize) -> Value {
+        let span = instruction_k * (1 + self.below(6));
+        let partial = match level {
+            0 => self.pick(&["float32", "float32", "float64", "float16", "bfloat16"]),
+            _ => self.pick(&["float32", "float64"]),
+        };
+        let merged = match level {
+            0 if partial.starts_with("float3") => self.pick(&["float32", "float32", "bfloat16"]),
+            _ => "float32",
+        };
+        let mut fields = json!({
+            "span": span, "partial_dtype": partial, "merge_dtype": merged,
+            "merge": self.pick(&["SEQUENTIAL", "SEQUENTIAL", "PAIRWISE_TREE"]),
+        });
+        if self.below(2) == 0 {
+            let count = 2 + self.below(4);
+            merge(&mut fields, json!({"layout": "STRIDED", "count": count}));
+            if self.below(2) == 0 {
+                let (period, divisor) = (1 + self.below(9), 1 + self.below(3));
+                merge(&mut fields, json!({"period": period, "divisor": divisor}));
+            }
+        }
+        fields
+    }
+
+    fn description(&mut self) -> Value {
+        let is_matrix = self.below(3) > 0;
+        let step = if is_matrix { self.pick(&[2, 4, 8]) } else { 1 };
+        let levels = self.below(4);
+        let cuts: Vec<Value> = (0..levels).map(|level| self.cut(level, step)).collect();
+        let mut fields = match is_matrix {
+            true => matrix(json!({"instruction_k": step, "use_fast_accum": self.below(2) == 0})),
+            false => scalar(json!([])),
+        };
+        if is_matrix && self.below(2) == 0 {
+            let turn = step * (1 + self.below(5));
+            merge(&mut fields, json!({"k_loop_step": turn}));
+        }
+        merge(
+            &mut fields,
+            json!({"k_cuts": cuts, "output_dtype": "bfloat16"}),
+        );
+        fields
+    }
+}
+
+/// Plan, schedule and both engines are what a description says.
+#[test]
+fn random_descriptions() {
+    let mut random = Random(SplitMix64(20));
+    let (mut planned_of, mut nested, mut refused) = (0, 0, 0);
+    for seed in 0..600 {
+        let fields = random.description();
+        let k = 1 + random.below(150);
+        let plan = match planned(&fields, k) {
+            Ok(plan) => plan,
+            Err(KernelError::Unplanned { .. }) => {
+                refused += 1;
+                continue;
+            }
+            Err(error) => panic!("{fields}: {error}"),
+        };
+        planned_of += 1;
+        let direct = Direct { fields: &fields };
+        assert_eq!(plan.evaluate(&Written), direct.sum(k), "{fields}, {k}");
+        assert_eq!(plan.covered(), k);
+        nested += usize::from(plan.slices.iter().any(|slice| slice.lanes.len() > 1));
+        match agree(&fields.to_string(), shape(k), &Options::default(), seed) {
+            Ok(_) => {}
+            // Sums of sums that are rounded: a plan, and no schedule.
+            Err(KernelError::NoSchedule { why }) => {
+                assert!(why.contains("partial_dtype"), "{why}");
+            }
+            Err(error) => panic!("{fields}: {error}"),
+        }
+    }
+    assert!(
+        planned_of > 250 && nested > 60 && refused > 20,
+        "{planned_of} {nested} {refused}"
+    );
+}
+
+/// What is another order has another digest and other bits.
+#[test]
+fn every_field_decides() {
+    let bits = |fields: &Value, k: usize| -> Vec<u64> {
+        let one = |seed| agree(&fields.to_string(), shape(k), &Options::default(), seed).unwrap();
+        (0..12).map(one).collect()
+    };
+    let sixteen = |more: Value| {
+        let mut fields = matrix(json!({"instruction_k": 16}));
+        merge(&mut fields, more);
+        fields
+    };
+    let with = |more: Value| sixteen(json!({"k_cuts": [cut(more)]}));
+    let strided = |more: Value| {
+        let mut own = json!({"span": 16, "layout": "STRIDED", "count": 4});
+        merge(&mut own, more);
+        with(own)
+    };
+    let span = json!({"span": 64});
+    let nested = sixteen(json!({"k_cuts": [cut(span.clone()), cut(json!({"span": 32}))]}));
+    for (one, other) in [
+        (
+            sixteen(json!({})),
+            sixteen(json!({"use_fast_accum": false})),
+        ),
+        (sixteen(json!({})), sixteen(json!({"k_loop_step": 64}))),
+        (sixteen(json!({})), sixteen(json!({"instruction_k": 8}))),
+        (sixteen(json!({})), with(span.clone())),
+        (with(span.clone()), with(json!({"span": 80}))),
+        (with(span.clone()), nested),
+        (
+            with(span.clone()),
+            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
+        ),
+        (
+            with(json!({"span": 64, "partial_dtype": "float16"})),
+            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
+        ),
+        (
+            with(json!({"span": 64, "merge_dtype": "float16"})),
+            with(span),
+        ),
+        (
+            strided(json!({})),
+            strided(json!({"merge": "PAIRWISE_TREE"})),
+        ),
+        (strided(json!({})), strided(json!({"count": 3}))),
+        (strided(json!({})), strided(json!({"period": 7}))),
+        (
+            strided(json!({"period": 7})),
+            strided(json!({"period": 7, "divisor": 2})),
+        ),
+    ] {
+        let k = 256 + 40;
+        let digest = |fields: &Value| planned(fields, k).unwrap().spec().unwrap().sha256();
+        assert_ne!(digest(&one), digest(&other), "{one}\n{other}");
+        assert_ne!(bits(&one, k), bits(&other, k), "{one}\n{other}");
+    }
+    // The same said in other words.
+    for (one, other) in [
+        (strided(json!({})), strided(json!({"period": 4}))),
+        (
+            sixteen(json!({})),
+            sixteen(
+                json!({"k_loop_step": null, "k_cuts": [], "epilogue": "NONE", "input_precision": "ieee"}),
+            ),
+        ),
+        (
+            with(json!({"span": 64})),
+            with(
+                json!({"span": 64, "merge_order": "sequential", "layout": "KCutLayout.CONTIGUOUS", "period": null, "divisor": 1}),
+            ),
+        ),
+    ] {
+        let spec = |fields: &Value| planned(fields, 296).unwrap().spec().unwrap();
+        assert_eq!(spec(&one), spec(&other), "{one}\n{other}");
+    }
+}
+
+/// Which instruction a description names is computed.
+#[test]
+fn the_algorithm_is_the_instruction() {
+    let on = |algorithm: &str, gpu: &str| {
+        let fields = matrix(json!({"algorithm": algorithm, "instruction_k": 16}));
+        let mut options = Options::default();
+        options.on(gpu).unwrap();
+        let plan = read(&fields.to_string())
+            .unwrap()
+            .plan(&shape(64), &options);
+        plan.map(|plan| plan.model().instruction.unwrap().to_owned())
+            .map_err(|error| error.to_string())
+    };
+    for (algorithm, gpu, instruction) in [
+        ("MMA_SYNC", "sm_90", "mma"),
+        ("WGMMA", "sm_90", "wgmma"),
+        ("MMA_SYNC", "sm_80", "mma"),
+        ("TCGEN05_MMA", "sm_100", "tcgen05"),
+    ] {
+        assert_eq!(on(algorithm, gpu).as_deref(), Ok(instruction));
+    }
+    assert!(
+        on("WGMMA", "sm_80")
+            .unwrap_err()
+            .contains("wgmma instructions (WGMMA)")
+    );
+    assert!(on("TCGEN05_MMA", "sm_90").unwrap_err().contains("tcgen05"));
+}
+
+/// The rules of the type's constructor, values that nobody knows, and what is not planned: each in a sentence that
+/// names the key.
+#[test]
+fn what_is_refused() {
+    let refused = |fields: Value, words: &[&str]| {
+        let error = planned(&fields, 100)
+            .err()
+            .unwrap_or_else(|| panic!("{fields}"));
+        let error = error.to_string();
+        for word in words {
+            assert!(error.contains(word), "{fields}\n{error}\n{word}");
+        }
+    };
+    let with = |more: Value| matrix(json!({"k_cuts": [cut(more)]}));
+    let of_scalar = |more: Value| {
+        let mut fields = scalar(json!([]));
+        merge(&mut fields, more);
+        fields
+    };
+    let strided = |more: Value| {
+        let mut own = json!({"span": 8, "layout": "STRIDED", "count": 4});
+        merge(&mut own, more);
+        with(own)
+    };
+    let integers =
+        json!({"operand_dtype": "int8", "accumulate_dtype": "int32", "output_dtype": "int32"});
+    let of_integers = |more: Value| {
+        let mut fields = matrix(integers.clone());
+        merge(&mut fields, more);
+        fields
+    };
+    for (more, words) in [
+        (
+            json!({"operand_dtype": "complex64"}),
+            &["operand_dtype is \"complex64\""][..],
+        ),
+        (json!({"operand_dtype": "bool"}), &["operand_dtype"]),
+        (
+            json!({"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"}),
+            &["operand_dtype"],
+        ),
+        (json!({"operand_dtype": null}), &["lacks operand_dtype"]),
+        (
+            json!({"accumulate_dtype": "float8_e4m3fn"}),
+            &["accumulate_dtype"],
+        ),
+        (
+            json!({"accumulate_dtype": "bfloat16"}),
+            &["accumulate_dtype"],
+        ),
+        (
+            json!({"accumulate_dtype": "int32"}),
+            &["all be floating point or all be integer"],
+        ),
+        (
+            json!({"accumulate_dtype": "float16"}),
+            &["accumulate_dtype is float16", "float32"],
+        ),
+        (
+            json!({"accumulate_dtype": "float64"}),
+            &["accumulate_dtype is float64"],
+        ),
+        (json!({"output_dtype": "complex64"}), &["output_dtype"]),
+        (
+            json!({"instruction_k": null}),
+            &["MMA_SYNC", "instruction_k"],
+        ),
+        (json!({"instruction_k": 0}), &["instruction_k"]),
+        (json!({"instruction_k": -16}), &["instruction_k is \"-16\""]),
+        (json!({"instruction_k": "4"}), &["instruction_k"]),
+        (json!({"instruction_k": true}), &["instruction_k"]),
+        (json!({"use_fast_accum": null}), &["use_fast_accum"]),
+        (json!({"use_fast_accum": 1}), &["use_fast_accum is \"1\""]),
+        (json!({"k_loop_step": 0}), &["k_loop_step"]),
+        (
+            json!({"k_loop_step": 6}),
+            &["k_loop_step is 6", "instruction_k"],
+        ),
+        (
+            json!({"input_precision": "TF32"}),
+            &["input_precision TF32", "float32"],
+        ),
+        (
+            json!({"input_precision": "TF32X3"}),
+            &["input_precision TF32X3"],
+        ),
+        (
+            json!({"input_precision": "bf16x3"}),
+            &["input_precision is \"bf16x3\""],
+        ),
+        (
+            json!({"input_precision": "TF32X3", "operand_dtype": "float32"}),
+            &["input_precision is TF32X3", "cutlass-3xtf32"],
+        ),
+        (json!({"algorithm": 1}), &["algorithm is \"1\""]),
+        (
+            json!({"algorithm": "matrix_instruction"}),
+            &["algorithm is \"matrix_instruction\""],
+        ),
+        (json!({"algorithm": null}), &["lacks algorithm"]),
+        (json!({"epilogue": "RELU"}), &["epilogue is \"RELU\""]),
+        (json!({"epilogue": 2}), &["epilogue"]),
+        (
+            json!({"scale_apply": "folded"}),
+            &["scale_apply is \"folded\""],
+        ),
+        (json!({"k_split": 4}), &["k_split", "no field"]),
+        (json!({"k_cuts": 1024}), &["k_cuts is no list"]),
+        (json!({"k_cuts": [1024]}), &["k_cuts[0] is no object"]),
+        (
+            json!({"k_cuts": [cut(json!({"span": 8})), 64]}),
+            &["k_cuts[1] is no object"],
+        ),
+        (
+            json!({"operand_dtype": "float8_e4m3fn", "use_fast_accum": false}),
+            &["use_fast_accum is false with FP8"],
+        ),
+    ] {
+        refused(matrix(more), words);
+    }
+    for (more, words) in [
+        (
+            json!({"instruction_k": 1}),
+            &[
+                "instruction_k must be left out",
+                "SCALAR_FUSED_MULTIPLY_ADD",
+            ][..],
+        ),
+        (
+            json!({"use_fast_accum": false}),
+            &["use_fast_accum must be left out"],
+        ),
+        (
+            json!({"k_loop_step": 64}),
+            &["k_loop_step must be left out"],
+        ),
+        (json!({"input_precision": "TF32"}), &["matrix instruction"]),
+        (
+            json!({"algorithm": "SCALAR_MULTIPLY_THEN_ADD"}),
+            &["algorithm is SCALAR_MULTIPLY_THEN_ADD"],
+        ),
+    ] {
+        refused(of_scalar(more), words);
+    }
+    for (more, words) in [
+        (json!({"output_dtype": "int64"}), &["output_dtype"][..]),
+        (
+            json!({"output_dtype": "float16"}),
+            &["all be floating point or all be integer"],
+        ),
+        (
+            json!({"output_dtype": "int8"}),
+            &["output_dtype is int8", "saturates"],
+        ),
+        (
+            json!({"accumulate_dtype": "int64"}),
+            &["accumulate_dtype is int64", "64 bits"],
+        ),
+        (
+            json!({"k_cuts": [cut(json!({"span": 8}))]}),
+            &["k_cuts[0].partial_dtype"],
+        ),
+    ] {
+        refused(of_integers(more), words);
+    }
+    for (more, words) in [
+        (json!({}), &["lacks k_cuts[0].span"][..]),
+        (json!({"span": 0}), &["k_cuts[0].span"]),
+        (json!({"span": -8}), &["k_cuts[0].span is \"-8\""]),
+        (json!({"span": 8, "count": 4}), &["count", "STRIDED"]),
+        (json!({"span": 8, "period": 8}), &["period", "STRIDED"]),
+        (json!({"span": 8, "divisor": 2}), &["divisor", "STRIDED"]),
+        (
+            json!({"span": 8, "partial_dtype": "int32"}),
+            &["k_cuts[0].partial_dtype is int32"],
+        ),
+        (
+            json!({"span": 8, "merge_dtype": "int32"}),
+            &["k_cuts[0].merge_dtype is int32"],
+        ),
+        (
+            json!({"span": 8, "partial_dtype": "float8_e5m2"}),
+            &["k_cuts[0].partial_dtype"],
+        ),
+        (
+            json!({"span": 8, "merge_dtype": "int8"}),
+            &["k_cuts[0].merge_dtype"],
+        ),
+        (
+            json!({"span": 8, "merge_dtype": null}),
+            &["lacks k_cuts[0].merge_dtype"],
+        ),
+        (
+            json!({"span": 8, "merge_dtype": "float64"}),
+            &["k_cuts[0].merge_dtype is fp64"],
+        ),
+        (
+            json!({"span": 8, "merge_dtype": "bfloat16"}),
+            &["k_cuts[0].merge_dtype is bf16"],
+        ),
+        (
+            json!({"span": 8, "partial_dtype": "float16", "merge_dtype": "float16"}),
+            &["k_cuts[0].merge_dtype"],
+        ),
+        (
+            json!({"span": 8, "merge": "PAIRWISE_TREE"}),
+            &["k_cuts[0].merge is PAIRWISE_TREE of 13 parts"],
+        ),
+        (
+            json!({"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"}),
+            &["k_cuts[0].merge is said twice"],
+        ),
+        (
+            json!({"span": 8, "merge": "TREE"}),
+            &["k_cuts[0].merge is \"TREE\""],
+        ),
+        (json!({"span": 8, "layout": 1}), &["k_cuts[0].layout"]),
+        (
+            json!({"span": 8, "stride": 4}),
+            &["k_cuts[0].stride", "no field"],
+        ),
+    ] {
+        refused(with(more), words);
+    }
+    for (more, words) in [
+        (json!({"count": null}), &["k_cuts[0].count"][..]),
+        (json!({"count": 1}), &["k_cuts[0].count"]),
+        (json!({"divisor": 4}), &["divisor is 4", "period"]),
+        (json!({"period": 0}), &["k_cuts[0].period"]),
+        (json!({"period": 8, "divisor": 0}), &["k_cuts[0].divisor"]),
+        (json!({"span": 6}), &["instruction_k 4", "two tiles"]),
+    ] {
+        refused(strided(more), words);
+    }
+    let inner = |more: Value| matrix(json!({"k_cuts": [cut(json!({"span": 64})), cut(more)]}));
+    refused(
+        inner(json!({"span": 8, "partial_dtype": "float16"})),
+        &["k_cuts[1].partial_dtype"],
+    );
+    refused(
+        inner(json!({"span": 8, "merge_dtype": "float64"})),
+        &["k_cuts[1].merge_dtype"],
+    );
+    // A key that stands there twice is one that would be passed over.
+    let twice = matrix(json!({}))
+        .to_string()
+        .replacen('{', r#"{"instruction_k": 8, "#, 1);
+    assert!(
+        read(&twice)
+            .unwrap_err()
+            .to_string()
+            .contains("instruction_k")
+    );
+    // An answer to what the description says itself.
+    let mut options = Options {
+        tile_k: Some(64),
+        ..Options::default()
+    };
+    let text = matrix(json!({})).to_string();
+    let refused = |options: &Options| read(&text).unwrap().plan(&shape(100), options).unwrap_err();
+    assert!(refused(&options).to_string().contains("--tile-k"));
+    options = Options {
+        split_k: Some(2),
+        ..Options::default()
+    };
+    assert!(refused(&options).to_string().contains("--split-k"));
+}
+
+/// What is done to the finished sum.
+#[test]
+fn epilogues() {
+    let spec = |epilogue: Value| {
+        let fields = matrix(json!({"epilogue": epilogue}));
+        planned(&fields, 100)
+            .unwrap()
+            .spec()
+            .map_err(|error| error.to_string())
+    };
+    assert!(spec(json!(null)).is_ok());
+    assert_eq!(spec(json!("none")), spec(json!(null)));
+    assert!(spec(json!("IN_ACCUMULATOR")).is_ok());
+    let after = spec(json!("EpilogueOrder.AFTER_ROUNDING")).unwrap_err();
+    assert!(after.contains("epilogue is AFTER_ROUNDING"), "{after}");
+    let stored = matrix(json!({
+        "epilogue": "IN_ACCUMULATOR", "k_cuts": [cut(json!({"span": 16, "merge_dtype": "float16"}))],
+    }));
+    let refused = planned(&stored, 100).unwrap_err().to_string();
+    assert!(refused.contains("k_cuts[0].merge_dtype"), "{refused}");
+}
+
+/// Integers add up to the same in any order; TF32 is the operands' format.
+#[test]
+fn other_operands() {
+    let fields = json!({
+        "operand_dtype": "torch.int8", "accumulate_dtype": "torch.int32", "output_dtype": "torch.int32",
+        "algorithm": "MMA_SYNC", "instruction_k": 32, "use_fast_accum": false,
+        "k_cuts": [{"span": 64, "partial_dtype": "torch.int32", "merge_dtype": "torch.int32"}],
+    });
+    let spec = planned(&fields, 100).unwrap().spec().unwrap();
+    assert_eq!((spec.split, spec.inner.len()), (None, 0));
+    let mut fields = matrix(json!({"operand_dtype": "float32", "input_precision": "TF32"}));
+    let plan = planned(&fields, 100).unwrap();
+    assert_eq!(plan.settings.operand(), Some(Format::Tf32));
+    assert!(
+        plan.assumed
+            .iter()
+            .any(|what| what.contains("--tf32-input"))
+    );
+    merge(&mut fields, json!({"input_precision": "IEEE"}));
+    assert_eq!(
+        planned(&fields, 100).unwrap().settings.operand(),
+        Some(Format::Fp32)
+    );
+}
+
+/// A plan of any library's words, written as a description, is the same sum.
+#[test]
+fn plans_are_written_as_descriptions() {
+    let options = |gpu: &str| {
+        let mut options = Options {
+            result: Some(Format::Bf16),
+            ..Options::default()
+        };
+        options.on(gpu).unwrap();
+        options
+    };
+    let write = |text: &str, gpu: &str, k: usize| {
+        let options = options(gpu);
+        let text = match text.starts_with('{') {
+            true => text.to_owned(),
+            false => format!("{text},dtype=bf16"),
+        };
+        let plan = read(&text).unwrap().plan(&shape(k), &options).unwrap();
+        plan.gemm_desc().map_err(|error| error.to_string())
+    };
+    let cutlass = "family=cutlass,tile_k=32,instruction_k=16";
+    for (text, gpu, k) in [
+        ("algo=66,stages=35,splitK=3,reduction=2", "sm_90", 1000),
+        ("algo=21,stages=13,splitK=2,reduction=2", "sm_80", 1000),
+        ("algo=21,stages=13,splitK=5,reduction=4", "sm_80", 1000),
+        ("algo=21,stages=7,splitK=3,reduction=1", "sm_80", 1003),
+        ("algo=11,custom=0", "sm_90", 4096),
+        ("algo=13,custom=48", "sm_90", 600),
+        ("algo=13,custom=41", "sm_90", 600),
+        ("algo=16", "sm_90", 600),
+        (&format!("{cutlass},sliced=2,splitK=1"), "sm_80", 128),
+    ] {
+        let fields = write(text, gpu, k);
+        // What follows from zero, or from empty lanes, has no words there.
+        let Ok(fields) = fields else {
+            assert!(["algo=11,custom=0"].contains(&text), "{text}: {fields:?}");
+            continue;
+        };
+        let again = planned(&fields, k).unwrap();
+        assert_eq!(
+            again.evaluate(&Written),
+            Direct { fields: &fields }.sum(k),
+            "{text}"
+        );
+    }
+    for (text, gpu, k, words) in [
+        (
+            "algo=66,stages=35,splitK=9,reduction=2",
+            "sm_90",
+            8648,
+            "leaves out the last 8 k",
+        ),
+        ("algo=14,splitK=64", "sm_90", 9000, "another order"),
+    ] {
+        let refused = write(text, gpu, k).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let mut random = Random(SplitMix64(7));
+    let mut count = 0;
+    for _ in 0..200 {
+        let fields = random.description();
+        let Ok(plan) = planned(&fields, 100) else {
+            continue;
+        };
+        let written = plan.gemm_desc().unwrap();
+        let again = planned(&written, 100).unwrap();
+        assert!(plan.is_one_sum_with(&again).unwrap());
+        assert_eq!(plan.spec().ok(), again.spec().ok(), "{fields}\n{written}");
+        count += 1;
+    }
+    assert!(count > 80, "{count}");
+    let [one, other] =
+        [true, false].map(|fast| planned(&matrix(json!({"use_fast_accum": fast})), 64).unwrap());
+    assert!(!one.is_one_sum_with(&other).unwrap());
+}

@@ -1,0 +1,163 @@
+//! Of a report that was put together: who vouches for which part of it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Report, Verdict, grouped};
+use crate::sign::PublicKey;
+
+/// The parts of a merged report, counted from 0, by what is known of them. Each is in one of the lists at least.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Merged {
+    /// How many there are.
+    pub parts: u64,
+    /// Those that whoever merged ran again: they are what was handed in.
+    pub run_again: Vec<u64>,
+    /// Those that a key signed that the plan names.
+    pub signed: Vec<SignedParts>,
+    /// Those of which nobody vouches: what they say may be made up.
+    pub believed: Vec<u64>,
+}
+
+/// What one key signed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SignedParts {
+    pub key: PublicKey,
+    pub parts: Vec<u64>,
+}
+
+impl Merged {
+    /// Of parts in order, each with the key that signed it.
+    pub fn of(signers: &[Option<PublicKey>], run_again: &[usize]) -> Merged {
+        let mut signed: Vec<SignedParts> = Vec::new();
+        let mut believed = Vec::new();
+        for (part, signer) in signers.iter().enumerate() {
+            let number = part as u64;
+            match signer {
+                Some(key) => match signed.iter_mut().find(|of| of.key == *key) {
+                    Some(of) => of.parts.push(number),
+                    None => signed.push(SignedParts {
+                        key: *key,
+                        parts: vec![number],
+                    }),
+                },
+                None if !run_again.contains(&part) => believed.push(number),
+                None => {}
+            }
+        }
+        Merged {
+            parts: signers.len() as u64,
+            run_again: run_again.iter().map(|&part| part as u64).collect(),
+            signed,
+            believed,
+        }
+    }
+
+    /// Whether it has every part where it belongs.
+    pub fn is_sound(&self) -> bool {
+        let signed = self.signed.iter().flat_map(|of| &of.parts);
+        let vouched: BTreeSet<_> = self.run_again.iter().chain(signed).collect();
+        let believed: BTreeSet<_> = self.believed.iter().collect();
+        let known = vouched.union(&believed).all(|&&part| part < self.parts);
+        let apart = vouched.is_disjoint(&believed);
+        known && apart && (vouched.len() + believed.len()) as u64 == self.parts
+    }
+
+    /// To follow the verdict.
+    pub(super) fn qualified(&self) -> String {
+        match self.believed.len() as u64 {
+            0 => String::new(),
+            believed => format!(
+                ": believed, {} of {} parts unsigned and not run again",
+                grouped(believed),
+                grouped(self.parts)
+            ),
+        }
+    }
+
+    /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
+    pub(super) fn sentence(&self) -> String {
+        let list = |parts: &[u64]| {
+            const SHOWN: usize = 8;
+            let shown = parts.iter().take(SHOWN).map(u64::to_string);
+            let more = (parts.len() > SHOWN).then(|| "...".to_owned());
+            let all: Vec<_> = shown.chain(more).collect();
+            format!("{} ({})", grouped(parts.len() as u64), all.join(", "))
+        };
+        let mut said = Vec::new();
+        if !self.run_again.is_empty() {
+            said.push(format!("{} run again", list(&self.run_again)));
+        }
+        for SignedParts { key, parts } in &self.signed {
+            said.push(format!("{} signed by {key}", list(parts)));
+        }
+        if !self.believed.is_empty() {
+            said.push(format!("{} believed", list(&self.believed)));
+        }
+        let parts = match self.parts {
+            1 => "1 part".to_owned(),
+            n => format!("{} parts", grouped(n)),
+        };
+        format!("from {parts}: {}", said.join(", "))
+    }
+}
+
+impl Report {
+    /// The same, put together from parts: of all of D only as far as somebody vouches for them.
+    #[must_use]
+    pub fn merged(mut self, merged: Merged) -> Report {
+        if self.verdict == Verdict::Identical && !merged.believed.is_empty() {
+            self.verdict = Verdict::IdenticalInPart;
+        }
+        self.merged = Some(merged);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+
+    #[test]
+    fn every_part_is_vouched_for_or_believed() {
+        let key = PublicKey::parse(KEY);
+        let merged = Merged::of(&[None, key, None, key, None], &[0, 1]);
+        assert!(merged.is_sound());
+        assert_eq!(merged.believed, [2, 4]);
+        assert_eq!(merged.signed[0].parts, [1, 3]);
+        assert_eq!(
+            merged.sentence(),
+            format!(
+                "from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) believed"
+            )
+        );
+        for wrong in [
+            Merged {
+                believed: vec![2],
+                ..merged.clone()
+            },
+            Merged {
+                believed: vec![0, 2, 4],
+                ..merged.clone()
+            },
+            Merged {
+                parts: 4,
+                ..merged.clone()
+            },
+            Merged {
+                parts: 6,
+                ..merged.clone()
+            },
+        ] {
+            assert!(!wrong.is_sound(), "{wrong:?}");
+        }
+        assert!(Merged::of(&[key; 3], &[]).believed.is_empty());
+    }
+}

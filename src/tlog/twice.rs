@@ -1,0 +1,63 @@
+//! Commitments in a log to one product: whoever may choose among them afterwards chooses the one that passes.
+
+use std::collections::BTreeMap;
+
+use super::TlogError;
+use crate::commit::{Commitment, CommittedD, Hash, OperationCommitment, leaf};
+
+/// A committed file, by its leaf and by what it is a commitment to but for the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    pub leaf: Hash,
+    /// Of all but the result and how it is cut.
+    subject: Hash,
+}
+
+impl Committed {
+    /// Reads a commitment to a product or to an operation.
+    ///
+    /// # Errors
+    /// If it is none, to be read after the file's name.
+    pub fn parse(file: &[u8]) -> Result<Committed, TlogError> {
+        // As the types say it: another spelling of a commitment is the same one.
+        let product = Commitment::parse(file);
+        let subject = match product {
+            Ok(mut product) => {
+                let unset = Hash([0; 32]);
+                product.d = CommittedD {
+                    root: unset,
+                    block_rows: 1,
+                    ..product.d
+                };
+                serde_json::to_vec(&product)
+            }
+            Err(error) => match OperationCommitment::parse(file) {
+                Ok(mut operation) => {
+                    operation.arrays.remove("y");
+                    serde_json::to_vec(&operation)
+                }
+                Err(_) => return Err(TlogError::Document(error.to_string())),
+            },
+        };
+        let subject = subject.map_err(|error| TlogError::Document(error.to_string()))?;
+        Ok(Committed {
+            leaf: leaf([file]),
+            subject: Hash::of([&subject[..]]),
+        })
+    }
+}
+
+/// Those that are to one model, schedule and operands, but to another result or cut of it; each by its place in the list.
+pub fn repeated(all: &[Committed]) -> Vec<Vec<usize>> {
+    let mut by_subject: BTreeMap<[u8; 32], Vec<usize>> = BTreeMap::new();
+    for (i, one) in all.iter().enumerate() {
+        let places = by_subject.entry(one.subject.0).or_default();
+        if places.iter().all(|&place| all[place].leaf != one.leaf) {
+            places.push(i);
+        }
+    }
+    let several = by_subject.into_values().filter(|places| places.len() > 1);
+    let mut several: Vec<_> = several.collect();
+    several.sort();
+    several
+}

@@ -1,0 +1,80 @@
+//! Attestations: what is signed, what other programs say of it, and what is refused.
+
+mod hostile;
+mod independent;
+mod signed;
+mod vectors;
+
+use serde_json::Value;
+use tcverify::attest::decoded;
+
+use crate::support::{Folder, Run};
+
+/// The keys of RFC 8032, section 7.1, tests 1 and 2, as OpenSSL writes them.
+const PRIVATE: [&str; 2] = [
+    "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g",
+    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
+];
+const PUBLIC: [&str; 2] = [
+    "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+    "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+];
+pub const NAMES: [&str; 2] = [
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+    "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+];
+
+const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
+
+/// `0.pem`, `0.pub.pem` and those of the second key.
+pub fn keys(folder: &Folder) {
+    for (i, (private, public)) in PRIVATE.iter().zip(PUBLIC).enumerate() {
+        let pem = |kind: &str, base64: &str| {
+            format!("-----BEGIN {kind} KEY-----\n{base64}\n-----END {kind} KEY-----\n")
+        };
+        let private = folder.write(&format!("{i}.pem"), pem("PRIVATE", private));
+        #[cfg(unix)]
+        {
+            // A key that others may read is warned of.
+            use std::os::unix::fs::PermissionsExt;
+            let own = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(private, own).expect("an own file");
+        }
+        folder.write(&format!("{i}.pub.pem"), pem("PUBLIC", public));
+    }
+}
+
+/// Keys, operands, a right D and a wrong one.
+pub fn folder() -> Folder {
+    let folder = Folder::new();
+    keys(&folder);
+    for command in [
+        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
+        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
+        "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
+    ] {
+        folder.tcverify(command).expect(0);
+    }
+    let mut d = folder.read("d.npy");
+    *d.last_mut().unwrap() ^= 1;
+    folder.write("bad.npy", d);
+    folder
+}
+
+/// `check` of a D, signed by the first key.
+fn attested(folder: &Folder, rest: &str) -> Run {
+    folder.tcverify(&format!(
+        "check {PRODUCT} {rest} --quiet --attest att.json --attest-key 0.pem"
+    ))
+}
+
+fn verify(folder: &Folder, rest: &str) -> Run {
+    folder.tcverify(&format!("attest verify --key 0.pub.pem att.json {rest}"))
+}
+
+/// What was signed.
+fn statement(folder: &Folder) -> Value {
+    let envelope: Value = serde_json::from_slice(&folder.read("att.json")).unwrap();
+    let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
+    serde_json::from_slice(&payload).unwrap()
+}

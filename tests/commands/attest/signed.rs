@@ -1,0 +1,384 @@
+//! What is signed of each verdict, and that it verifies.
+
+use serde_json::{Value, json};
+
+use super::{NAMES, PRODUCT, attested, folder, statement, verify};
+use crate::support::{Folder, sha256};
+
+const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
+
+fn sha256_of(folder: &Folder, name: &str) -> String {
+    sha256(folder.read(name))
+}
+
+#[test]
+fn an_identical_d_passes() {
+    let folder = folder();
+    attested(&folder, "d.npy --json r.json").expect(0);
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let of = |name: &str| json!({"sha256": sha256_of(&folder, name)});
+    assert_eq!(
+        statement(&folder),
+        json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{"name": "d.npy", "digest": of("d.npy")}],
+            "predicateType": TEST_RESULT,
+            "predicate": {
+                "result": "PASSED",
+                "configuration": [
+                    {"name": "report", "digest": of("r.json")},
+                    {"name": "a", "digest": of("a.npy")},
+                    {"name": "b", "digest": of("b.npy")},
+                    {"name": "model", "digest": {"sha256": report["model"]["sha256"]}},
+                ],
+                "passedTests": ["tcverify:identical"],
+            },
+        })
+    );
+    let envelope: Value = serde_json::from_slice(&folder.read("att.json")).unwrap();
+    assert_eq!(envelope["signatures"][0]["keyid"], NAMES[0]);
+    assert_eq!(envelope["payloadType"], "application/vnd.in-toto+json");
+    let run = verify(&folder, "d.npy --type test-result --report r.json").expect(0);
+    assert!(
+        run.stdout
+            .starts_with("ATTESTED  PASSED: tcverify:identical\n"),
+        "{run:?}"
+    );
+    assert!(
+        run.stdout
+            .contains(&format!("signed by  {} (0.pub.pem)", NAMES[0]))
+    );
+    // The same words, the same bytes; the report need not be written.
+    let once = folder.read("att.json");
+    attested(&folder, "d.npy").expect(0);
+    assert_eq!(folder.read("att.json"), once);
+    let model = report["model"]["sha256"].as_str().unwrap();
+    verify(&folder, &format!("d.npy --model-sha256 {model}")).expect(0);
+}
+
+#[test]
+fn what_is_less_is_not_called_passed() {
+    let folder = folder();
+    let mut model: Value = {
+        let run = folder.tcverify("archs a100 --json").expect(0);
+        run.json()
+    };
+    model["name"] = "mine".into();
+    folder.write("mine.json", model.to_string());
+    let claimed = "--model mine.json --dtype fp16 a.npy b.npy d.npy";
+    for (words, code, result, test) in [
+        (
+            format!("{PRODUCT} d.npy --rows 2..5"),
+            0,
+            "WARNED",
+            "tcverify:identical-in-part",
+        ),
+        (
+            format!("{PRODUCT} d.npy --sample 9 --seed 3"),
+            0,
+            "WARNED",
+            "tcverify:identical-in-part",
+        ),
+        (
+            claimed.to_owned(),
+            0,
+            "WARNED",
+            "tcverify:identical-by-claimed-model",
+        ),
+        (
+            format!("{PRODUCT} bad.npy"),
+            1,
+            "FAILED",
+            "tcverify:different",
+        ),
+    ] {
+        let words = format!("check {words} --quiet --attest att.json --attest-key 0.pem");
+        folder.tcverify(&words).expect(code);
+        let said = statement(&folder);
+        assert_eq!(said["predicate"]["result"], result, "{words}");
+        let list = if result == "WARNED" {
+            "warnedTests"
+        } else {
+            "failedTests"
+        };
+        assert_eq!(said["predicate"][list], json!([test]), "{words}");
+        assert!(said["predicate"].get("passedTests").is_none());
+        let d = if result == "FAILED" {
+            "bad.npy"
+        } else {
+            "d.npy"
+        };
+        let run = verify(&folder, d).expect(1);
+        run.mentions(&["att.json: attests nothing here", result, test]);
+        let code = if result == "WARNED" { 0 } else { 1 };
+        verify(&folder, &format!("{d} --accept warned")).expect(code);
+    }
+}
+
+/// A zero of the other sign, which somebody accepted.
+#[test]
+fn what_was_accepted_is_a_warning() {
+    use crate::support::{Npy, floats, halves};
+    let folder = folder();
+    folder.save("x.npy", &Npy::new("<f2", &[1, 1], halves(&[0.0])));
+    folder.save("minus.npy", &Npy::new("<f4", &[1, 1], floats(&[-0.0])));
+    folder
+        .tcverify(
+            "check --arch a100 --dtype fp16 --zero any x.npy x.npy minus.npy -q --attest att.json --attest-key 0.pem",
+        )
+        .expect(0);
+    let tests = &statement(&folder)["predicate"]["warnedTests"];
+    assert_eq!(*tests, json!(["tcverify:identical-but-for-accepted"]));
+    verify(&folder, "minus.npy").expect(1);
+}
+
+#[test]
+fn an_svr_lists_what_was_verified() {
+    let folder = folder();
+    let svr = "--attest-as svr --attest-time 2026-11-23T08:00:00Z";
+    attested(&folder, &format!("d.npy {svr}")).expect(0);
+    let said = statement(&folder);
+    assert_eq!(said["predicateType"], SVR);
+    let predicate = &said["predicate"];
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        predicate["verifier"]["id"],
+        format!("pkg:cargo/tcverify@{version}")
+    );
+    assert_eq!(predicate["verifier"]["policies"], json!([]));
+    assert_eq!(predicate["timeCreated"], "2026-11-23T08:00:00Z");
+    assert_eq!(predicate["properties"][0], "TCVERIFY_IDENTICAL");
+    let model = predicate["properties"][1].as_str().unwrap();
+    let model = model.strip_prefix("TCVERIFY_MODEL_").unwrap();
+    verify(&folder, &format!("d.npy --type svr --model-sha256 {model}")).expect(0);
+    let other = "0".repeat(64);
+    verify(&folder, &format!("d.npy --model-sha256 {other}"))
+        .expect(1)
+        .mentions(&["not by the model"]);
+    verify(&folder, "d.npy --type test-result")
+        .expect(1)
+        .mentions(&["its kind is svr, not test-result"]);
+    verify(&folder, "d.npy --report a.npy")
+        .expect(1)
+        .mentions(&["names no report"]);
+    attested(&folder, &format!("d.npy --rows 2..5 {svr}")).expect(0);
+    let said = statement(&folder);
+    assert_eq!(
+        said["predicate"]["properties"][0],
+        "TCVERIFY_IDENTICAL_IN_PART"
+    );
+    verify(&folder, "d.npy").expect(1);
+    verify(&folder, "d.npy --accept warned").expect(0);
+    // Of a D that differs there is nothing to list, and the file is as it was.
+    let before = folder.read("att.json");
+    let run = attested(&folder, &format!("bad.npy {svr}")).expect(1);
+    run.mentions(&["no attestation was written"]);
+    assert_eq!(folder.read("att.json"), before);
+}
+
+#[test]
+fn a_digest_stands_for_its_payload() {
+    let folder = folder();
+    let run = folder.tcverify("digest d.npy").expect(0);
+    let report = folder
+        .tcverify(&format!("check {PRODUCT} d.npy --json - -q"))
+        .expect(0);
+    let report = report.json();
+    let payload = report["reproduced"]["payload_sha256"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(run.stdout.contains(&payload));
+    attested(&folder, &format!("--d-digest {payload}")).expect(0);
+    assert_eq!(
+        statement(&folder)["subject"],
+        json!([{"name": "canonical payload of d", "digest": {"sha256": payload}}])
+    );
+    // The array's file is another one.
+    verify(&folder, "d.npy").expect(1);
+    let bytes = folder.read("d.npy");
+    let raw = &bytes[bytes.len() - 16 * 24 * 4..];
+    folder.write("raw", raw);
+    verify(&folder, "raw").expect(0);
+}
+
+#[test]
+fn no_verdict_is_not_signed() {
+    let folder = folder();
+    attested(&folder, "absent.npy").expect(2);
+    assert!(!folder.path("att.json").exists());
+    let case = |name: &str, d: &str| json!({"name": name, "d": d});
+    let manifest = |cases: &[Value]| {
+        json!({
+            "schema": "tcverify.manifest/1",
+            "defaults": {"arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy"},
+            "cases": cases,
+        })
+        .to_string()
+    };
+    let batch = |more: &str| {
+        folder.tcverify(&format!(
+            "batch cases.json --quiet --attest att.json --attest-key 0.pem {more}"
+        ))
+    };
+    folder.write(
+        "cases.json",
+        manifest(&[case("good", "d.npy"), case("none", "absent.npy")]),
+    );
+    batch("").expect(2);
+    assert!(!folder.path("att.json").exists());
+    folder.write(
+        "cases.json",
+        manifest(&[case("good", "d.npy"), case("bad", "bad.npy")]),
+    );
+    batch("--json b.json --resume state").expect(1);
+    let said = statement(&folder);
+    assert_eq!(said["subject"][1]["name"], "bad.npy");
+    assert_eq!(said["predicate"]["result"], "FAILED");
+    assert_eq!(said["predicate"]["passedTests"], json!(["good"]));
+    assert_eq!(said["predicate"]["failedTests"], json!(["bad"]));
+    // Each of its files is attested by a result of all of them.
+    verify(&folder, "d.npy").expect(1).mentions(&["FAILED"]);
+    // Under a policy nothing is written beside the cases.
+    std::fs::create_dir(folder.path("pushed")).unwrap();
+    for name in ["a.npy", "b.npy", "d.npy"] {
+        folder.write(&format!("pushed/{name}"), folder.read(name));
+    }
+    folder.write("pushed/cases.json", manifest(&[case("good", "d.npy")]));
+    let strict = |more: &str| {
+        let words = "batch pushed/cases.json --policy strict --quiet --json b.json --attest att.json --attest-key 0.pem";
+        folder.tcverify(&format!("{words} {more}")).expect(0);
+        statement(&folder)
+    };
+    let said = strict("");
+    let names = said["predicate"]["configuration"].as_array().unwrap();
+    let names: Vec<_> = names
+        .iter()
+        .map(|of| of["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["report", "policy strict"]);
+    verify(&folder, "d.npy --report b.json").expect(0);
+    let said = strict("--attest-as svr --attest-time 2026-11-23T08:00:00Z");
+    assert_eq!(said["predicate"]["properties"][0], "TCVERIFY_IDENTICAL");
+    let policies = &said["predicate"]["verifier"]["policies"];
+    assert_eq!(policies[0]["name"], "policy strict");
+}
+
+#[test]
+fn merged_parts_are_attested_as_the_whole() {
+    let folder = folder();
+    let plan = format!("shard plan -n 2 --block-rows 4 {PRODUCT} d.npy -o plan.json");
+    folder.tcverify(&plan).expect(0);
+    for part in 0..2 {
+        let run = format!("shard run plan.json {part} -o {part}.json");
+        folder.tcverify(&run).expect(0);
+    }
+    folder
+        .tcverify("shard merge plan.json 0.json 1.json -q -o merged.json --attest att.json --attest-key 0.pem")
+        .expect(0);
+    let report: Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
+    // What was believed is not called passed.
+    let result = match report["verdict"].as_str().unwrap() {
+        "identical" => "PASSED",
+        _ => "WARNED",
+    };
+    assert_eq!(statement(&folder)["predicate"]["result"], result);
+    verify(&folder, "d.npy --report merged.json --accept warned").expect(0);
+}
+
+#[test]
+fn an_audit_is_about_the_commitment() {
+    let folder = folder();
+    for command in [
+        format!("commit {PRODUCT} d.npy -o c.json -q"),
+        "audit challenge c.json --beacon 1 --elements 9 -o ch.json".into(),
+        format!("audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin -q"),
+        "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json -q --json audit.json --attest att.json --attest-key 0.pem".into(),
+    ] {
+        folder.tcverify(&command).expect(0);
+    }
+    verify(&folder, "c.json --report audit.json --accept warned").expect(0);
+    verify(&folder, "c.json")
+        .expect(1)
+        .mentions(&["WARNED", "in-part"]);
+    verify(&folder, "d.npy --accept warned")
+        .expect(1)
+        .mentions(&["d.npy: no file"]);
+}
+
+#[test]
+fn a_fleet_is_attested_by_its_results() {
+    let folder = Folder::new();
+    super::keys(&folder);
+    folder
+        .tcverify("screen make --arch v100 -o suite.json -q")
+        .expect(0);
+    for (name, fault, code) in [("good", "", 0), ("bad", "--inject adder:bit=9", 1)] {
+        let run = format!(
+            "screen run suite.json --device simulated --host {name} {fault} -o {name}.json -q"
+        );
+        folder.tcverify(&run).expect(code);
+    }
+    let judge = |files: &str, code| {
+        let words = format!(
+            "screen judge --suite suite.json {files} -q --json fleet.json --attest att.json --attest-key 0.pem"
+        );
+        folder.tcverify(&words).expect(code);
+    };
+    judge("good.json", 0);
+    assert_eq!(
+        statement(&folder)["predicate"]["passedTests"],
+        json!(["good/0"])
+    );
+    verify(&folder, "good.json --report fleet.json").expect(0);
+    judge("good.json bad.json", 1);
+    assert_eq!(
+        statement(&folder)["predicate"]["failedTests"],
+        json!(["bad/0"])
+    );
+    verify(&folder, "good.json").expect(1);
+}
+
+#[test]
+fn an_operation_is_attested() {
+    let folder = crate::operations::copied();
+    super::keys(&folder);
+    for (y, code) in [("f_hf", 0), ("f_vllm", 1)] {
+        folder
+            .tcverify(&format!(
+                "check --op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy -q --json r.json --attest att.json --attest-key 0.pem"
+            ))
+            .expect(code);
+        verify(&folder, &format!("{y}.npy --report r.json")).expect(code);
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let folder = folder();
+    let check = |more: &str| folder.tcverify(&format!("check {PRODUCT} d.npy -q {more}"));
+    check("--attest att.json")
+        .expect(2)
+        .mentions(&["--attest-key"]);
+    check("--attest-key 0.pem")
+        .expect(2)
+        .mentions(&["--attest"]);
+    let both = "--attest att.json --attest-key 0.pem";
+    check(&format!("{both} --attest-as svr")).refuses(&["--attest-time"]);
+    check(&format!("{both} --attest-time 2026-11-23T08:00:00Z")).refuses(&["--attest-as svr"]);
+    for time in [
+        "2026-11-23",
+        "2026-02-30T00:00:00Z",
+        "2026-11-23T08:00:00+01:00",
+        "now",
+    ] {
+        check(&format!("{both} --attest-as svr --attest-time {time}")).expect(2);
+    }
+    check("--attest - --attest-key 0.pem").refuses(&["--attest writes a file"]);
+    check("--attest att.json --attest-key 0.pub.pem").refuses(&["0.pub.pem", "openssl genpkey"]);
+    check("--attest 0.pem --attest-key 0.pem").refuses(&["0.pem", "the key"]);
+    check("--attest d.npy --attest-key 0.pem").refuses(&["d.npy", "would overwrite"]);
+    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to one place"]);
+    assert!(!folder.path("att.json").exists());
+}

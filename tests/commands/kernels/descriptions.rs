@@ -1,0 +1,122 @@
+//! GEMMDesc of PyTorch on the command line.
+
+use serde_json::{Value, json};
+
+use super::{product, with};
+use crate::support::{Folder, Npy};
+
+/// What `product` computed, three slices of 1408 k by wgmma, in fields; with others in their place.
+fn description(more: Value) -> String {
+    let cut =
+        json!({"span": 1408, "partial_dtype": "torch.float32", "merge_dtype": "torch.float32"});
+    let mut fields = json!({
+        "operand_dtype": "torch.bfloat16", "accumulate_dtype": "torch.float32",
+        "output_dtype": "torch.bfloat16", "algorithm": "WGMMA", "instruction_k": 16,
+        "use_fast_accum": true, "k_cuts": [cut],
+    });
+    let Value::Object(more) = more else {
+        panic!("an object")
+    };
+    fields.as_object_mut().expect("an object").extend(more);
+    fields.to_string()
+}
+
+fn kernels(folder: &Folder, words: &[&str]) -> crate::support::Run {
+    folder.words(["kernels"].iter().chain(words).copied())
+}
+
+/// A D of three slices is that of the description, and of no neighbouring one.
+#[test]
+fn a_description_is_a_check() {
+    let folder = product();
+    // BF16 would hide most differences.
+    folder
+        .tcverify(
+            "replay --arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype fp32 \
+             a.npy b.npy -o f.npy",
+        )
+        .expect(0);
+    let check = |mut more: Value, options: &str| {
+        more["output_dtype"] = "float32".into();
+        let text = description(more);
+        let files = format!("--arch h100 {options} a.npy b.npy f.npy");
+        with(&folder, "check", ["--kernel", &text], &files)
+    };
+    let text = check(json!({}), "").expect(0);
+    assert!(
+        text.stdout.contains("cuts of K every 1408 k"),
+        "{}",
+        text.stdout
+    );
+    check(json!({"use_fast_accum": false}), "").expect(1);
+    check(json!({"k_cuts": null}), "").expect(1);
+    check(json!({"instruction_k": 8}), "").expect(1);
+    check(json!({"algorithm": "TCGEN05_MMA"}), "").refuses(&["tcgen05", "sm_90"]);
+    check(json!({"algorithm": "MMA_SYNC"}), "--instruction wgmma").refuses(&["mma", "wgmma"]);
+    check(json!({"colour": 1}), "").refuses(&["colour", "no field"]);
+    check(json!({}), "--split-k 3").refuses(&["--split-k", "k_cuts"]);
+    // What the description leaves no place for.
+    let bias = std::iter::repeat_n(1.5f32.to_le_bytes(), 64).flatten();
+    folder.save(
+        "bias.npy",
+        &Npy::new("<f4", &[64], bias.collect::<Vec<u8>>()),
+    );
+    folder
+        .tcverify("generate generate:4:normal:32x64 --dtype fp32 --role c -o c.npy")
+        .expect(0);
+    check(json!({}), "--bias bias.npy").refuses(&["--bias", "epilogue NONE"]);
+    check(json!({}), "--c c.npy").refuses(&["--c", "epilogue NONE"]);
+    let within = json!({"epilogue": "IN_ACCUMULATOR"});
+    check(within.clone(), "--bias bias.npy --c c.npy").refuses(&["IN_ACCUMULATOR", "before C"]);
+    check(within, "--bias bias.npy").expect(1);
+    check(json!({"epilogue": "AFTER_ROUNDING"}), "").refuses(&["AFTER_ROUNDING"]);
+}
+
+/// A plan is written, read again, and the same; another one is not.
+#[test]
+fn descriptions_are_written_and_compared() {
+    let folder = Folder::new();
+    let own = description(json!({}));
+    let nvjet = "algo=66,stages=35,splitK=3,reduction=2";
+    let shape = ["--shape", "32x64x4096"];
+    let formats = ["--dtype", "bf16", "--d-dtype", "bf16", "--arch", "h100"];
+    let plan = [
+        &["plan", nvjet][..],
+        &shape,
+        &formats,
+        &["--gemm-desc", "w.json"],
+    ]
+    .concat();
+    kernels(&folder, &plan).expect(0);
+    let written = String::from_utf8(folder.read("w.json")).expect("text");
+    let fields: Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(fields["algorithm"], "WGMMA");
+    assert_eq!(fields["k_cuts"][0]["span"], 1408);
+    let same = |one: &str, other: &str, more: &[&str]| {
+        kernels(&folder, &[&["same", one, other][..], &shape, more].concat())
+    };
+    same(&own, &written, &[]).expect(0);
+    same(nvjet, &own, &formats).expect(0);
+    let slow = description(json!({"use_fast_accum": false}));
+    let text = same(&own, &slow, &[]).expect(1).stdout;
+    assert!(text.contains("order of the sums"), "{text}");
+    // One model computes both instructions on a Hopper.
+    let mma = description(json!({"algorithm": "MMA_SYNC"}));
+    let text = same(&own, &mma, &[]).expect(1).stdout;
+    assert!(text.contains("wgmma, mma; --arch"), "{text}");
+    same(&own, &mma, &["--arch", "h100"]).expect(0);
+    let json = same(&own, &slow, &["--json"]).expect(1).json();
+    assert_eq!(json["same_bits"], false);
+    let lossy = [
+        &[
+            "plan",
+            "algo=66,stages=35,splitK=9,reduction=2",
+            "--shape",
+            "32x64x8648",
+        ][..],
+        &formats,
+        &["--gemm-desc", "lossy.json"],
+    ];
+    kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "leaves out the last 8 k"]);
+    assert!(!folder.path("lossy.json").exists());
+}

@@ -1,0 +1,77 @@
+//! An audit is of what the auditor agreed on: neither the beacon, nor how many elements it draws, nor the commitment is
+//! the prover's to say.
+
+use crate::support::{Folder, sha256};
+
+const PRODUCT: &str = "--arch h100 --dtype bf16 generate:1:normal:24x70 generate:2:normal:70x20";
+const VERIFY: &str = "audit verify --arch h100 --dtype bf16 --commitment c.json";
+
+/// A prover who zeroes half of D, commits to it, and tries beacons until two elements are right.
+fn dishonest() -> (Folder, String) {
+    let folder = Folder::new();
+    let run = |line: &str| folder.tcverify(line).expect(0);
+    run(&format!("replay {PRODUCT} -o d.npy"));
+    let mut d = folder.read("d.npy");
+    let start = d.len() - 24 * 20 * 4;
+    d[start + 12 * 20 * 4..].fill(0);
+    folder.write("d.npy", d);
+    run(&format!("commit {PRODUCT} d.npy -o c.json"));
+    for beacon in 0..64 {
+        run(&format!(
+            "audit challenge c.json --beacon {beacon} --elements 2 -o ch.json"
+        ));
+        run(&format!(
+            "audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin"
+        ));
+        let found = folder.tcverify(&format!("{VERIFY} --own-challenge ch.json o.bin -q"));
+        if found.code == Some(0) {
+            return (folder, beacon.to_string());
+        }
+    }
+    panic!("no beacon of 64 misses half of D with two elements");
+}
+
+#[test]
+fn the_prover_chooses_nothing() {
+    let (folder, chosen) = dishonest();
+    let sha256 = sha256(folder.read("c.json"));
+    let verify = |words: &str| folder.tcverify(&format!("{VERIFY} {words} o.bin -q"));
+    // What used to pass: a challenge that came with the opening.
+    let run = folder
+        .tcverify(&format!("{VERIFY} ch.json o.bin -q"))
+        .expect(2);
+    run.mentions(&["unexpected argument"]);
+    verify("")
+        .expect(2)
+        .mentions(&["--commitment-sha256", "--beacon", "--elements"]);
+    let agreed = format!("--commitment-sha256 {sha256} --beacon 8430af44 --elements 40");
+    for part in [
+        "--beacon 8430af44 --elements 40",
+        &agreed[..agreed.len() - 14],
+    ] {
+        verify(part).expect(2).mentions(&["required"]);
+    }
+    verify(&agreed).expect(1).mentions(&["o.bin"]);
+    let one = |beacon: &str, elements: u64| {
+        format!("--commitment-sha256 {sha256} --beacon {beacon} --elements {elements}")
+    };
+    verify(&one(&chosen, 40)).expect(1);
+    verify(&one("8430af44", 2)).expect(1);
+    verify(&one(&chosen, 2)).expect(0);
+    let other = "0".repeat(64);
+    verify(&format!(
+        "--commitment-sha256 {other} --beacon {chosen} --elements 2"
+    ))
+    .refuses(&["c.json", "is not the commitment that was agreed on"]);
+    verify("--commitment-sha256 77 --beacon 1 --elements 2").refuses(&["--commitment-sha256"]);
+    // And honestly asked, half of D does not pass.
+    folder
+        .tcverify("audit challenge c.json --beacon 8430af44 --elements 40 -o mine.json")
+        .expect(0);
+    let open =
+        format!("audit open {PRODUCT} d.npy --commitment c.json --challenge mine.json -o o.bin");
+    folder.tcverify(&open).expect(0);
+    verify(&agreed).expect(1);
+    verify("--own-challenge mine.json").expect(1);
+    verify(&format!("--own-challenge mine.json {agreed}")).expect(2);
+}
