@@ -10,7 +10,7 @@ use super::chained::{
 use super::clues::Clues;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::num::{Class, Formats, Unpacked};
+use crate::num::{Formats, Unpacked};
 
 /// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
 /// one's C. One group, with integer significands throughout:

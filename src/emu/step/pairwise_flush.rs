@@ -7,7 +7,7 @@ use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use super::wires::Wires;
 use crate::num::Formats;
-use crate::num::{Class, FmaWires, Format, Rounding, Target, Unpacked, fma_through};
+use crate::num::{FmaWires, Format, Rounding, Target, Unpacked, fma_through};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
 /// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
@@ -65,7 +65,7 @@ impl StepKind for PairwiseFlush {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
-        let c = match subnormal(format, &format.unpack(c)) {
+        let c = match format.unpack(c).is_below_normal(format) {
             true => format.zero(false),
             false => c,
         };
