@@ -77,6 +77,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
+pub mod compare;
 pub mod deadline;
 pub mod diagnose;
 pub mod emu;

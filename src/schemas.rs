@@ -22,7 +22,7 @@ use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
-use crate::report::{Batch, Identification, OperationReport, Report};
+use crate::report::{Batch, Compared, Identification, OperationReport, Report};
 use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
@@ -114,6 +114,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Report>("report", crate::report::SCHEMA),
         written::<Batch>("batch", crate::report::BATCH),
         written::<Identification>("identification", crate::report::IDENTIFICATION),
+        written::<Compared>("compared", crate::report::COMPARED),
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
         written::<Variant>("operation", crate::ops::SCHEMA),

@@ -26,7 +26,7 @@ pub type Rows = Option<Range<usize>>;
 pub struct Array {
     pub source: io::Source,
     pub tensor: Tensor,
-    low_bits: Option<LowBits>,
+    pub(crate) low_bits: Option<LowBits>,
 }
 
 /// All arrays of a request.

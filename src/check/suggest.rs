@@ -43,23 +43,18 @@ impl Prepared {
             tried,
             untried,
         } = diagnose(&case);
-        let area = |area: Area| CauseArea {
-            shape: area.shape.into(),
-            rows: area.rows,
-            columns: area.columns,
-        };
         let cause = |finding: Finding| Cause {
             command: self.command(&finding.ask),
             kind: finding.kind,
             sentence: finding.sentence,
             at: finding.at,
             mismatches: finding.mismatches,
-            area: finding.place.map(area),
+            area: finding.place.map(CauseArea::from),
         };
         let place = |placed: Placed| Place {
             sentence: placed.sentence,
             mismatches: placed.mismatches,
-            area: area(placed.area),
+            area: placed.area.into(),
         };
         Diagnosed {
             causes: findings.into_iter().map(cause).collect(),
@@ -207,6 +202,16 @@ impl Prepared {
         let mut words = command_line(Verb::Explain, &self.spelled_out());
         words.extend(["--at".into(), index.join(",").into()]);
         Some(shell_line(words))
+    }
+}
+
+impl From<Area> for CauseArea {
+    fn from(area: Area) -> CauseArea {
+        CauseArea {
+            shape: area.shape.into(),
+            rows: area.rows,
+            columns: area.columns,
+        }
     }
 }
 

@@ -70,9 +70,9 @@ pub fn choose(check: &Check) -> Result<Auto> {
     };
     let in_words = |error: IdentifyError| anyhow::Error::msg(error.in_words(option));
     let prepared = request.prepare().map_err(in_words)?;
-    let (found, first) = prepared.choose(&Bar::new()).map_err(in_words)?;
+    let (found, checks) = prepared.choose(&Bar::new()).map_err(in_words)?;
     let tested = found.plain + found.schedules.as_ref().map_or(0, |s| s.tested);
-    let Some(first) = first else {
+    let Some(first) = checks.into_iter().next() else {
         return Ok(Auto::Nothing(tested));
     };
     let mut check = check.clone();

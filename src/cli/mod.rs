@@ -10,6 +10,7 @@ mod batch;
 mod bench;
 mod check;
 mod commit;
+mod compare;
 mod completions;
 mod digest;
 mod documents;
@@ -112,6 +113,7 @@ enum Command {
     Shard(shard::Shard),
     Screen(screen::Screen),
     Identify(identify::Identify),
+    Compare(Box<compare::Compare>),
     VerifyReport(verify_report::VerifyReport),
     Explain(explain::Explain),
     Replay(replay::Replay),
@@ -250,6 +252,7 @@ impl Command {
             Command::Shard(command) => command.run(),
             Command::Screen(command) => command.run(),
             Command::Identify(command) => command.run(),
+            Command::Compare(command) => command.run(),
             Command::VerifyReport(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Replay(command) => command.run(),

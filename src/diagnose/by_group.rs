@@ -1,10 +1,12 @@
 //! Findings on groups of mismatches, where no one computation gives all of D.
 
 use super::case::capital;
-use super::group::{Group, Shape};
+use super::group::{Group, Shape, Size};
 use super::grouping::groups;
 use super::trial::{Stored, Work};
 use super::whole::whole;
+use crate::report::Stack;
+
 use super::{Area, Ask, Case, Finding, Hypothesis, Placed, local, place, stored};
 
 /// Groups that are told.
@@ -36,18 +38,10 @@ pub fn by_group(
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
     for group in groups.iter().take(TOLD) {
-        let area = Area {
-            shape: group.shape.name(),
-            rows: group.rows,
-            columns: group.columns,
-        };
+        let area = area(group);
         let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
         if faults.is_empty() {
-            places.extend(place::alone(group, size, only).map(|text| Placed {
-                sentence: format!("{}.", capital(&text)),
-                mismatches: group.mismatches,
-                area: area.clone(),
-            }));
+            places.extend(placed(group, size, only));
         }
         for fault in faults {
             let text = match fault.placed {
@@ -67,6 +61,30 @@ pub fn by_group(
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));
     (findings, places)
+}
+
+fn area(group: &Group) -> Area {
+    Area {
+        shape: group.shape.name(),
+        rows: group.rows,
+        columns: group.columns,
+    }
+}
+
+fn placed(group: &Group, size: Size, only: bool) -> Option<Placed> {
+    place::alone(group, size, only).map(|text| Placed {
+        sentence: format!("{}.", capital(&text)),
+        mismatches: group.mismatches,
+        area: area(group),
+    })
+}
+
+/// Where mismatches lie, of which nothing else is known.
+pub fn places(stacks: &[Stack], size: Size) -> Vec<Placed> {
+    let groups = groups(stacks, size);
+    let only = groups.len() == 1;
+    let told = groups.iter().take(TOLD);
+    told.filter_map(|group| placed(group, size, only)).collect()
 }
 
 /// Single elements of a D of few bits that one computation gives: they are no groups any more.

@@ -110,6 +110,31 @@ impl Hypothesis {
     }
 }
 
+/// What no kernel does on purpose: a result that comes about so is wrong.
+const FAULTS: [Hypothesis; 16] = [
+    Hypothesis::Unwritten,
+    Hypothesis::BitFlipped,
+    Hypothesis::LostTail,
+    Hypothesis::StoppedEarly,
+    Hypothesis::StepMissing,
+    Hypothesis::SliceMissing,
+    Hypothesis::ProductMissing,
+    Hypothesis::ProductFlipped,
+    Hypothesis::InputFlipped,
+    Hypothesis::RowMoved,
+    Hypothesis::ColumnMoved,
+    Hypothesis::RowsPermuted,
+    Hypothesis::ColumnsPermuted,
+    Hypothesis::TileMoved,
+    Hypothesis::OtherMatrix,
+    Hypothesis::OtherOperands,
+];
+
+/// Whether a cause's kind is the name of a fault.
+pub fn is_fault(kind: &str) -> bool {
+    FAULTS.iter().any(|fault| fault.name() == kind)
+}
+
 /// A hypothesis that gives exactly D.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -35,9 +35,11 @@ mod together;
 mod trial;
 mod whole;
 
+pub use by_group::places;
 pub use case::{Area, Case, Finding, Placed};
 pub use element::{Change, Element};
-pub use hypothesis::{Ask, Found, Hypothesis};
+pub use group::Size;
+pub use hypothesis::{Ask, Found, Hypothesis, is_fault};
 pub use single::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use trial::WORK;
 

@@ -145,14 +145,18 @@ impl Prepared {
         apart.collect()
     }
 
-    /// The check that the first fit is, by that of its names which is known best.
-    pub(super) fn first(&self, searched: &Searched) -> Option<Check> {
-        let test = searched.found.fits().next()?;
-        let candidate = &searched.candidates[test.candidate];
-        // Of equals the first.
-        let name = candidate.names.iter().rev();
-        let name = name.max_by_key(|name| name.evidence)?;
-        Some(self.check(name, candidate, &searched.kernels))
+    /// The checks that fits are, each by that of its names which is known best.
+    pub(super) fn checks(&self, searched: &Searched) -> Vec<Check> {
+        let fits = searched.found.fits();
+        let checks = fits.map(|test| {
+            let candidate = &searched.candidates[test.candidate];
+            // Of equals the first.
+            let names = candidate.names.iter().rev();
+            let name = names.max_by_key(|name| name.evidence);
+            let name = name.expect("a candidate has a name");
+            self.check(name, candidate, &searched.kernels)
+        });
+        checks.collect()
     }
 
     /// The check that a fit is.

@@ -59,16 +59,16 @@ impl Prepared {
         Ok(self.describe(&self.searched(progress)?))
     }
 
-    /// The same, and the check that the first of those that fit is.
+    /// The same, and the checks that those are which fit, in their order.
     ///
     /// # Errors
     /// As of [`Prepared::run`].
     pub fn choose(
         &self,
         progress: &dyn Progress,
-    ) -> Result<(Identification, Option<Check>), IdentifyError> {
+    ) -> Result<(Identification, Vec<Check>), IdentifyError> {
         let searched = self.searched(progress)?;
-        Ok((self.describe(&searched), self.first(&searched)))
+        Ok((self.describe(&searched), self.checks(&searched)))
     }
 
     fn searched(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {

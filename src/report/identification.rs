@@ -213,7 +213,7 @@ impl std::fmt::Display for IdentifiedSchedule {
 
 impl IdentifiedSchedule {
     /// What it leaves out of D, in words.
-    fn omits(&self) -> Vec<String> {
+    pub(super) fn omits(&self) -> Vec<String> {
         let slices = self.spec.split.as_ref().map(|split| &split.parts);
         let length = SliceLength::CeilOfFloor;
         let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);

@@ -3,6 +3,7 @@
 mod batch;
 mod chain;
 mod classes;
+mod compared;
 mod consistency;
 mod diff;
 mod document;
@@ -31,6 +32,10 @@ pub use batch::{
 };
 pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
+pub use compared::{
+    Answer, By, COMPARED, Compared, CorrectlyRounded, Difference, Differing, Explained,
+    OperandPair, Parting, Relation, ResultFound, Searched, Side,
+};
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
@@ -57,4 +62,4 @@ pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use stored::{Store, Stored};
-pub use view::{PageOf, Pictured, View, grouped};
+pub use view::{PageOf, Pictured, View, capital, grouped, of};

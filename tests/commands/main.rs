@@ -14,6 +14,7 @@ mod capture;
 mod causes;
 mod cli;
 mod commit;
+mod compare;
 mod containers;
 mod determinism;
 mod diagnose;

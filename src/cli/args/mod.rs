@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::fields::{ModelArgs, Unsaid};
+pub use self::fields::{LayoutArgs, ModelArgs, Unsaid};
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::Policy;
 use crate::check::{CheckError, Source, option};

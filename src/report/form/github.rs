@@ -31,12 +31,13 @@ impl View {
         said.extend(facts.map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))));
         let cards = self.sections.iter().flat_map(|section| &section.cards);
         said.extend(cards.map(|card| format!("{}: {}", card.name, card.path)));
-        for (_, m) in self.differences.iter().flat_map(|d| &d.first).take(LISTED) {
-            let ulp = m.ulp.map_or(String::new(), |ulp| format!(", {ulp:+} ulp"));
-            said.push(format!(
-                "{:?}: 0x{} expected, 0x{} given{ulp}",
-                m.index, m.reproduced, m.given
-            ));
+        if let Some(differences) = &self.differences {
+            let [one, other] = differences.names;
+            said.extend(differences.first.iter().take(LISTED).map(|(_, m)| {
+                let ulp = m.ulp.map_or(String::new(), |ulp| format!(", {ulp:+} ulp"));
+                let [left, right] = [&m.reproduced, &m.given];
+                format!("{:?}: 0x{left} {one}, 0x{right} {other}{ulp}", m.index)
+            }));
         }
         annotation(self.tone, &title, &said, out)?;
         for case in self.uncovered.iter().chain(&self.cases) {

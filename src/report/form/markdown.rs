@@ -127,9 +127,10 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
     if differences.first.is_empty() {
         return Ok(());
     }
+    let [one, other] = differences.names;
     writeln!(
         out,
-        "\n| index | reproduced | given | xor | ulp | reproduced value | given value |\n|---|---|---|---|--:|--:|--:|"
+        "\n| index | {one} | {other} | xor | ulp | {one} value | {other} value |\n|---|---|---|---|--:|--:|--:|"
     )?;
     for (_, m) in &differences.first {
         let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));

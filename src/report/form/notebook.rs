@@ -39,6 +39,7 @@ impl View {
     pub fn notebook(&self, out: &mut dyn Write) -> io::Result<()> {
         let first = self.differences.iter().flat_map(|d| &d.first).take(LISTED);
         let rows: Vec<_> = first.map(|(_, mismatch)| mismatch).collect();
+        let names = self.differences.as_ref().map_or([""; 2], |d| d.names);
         let more = self
             .differences
             .as_ref()
@@ -61,7 +62,7 @@ impl View {
                 @if !self.cases.is_empty() { (self.case_table()) }
                 @if !rows.is_empty() {
                     table {
-                        tr { th { "index" } th { "reproduced" } th { "given" } th { "values" } th { "ulps" } } "\n"
+                        tr { th { "index" } th { (names[0]) } th { (names[1]) } th { "values" } th { "ulps" } } "\n"
                         @for m in rows {
                             tr { td { (format!("{:?}", m.index)) }
                                 td { code { "0x" (text(&m.reproduced)) } } td { code { "0x" (text(&m.given)) } }

@@ -291,7 +291,7 @@ impl Page<'_> {
         writeln!(
             self.out,
             "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}{last}",
-            "index", "reproduced", "given", "xor"
+            "index", differences.names[0], differences.names[1], "xor"
         )?;
         for (index, m, ulp, values) in &rows {
             let last = match narrow {

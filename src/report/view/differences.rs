@@ -15,7 +15,19 @@ pub fn of_result(
     (causes, places): (&[report::Cause], &[report::Place]),
     (result, format, shape): (&str, Format, &[usize]),
 ) -> Option<Differences> {
-    let c = compared(outcome).filter(|c| c.mismatches > 0)?;
+    let c = compared(outcome)?;
+    of_comparison(c, (causes, places), (result, format, shape))
+}
+
+/// The same of a comparison.
+pub fn of_comparison(
+    c: &Comparison,
+    (causes, places): (&[report::Cause], &[report::Place]),
+    (result, format, shape): (&str, Format, &[usize]),
+) -> Option<Differences> {
+    if c.mismatches == 0 {
+        return None;
+    }
     let areas = areas(causes, places);
     let kinds = classes(c);
     let named: Vec<_> = kinds
@@ -39,6 +51,7 @@ pub fn of_result(
     );
     Some(Differences {
         result: result.to_owned(),
+        names: ["reproduced", "given"],
         format,
         how,
         place,

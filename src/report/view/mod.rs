@@ -1,10 +1,10 @@
 //! What a report says, in the order in which people need it. Every form renders a view; none reads a report.
 
 mod batch;
-mod differences;
+pub(super) mod differences;
 mod operation;
 mod product;
-mod said;
+pub(super) mod said;
 
 use super::{Mismatch, MismatchMap, Stored, Verdict};
 use crate::num::Format;
@@ -231,6 +231,8 @@ pub struct Trace {
 pub struct Differences {
     /// What the elements are those of.
     pub result: String,
+    /// What the two codes of an element are called.
+    pub names: [&'static str; 2],
     pub format: Format,
     /// In which way, and how far.
     pub how: Vec<Fact>,

@@ -10,7 +10,7 @@ use crate::report::{Kind, Mismatch};
 
 /// The table.
 pub fn table(differences: &Differences) -> Markup {
-    let format = differences.format;
+    let (format, names) = (differences.format, differences.names);
     html! {
         p.hint {
             (grouped(differences.first.len() as u64)) " of " (grouped(differences.count)) ", in index order. Bits of "
@@ -23,15 +23,15 @@ pub fn table(differences: &Differences) -> Markup {
             "; " span.bits { b { "marked" } } " where the two differ."
         }
         table.first {
-            thead { tr { th scope="col" { "index" } th scope="col" { "reproduced, above what " (text(&differences.result)) " holds" }
+            thead { tr { th scope="col" { "index" } th scope="col" { (names[0]) ", above " @if names[1] == "given" { "what " (text(&differences.result)) " holds" } @else { (names[1]) } }
                 th scope="col" { "values" } th scope="col" { "ulps" } th scope="col" { "class" } } }
             (LINE)
-            tbody { @for (group, m) in &differences.first { (row(*group, m, format)) (LINE) } }
+            tbody { @for (group, m) in &differences.first { (row(*group, m, (format, names))) (LINE) } }
         }
     }
 }
 
-fn row(group: Option<usize>, m: &Mismatch, format: Format) -> Markup {
+fn row(group: Option<usize>, m: &Mismatch, (format, names): (Format, [&str; 2])) -> Markup {
     let code = |hex: &str| u64::from_str_radix(hex, 16).unwrap_or_default();
     let xor = code(&m.xor);
     let line = |name: &str, hex: &str| {
@@ -41,7 +41,7 @@ fn row(group: Option<usize>, m: &Mismatch, format: Format) -> Markup {
     };
     html! {
         tr { th scope="row" { (badge(group)) (format!("{:?}", m.index)) }
-            td { (line("reproduced", &m.reproduced)) (line("given", &m.given)) }
+            td { (line(names[0], &m.reproduced)) (line(names[1], &m.given)) }
             td.values { div { (text(&m.reproduced_value)) } div { (text(&m.given_value)) } }
             td.count { (m.ulp.map_or("\u{2013}".to_owned(), number)) } td { (class(m.class)) } }
     }

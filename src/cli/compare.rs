@@ -1,0 +1,237 @@
+//! `tcverify compare`: two results of one product.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use super::Ending;
+use super::args::{LayoutArgs, said, source};
+use super::progress::Bar;
+use super::reports::{PageArgs, ReportArgs};
+use super::values::{any_format, word};
+use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, option};
+use crate::compare::{Compare as Request, Hints, Span};
+use crate::identify::{IdentifyError, Limits, Schedules};
+use crate::io::Outputs;
+use crate::num::Format;
+use crate::report::{Answer, Explained, write_json};
+use crate::words::words;
+
+words! {
+    /// Which answers exit with 0.
+    pub enum Accept {
+        /// Equal bits alone
+        Equal = "equal",
+        /// Also results that differ, if both are explained and none is wrong
+        Explained = "explained",
+    }
+}
+
+/// Say why two results of one product differ
+///
+/// Two GPUs, two versions of a library, a batch of 1 and a batch of 8 gave different bits: where they differ and how far;
+/// with A and B also which unit and which order of additions gives each, whether both are right by their own rules, what
+/// separates the two, and where the sums of the first difference part.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  Two results alone: where they differ, how far, and what the places say:
+    tcverify compare d_old.npy d_new.npy
+
+  What computed each of them:
+    tcverify compare d_a100.npy d_h100.npy a.npy b.npy --dtype fp16
+
+  Of GPUs that are known, and of a kernel that a log names:
+    tcverify compare d_a100.npy d_h100.npy a.npy b.npy --arch1 a100 --arch2 h100 --dtype bf16
+    tcverify compare d1.npy d2.npy a.npy b.npy --kernel2 \"$(grep -m1 algo lt.log)\"
+
+  Results of operands that may differ, too:
+    tcverify compare d1.npy d2.npy a1.npy b1.npy --a2 a2.npy --b2 b2.npy
+
+  The same 16 rows, computed alone and in a batch of 256 (A of the left holds 16 rows, A of the right 256):
+    tcverify compare d16.npy d256.npy --rows2 0:16 a16.npy b.npy --a2 a256.npy
+
+Exit codes: 0 equal bits (with --accept explained also results that differ, if both are explained and none is wrong), 1
+different, 2 anything else.")]
+pub struct Compare {
+    /// The first result: x.npy, x.npz#name or x.safetensors#name
+    #[arg(value_name = "LEFT.npy")]
+    left: PathBuf,
+
+    /// The second result
+    #[arg(value_name = "RIGHT.npy")]
+    right: PathBuf,
+
+    /// A of both results, or of the left one
+    #[arg(value_name = "A.npy", requires = "b")]
+    a: Option<PathBuf>,
+
+    /// B of both results, or of the left one
+    #[arg(value_name = "B.npy")]
+    b: Option<PathBuf>,
+
+    /// A of the right result, where it is another file
+    #[arg(long, value_name = "A.npy", requires = "a")]
+    a2: Option<PathBuf>,
+
+    /// B of the right result, where it is another file
+    #[arg(long, value_name = "B.npy", requires = "a")]
+    b2: Option<PathBuf>,
+
+    #[command(flatten)]
+    layout: LayoutArgs,
+
+    /// Format of A and B, if it is known
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    dtype: Option<Format>,
+
+    /// Format of B, where it differs from A's
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format(), requires = "dtype")]
+    dtype_b: Option<Format>,
+
+    /// Format of both results, where their files cannot say it
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    d_dtype: Option<Format>,
+
+    /// Format of the right result, where it is another
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+    d_dtype2: Option<Format>,
+
+    /// Rows of the left file that are compared, counted from 0, the end not included: 0:16
+    #[arg(long, value_name = "FROM:TO", value_parser = rows)]
+    rows1: Option<Span>,
+
+    /// Rows of the right file that are compared
+    #[arg(long, value_name = "FROM:TO", value_parser = rows)]
+    rows2: Option<Span>,
+
+    /// Look at this architecture alone: a name, a compute capability or a GPU; may be given more than once
+    #[arg(long = "arch", value_name = "NAME")]
+    architectures: Vec<String>,
+
+    /// The same, for the left result alone
+    #[arg(long = "arch1", value_name = "NAME")]
+    architectures1: Vec<String>,
+
+    /// The same, for the right result alone
+    #[arg(long = "arch2", value_name = "NAME")]
+    architectures2: Vec<String>,
+
+    /// What a library says of the left result's kernel: a log line, a configuration, a name
+    #[arg(long, value_name = "TEXT", requires = "a")]
+    kernel1: Option<String>,
+
+    /// What a library says of the right result's kernel
+    #[arg(long, value_name = "TEXT", requires = "a")]
+    kernel2: Option<String>,
+
+    /// When to search schedules of kernels
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
+    schedules: Schedules,
+
+    /// Multiply-adds, in millions, that the search for each result may spend
+    #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
+    budget: u64,
+
+    /// Which answers exit with 0
+    #[arg(long, value_name = "WHICH", default_value = "equal", value_parser = word::<Accept>())]
+    accept: Accept,
+
+    /// How many differences to list
+    #[arg(long, value_name = "N", default_value_t = MAX_MISMATCHES)]
+    max_mismatches: usize,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+impl Compare {
+    pub fn run(self) -> Result<Ending> {
+        let request = self.request()?;
+        let mut outputs = Outputs::new();
+        request.protect(&mut outputs);
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let found = request.run(&Bar::new());
+        let found =
+            found.map_err(|error: IdentifyError| anyhow::Error::msg(error.in_words(option)))?;
+        let view = found.view();
+        let to_stdout = reports.to_stdout;
+        reports.publish(&view, |out| write_json(&found, out), || Ok(None))?;
+        self.report.print(&view, false, to_stdout)?;
+        let both = found.explained == Some(Explained::Both) && found.wrong.is_none();
+        Ok(match (found.verdict, self.accept) {
+            (Answer::Equal, _) => Ending::Done,
+            (Answer::Different, Accept::Explained) if both => Ending::Done,
+            _ => Ending::Different,
+        })
+    }
+
+    fn request(&self) -> Result<Request> {
+        let array = |field, path: &PathBuf| said(source(field, Some(path)));
+        let result =
+            |path: &PathBuf| Ok::<_, anyhow::Error>(array("d", path)?.expect("it is given"));
+        let mut request = Request::new([result(&self.left)?, result(&self.right)?]);
+        request.operands = self.operands()?;
+        ensure!(
+            request.operands.is_some() || !self.hints_at_kernels(),
+            "--arch, --schedules and --budget are about the search for what computed each result, which needs A and B: name them \
+             after the two results"
+        );
+        let hints = |own: &[String], kernel: &Option<String>| Hints {
+            architectures: self.architectures.iter().chain(own).cloned().collect(),
+            kernel: kernel.clone(),
+        };
+        request.formats = [self.d_dtype, self.d_dtype2.or(self.d_dtype)];
+        request.operand_formats = [self.dtype, self.dtype_b];
+        request.hints = [
+            hints(&self.architectures1, &self.kernel1),
+            hints(&self.architectures2, &self.kernel2),
+        ];
+        request.rows = [self.rows1.clone(), self.rows2.clone()];
+        request.schedules = self.schedules;
+        request.limits.budget = self.budget.saturating_mul(1_000_000);
+        request.max_mismatches = self.max_mismatches;
+        Ok(request)
+    }
+
+    fn hints_at_kernels(&self) -> bool {
+        let all = [
+            &self.architectures,
+            &self.architectures1,
+            &self.architectures2,
+        ];
+        all.iter().any(|names| !names.is_empty())
+    }
+
+    /// What was multiplied on each side.
+    fn operands(&self) -> Result<Option<[Operands; 2]>> {
+        let (Some(a), Some(b)) = (&self.a, &self.b) else {
+            return Ok(None);
+        };
+        let of = |a: &PathBuf, b: &PathBuf| -> Result<Operands, CheckError> {
+            let mut fields = Fields {
+                a: source("a", Some(a))?,
+                b: source("b", Some(b))?,
+                ..Fields::default()
+            };
+            self.layout.fill(&mut fields)?;
+            fields.operands()
+        };
+        let [a2, b2] = [self.a2.as_ref().unwrap_or(a), self.b2.as_ref().unwrap_or(b)];
+        Ok(Some([said(of(a, b))?, said(of(a2, b2))?]))
+    }
+}
+
+/// `0:16`
+fn rows(text: &str) -> Result<Span, String> {
+    let (from, to) = text.split_once(':').ok_or("write FROM:TO, such as 0:16")?;
+    let number = |text: &str| {
+        text.parse::<usize>()
+            .map_err(|_| format!("{text:?} is no row: write FROM:TO, such as 0:16"))
+    };
+    Ok(number(from)?..number(to)?)
+}

@@ -1,0 +1,50 @@
+//! Which of two results is the correctly rounded one, where they differ.
+
+use super::results::Pair;
+use crate::check::{CheckError, Prepared};
+use crate::explain::Wish;
+use crate::num::{Rounding, Target, ulp_distance};
+use crate::report::{Conclusion, CorrectlyRounded};
+use crate::tensor::{Order, unravel};
+
+/// The longest K of which every element is computed without rounding: more takes long.
+const MAX_K: usize = 1 << 16;
+
+/// Of some elements that differ, by what a rule that gives one of the results is computed from; none where more is done
+/// with the sums than adding C and rounding.
+///
+/// # Errors
+/// If a file has changed.
+pub fn count(
+    pair: &Pair,
+    found: &Conclusion,
+    prepared: &Prepared,
+) -> Result<Option<CorrectlyRounded>, CheckError> {
+    let shape = prepared.problem().d_shape();
+    if shape != pair.shape() || prepared.problem().k > MAX_K {
+        return Ok(None);
+    }
+    let format = pair.format();
+    let nearest = Target::full(format, Rounding::NearestEven);
+    let mut count = CorrectlyRounded::default();
+    for seen in &found.spread.different {
+        let index = unravel(seen.position, &shape, Order::C);
+        let explanation = prepared.explain(&index, Wish::default())?;
+        let exact = explanation
+            .exact
+            .and_then(|exact| exact.value.round(nearest));
+        let Some(exact) = exact else {
+            return Ok(None);
+        };
+        count.elements += 1;
+        let codes = pair.codes(seen.position);
+        for (side, code) in codes.into_iter().enumerate() {
+            count.rounded[side] += u64::from(code == exact);
+            let distance = ulp_distance(format, exact, code).map_or(0, i128::unsigned_abs);
+            count.farthest[side] = count.farthest[side].max(distance);
+        }
+        count.neither += u64::from(!codes.contains(&exact));
+    }
+    prepared.confirm_unchanged()?;
+    Ok((count.elements > 0).then_some(count))
+}

@@ -1,0 +1,109 @@
+//! What the places of the differences say by themselves, and what they cannot.
+
+use crate::diagnose::Placed;
+use crate::num::Format;
+use crate::report::{Comparison, Explained, Spread, capital, grouped, of};
+
+/// Rows that are equal before the first difference, to be worth a word.
+const PREFIX: usize = 8;
+
+/// Differences that may have a bit in common by chance.
+const BY_CHANCE: usize = 4;
+
+/// Rows and columns of a matrix, and matrices.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub m: usize,
+    pub n: usize,
+    pub batches: usize,
+}
+
+/// Sentences, each true of these differences; what is explained, if anything was looked for.
+pub fn lines(
+    format: Format,
+    (c, spread): (&Comparison, &Spread),
+    places: &[Placed],
+    (size, explained): (Size, Option<Explained>),
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    if c.classes.zero_sign + c.classes.nan_payload == c.mismatches {
+        let what = match (c.classes.zero_sign, c.classes.nan_payload) {
+            (_, 0) => "the signs of zeros differ",
+            (0, _) => "the bits of NaNs differ",
+            _ => "the signs of zeros and the bits of NaNs differ",
+        };
+        lines.push(format!("The values are equal: only {what}."));
+        return lines;
+    }
+    let prefix = prefix(c, spread, size);
+    let rows = whole_rows(c, size).filter(|_| prefix.is_none());
+    let bit = bit(format, spread);
+    let has_place = prefix.is_some() || rows.is_some() || bit.is_some() || !places.is_empty();
+    lines.extend([prefix, rows, bit].into_iter().flatten());
+    if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
+        let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
+        lines.push(format!(
+            "The differences lie in {rows} rows and {columns} columns, and no row, column, tile or bit is common to them. \
+             Another order of additions or another unit gives such differences; a fault in one lane, tile or bit has a \
+             place."
+        ));
+    }
+    if explained.is_none() {
+        lines.push("Give A and B to be told what computes each result.".to_owned());
+    }
+    lines
+}
+
+/// Equal rows up to one from which on most differ: a boundary.
+fn prefix(c: &Comparison, spread: &Spread, size: Size) -> Option<String> {
+    let first = *spread.rows_touched.first()?;
+    let rest = size.m.checked_sub(first)?;
+    let is_boundary =
+        size.batches == 1 && first >= PREFIX && rest > 1 && 2 * c.rows_touched >= rest as u64;
+    is_boundary.then(|| {
+        format!(
+            "Rows 0 to {} are equal; from row {first} on {} rows differ. A boundary between rows is no order of additions \
+             within one product: another kernel, block size or input begins there.",
+            first - 1,
+            of(c.rows_touched, rest as u64)
+        )
+    })
+}
+
+/// Rows that differ in every element, beside rows that do not differ at all.
+fn whole_rows(c: &Comparison, size: Size) -> Option<String> {
+    let whole = c.mismatches == c.rows_touched * size.n as u64;
+    let some = c.rows_touched < c.rows && size.n >= PREFIX;
+    (whole && some).then(|| {
+        let equal = c.rows - c.rows_touched;
+        let equal = match equal {
+            1 => "the other one does not differ at all".to_owned(),
+            n => format!("the other {} do not differ at all", grouped(n)),
+        };
+        format!(
+            "{} rows differ in every element, {equal}: rows of the result and no tiles of a kernel. Rows of A differ so, \
+             as padding does: compare A, too (--a2).",
+            capital(&of(c.rows_touched, c.rows))
+        )
+    })
+}
+
+/// One bit, the same in all differences looked at.
+fn bit(format: Format, spread: &Spread) -> Option<String> {
+    let mut flipped = spread
+        .different
+        .iter()
+        .map(|seen| seen.reproduced ^ seen.given);
+    let first = flipped.next()?;
+    let one = first.is_power_of_two() && flipped.all(|other| other == first);
+    let enough = spread.different.len() > BY_CHANCE;
+    // The lowest bit is what any rounding turns.
+    (one && enough && first > 1).then(|| {
+        format!(
+            "In all {} differences that were looked at, bit {} of {} differs and no other: rounding does not do that.",
+            spread.different.len(),
+            first.trailing_zeros(),
+            8 * format.bytes()
+        )
+    })
+}

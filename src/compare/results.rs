@@ -1,0 +1,252 @@
+//! Two arrays as codes of one format, so that bit can be laid beside bit.
+
+use std::borrow::Cow;
+
+use super::request::{Compare, Span};
+use crate::check::{Array, CheckError, Source};
+use crate::emu::{Band, shape_text};
+use crate::io;
+use crate::num::{Format, Rounding, result_code};
+use crate::report::{Conclusion, Differ, Input, Policy};
+use crate::tensor::Tensor;
+
+/// What messages call the two.
+pub const FIELDS: [&str; 2] = ["left", "right"];
+
+/// Numbers too few to say that all of them are those of a narrower format.
+const TELLING: usize = 64;
+
+/// One result as it was read.
+pub struct Read {
+    /// All of it.
+    array: Array,
+    /// The rows that are compared.
+    pub tensor: Tensor,
+}
+
+/// The two of them.
+pub struct Pair {
+    pub read: [Read; 2],
+    /// Both in the narrower format of the two.
+    alike: [Tensor; 2],
+    /// The side that was rounded for that, to nearest even.
+    pub rounded: Option<usize>,
+    /// The wide type that holds nothing but numbers of this narrower format, in both files.
+    pub stored_wide: Option<Format>,
+}
+
+impl Pair {
+    /// # Errors
+    /// If one cannot be read, or they are not of one shape.
+    pub fn read(
+        request: &Compare,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Pair, CheckError> {
+        let mut open = |side: usize| -> Result<io::Source, CheckError> {
+            let field = FIELDS[side];
+            match &request.results[side] {
+                Source::File(path) => io::Source::open(path).map_err(CheckError::file(field)),
+                Source::Memory => memory(field).ok_or_else(|| {
+                    let reason =
+                        format!("`{field}` is in memory, but no such array was handed over");
+                    CheckError::request(field, reason)
+                }),
+                Source::Generated(_) => {
+                    let reason =
+                        "a generated array is the result of no product: name a captured one";
+                    Err(CheckError::request(field, reason))
+                }
+            }
+        };
+        let sources = [open(0)?, open(1)?];
+        let mut formats = [0, 1].map(|side| format(&sources[side], request.formats[side]));
+        let mut stored_wide = None;
+        if request.formats == [None; 2] && formats == [Some(Format::Fp32); 2] {
+            stored_wide = narrow(&sources);
+            formats = stored_wide.map_or(formats, |narrow| [Some(narrow); 2]);
+        }
+        let mut read = Vec::with_capacity(2);
+        for ((side, source), format) in sources.into_iter().enumerate().zip(formats) {
+            let field = FIELDS[side];
+            let format = format.ok_or_else(|| {
+                let label = source.label().display();
+                let reason = format!("{label}: the file does not say which numbers its codes are; say it with `d_dtype`");
+                CheckError::request("d_dtype", reason)
+            })?;
+            let tensor = source.tensor(format).map_err(CheckError::file(field))?;
+            let compared = match &request.rows[side] {
+                None => tensor.clone(),
+                Some(rows) => part(&tensor, rows)
+                    .map_err(|reason| CheckError::array(field, source.label().display(), reason))?,
+            };
+            let array = Array {
+                source,
+                tensor,
+                low_bits: None,
+            };
+            read.push(Read {
+                array,
+                tensor: compared,
+            });
+        }
+        let read: [Read; 2] = read.try_into().ok().expect("two were read");
+        let shapes = [0, 1].map(|side: usize| read[side].tensor.shape());
+        if shapes[0] != shapes[1] {
+            return Err(CheckError::Shapes {
+                names: format!(
+                    "left = {}, right = {}",
+                    read[0].array.source.label().display(),
+                    read[1].array.source.label().display()
+                ),
+                reason: unlike(shapes),
+            });
+        }
+        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
+        if formats[0].is_integer() != formats[1].is_integer() {
+            let [left, right] = formats;
+            let reason = format!(
+                "left holds {left}, right {right}: numbers of two kinds cannot be compared bit by bit"
+            );
+            return Err(CheckError::request("d_dtype", reason));
+        }
+        let (alike, rounded) = Pair::alike(&read);
+        Ok(Pair {
+            read,
+            alike,
+            rounded,
+            stored_wide,
+        })
+    }
+
+    /// Both in the format of fewer bits: what a kernel rounds comes from sums of more.
+    fn alike(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
+        let tensors = || [read[0].tensor.clone(), read[1].tensor.clone()];
+        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
+        if formats[0] == formats[1] {
+            return (tensors(), None);
+        }
+        let wide = usize::from(formats[1].bytes() > formats[0].bytes());
+        let [from, to] = [formats[wide], formats[1 - wide]];
+        let mut both = tensors();
+        both[wide] = converted(&both[wide], from, to);
+        (both, Some(wide))
+    }
+
+    pub fn format(&self) -> Format {
+        self.alike[0].format()
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        self.alike[0].shape()
+    }
+
+    /// Every element of the left beside that of the right.
+    pub fn compare(&self, keep: usize) -> Conclusion {
+        let [left, right] = &self.alike;
+        let mut differ = Differ::new(right, Policy::default(), keep).mapping(true);
+        let row = left.planes().columns() * left.format().bytes();
+        let mut first_row = 0;
+        left.for_each_payload_chunk(|payload| {
+            differ.compare(&Band { first_row, payload });
+            first_row += payload.len() / row.max(1);
+        });
+        differ.conclude()
+    }
+
+    /// Codes of an element by its position in C order: left, right.
+    pub fn codes(&self, position: usize) -> [u64; 2] {
+        [0, 1].map(|side: usize| {
+            let planes = self.alike[side].planes();
+            let [m, n] = [planes.rows(), planes.columns()];
+            let row = position / n;
+            planes.plane(row / m).code(row % m, position % n)
+        })
+    }
+
+    /// Which files these are; both digests are of all of a file, whichever rows are compared.
+    pub fn inputs(&self) -> [Input; 2] {
+        [0, 1].map(|side: usize| self.read[side].array.describe())
+    }
+
+    /// Whether one is the other transposed, if their shapes allow it and it is not the same.
+    pub fn is_transposed(&self) -> bool {
+        let [left, right] = &self.alike;
+        let [left, right] = [left.planes(), right.planes().transposed()];
+        let square = left.rows() == right.rows() && left.rows() > 1;
+        square
+            && (0..left.batches()).all(|batch| {
+                let [left, right] = [left.plane(batch), right.plane(batch)];
+                let n = self.shape()[self.shape().len() - 1];
+                (0..n).all(|i| (0..n).all(|j| left.code(i, j) == right.code(i, j)))
+            })
+    }
+}
+
+/// The format of a result, where its file or somebody says it.
+fn format(source: &io::Source, said: Option<Format>) -> Option<Format> {
+    said.or_else(|| source.header().descr.number_format())
+}
+
+/// The one narrower format whose numbers two arrays of FP32 hold and nothing else: a dump that was widened.
+fn narrow(sources: &[io::Source; 2]) -> Option<Format> {
+    let holds = |format: &Format| {
+        sources.iter().all(|source| {
+            let tensor = source.tensor(*format);
+            tensor.is_ok_and(|tensor| tensor.len() >= TELLING)
+        })
+    };
+    let mut narrow = [Format::Fp16, Format::Bf16].into_iter().filter(holds);
+    let only = narrow.next()?;
+    narrow.next().is_none().then_some(only)
+}
+
+/// Some rows of a matrix.
+pub fn part(tensor: &Tensor, rows: &Span) -> Result<Tensor, String> {
+    let planes = tensor.planes();
+    if planes.batches() != 1 {
+        return Err("rows of a batch cannot be chosen: give its matrices one by one".into());
+    }
+    if rows.is_empty() || rows.end > planes.rows() {
+        return Err(format!(
+            "rows {}:{} were asked for, and it has {}",
+            rows.start,
+            rows.end,
+            planes.rows()
+        ));
+    }
+    let rows: Vec<usize> = rows.clone().collect();
+    Ok(planes.gather(&rows))
+}
+
+/// The same numbers, rounded to nearest even.
+fn converted(tensor: &Tensor, from: Format, to: Format) -> Tensor {
+    let width = from.bytes();
+    let mut payload = Vec::with_capacity(tensor.len() * to.bytes());
+    tensor.for_each_payload_chunk(|chunk| {
+        for bytes in chunk.chunks_exact(width) {
+            let mut code = [0; 8];
+            code[..width].copy_from_slice(bytes);
+            let rounded = result_code(from, u64::from_le_bytes(code), to, Rounding::NearestEven);
+            payload.extend_from_slice(&rounded.to_le_bytes()[..to.bytes()]);
+        }
+    });
+    Tensor::from_payload(to, tensor.shape().to_vec(), payload)
+}
+
+/// Why two shapes cannot be laid beside each other, and what can be done.
+fn unlike([left, right]: [&[usize]; 2]) -> String {
+    let said = format!(
+        "left is {}, right is {}",
+        shape_text(left),
+        shape_text(right)
+    );
+    let hint: Cow<str> = match (left, right) {
+        ([m, n], [p, q]) if n == q => {
+            let (side, rows) = if m > p { (1, p) } else { (2, m) };
+            format!("; if they hold the same rows, say which: --rows{side} 0:{rows}").into()
+        }
+        ([m, n], [p, q]) if [m, n] == [q, p] => "; is one of them transposed?".into(),
+        _ => "; only results of one shape can be laid beside each other".into(),
+    };
+    said + &hint
+}

@@ -1,0 +1,396 @@
+//! A comparison, from files to its report.
+
+use super::pattern::{self, Size};
+use super::request::{Compare, Span};
+use super::results::Pair;
+use super::side::{Judged, Side as Found};
+use super::{exact, relation, results};
+use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
+use crate::diagnose::{self, Placed};
+use crate::explain::Wish;
+use crate::identify::IdentifyError;
+use crate::io::{self, payload_sha256};
+use crate::num::Number;
+use crate::report::{
+    Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Parting, Place, Relation,
+    Report, ResultFound, Searched, Side, Tool,
+};
+use crate::role::Role;
+
+/// The longest K whose steps are laid beside each other.
+const MAX_STEPS_K: usize = 1 << 20;
+
+/// What two searches found, and what their fits have to do with each other.
+struct Sides {
+    found: [Option<Found>; 2],
+    /// The fit of each side that is told.
+    told: [Option<usize>; 2],
+    relation: Option<Relation>,
+}
+
+impl Compare {
+    /// Compares the results, and looks for what gives each.
+    ///
+    /// # Errors
+    /// What is wrong with the files, or that it was interrupted.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Compared, IdentifyError> {
+        self.run_with(&mut |_| None, progress)
+    }
+
+    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields, results as `left` and `right`.
+    ///
+    /// # Errors
+    /// As of [`Compare::run`]; or an array is missing.
+    pub fn run_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+        progress: &dyn Progress,
+    ) -> Result<Compared, IdentifyError> {
+        let pair = Pair::read(self, memory)?;
+        let found = pair.compare(self.max_mismatches);
+        let equal = found.comparison.mismatches == 0;
+        let operands = self.operand_pairs()?;
+        let inputs_differ = operands.iter().any(|pair| !pair.same);
+        let sides = match equal {
+            true => Sides::nothing(),
+            false => self.sides(memory, inputs_differ, progress)?,
+        };
+        let explained = sides.explained();
+        let reports = match explained {
+            Some(Explained::Left) => [None, self.judge_other(&sides, 1, inputs_differ, progress)?],
+            Some(Explained::Right) => [self.judge_other(&sides, 0, inputs_differ, progress)?, None],
+            _ => [None, None],
+        };
+        let wrong = sides.lossy().or_else(|| {
+            let faulty = |side: usize| reports[side].as_ref().is_some_and(Judged::is_faulty);
+            (0..2).find(|&side| faulty(side))
+        });
+        let prepared = self.prepared(&sides)?;
+        // Units that read fewer bits of an operand know less of the sum.
+        let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
+        let of_exact = prepared.iter().flatten().min_by_key(ignored);
+        let correctly_rounded = match of_exact.filter(|_| !inputs_differ) {
+            Some(prepared) => exact::count(&pair, &found, prepared)?,
+            None => None,
+        };
+        let [left, right] = pair.inputs();
+        let mut reports = reports.map(|judged| judged.map(|judged| judged.report));
+        let mut result = |side: usize, input| sides.result(side, input, reports[side].take());
+        let (left, right) = (result(0, left), result(1, right));
+        let places = places(&pair, &found);
+        let size = size(&pair);
+        let pattern = match equal {
+            true => Vec::new(),
+            false => pattern::lines(
+                pair.format(),
+                (&found.comparison, &found.spread),
+                &places,
+                (size, explained),
+            ),
+        };
+        let parting = match &prepared {
+            [Some(left), Some(right)] if !inputs_differ => parting(left, right, &found)?,
+            _ => None,
+        };
+        Ok(Compared {
+            schema: COMPARED,
+            tool: Tool::default(),
+            verdict: match (equal, inputs_differ) {
+                (true, _) => Answer::Equal,
+                (false, true) => Answer::InputsDiffer,
+                (false, false) => Answer::Different,
+            },
+            explained,
+            relation: sides.relation,
+            wrong: wrong.map(|side| Side::BOTH[side]),
+            mismatch_count: found.comparison.mismatches,
+            format: pair.format(),
+            rounded: pair.rounded.map(|side| Side::BOTH[side]),
+            widened: pair.stored_wide.is_some(),
+            transposed: !equal && pair.is_transposed(),
+            rows: self.compared_rows(&pair),
+            left,
+            right,
+            operands,
+            differences: (&found.comparison).into(),
+            pattern,
+            places: places.into_iter().map(place).collect(),
+            correctly_rounded,
+            parting,
+            next: self.next(&sides, &found),
+            map: found.map,
+            comparison: found.comparison,
+        })
+    }
+
+    fn sides(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+        inputs_differ: bool,
+        progress: &dyn Progress,
+    ) -> Result<Sides, IdentifyError> {
+        let mut side = |side: usize| {
+            // What a search calls D is one of the two here.
+            let mut of_side = |field: &str| match field {
+                "d" => memory(results::FIELDS[side]),
+                other => memory(other),
+            };
+            Found::searched(self, side, &mut of_side, progress)
+        };
+        let found = [side(0)?, side(1)?];
+        let nearest = match &found {
+            [Some(left), Some(right)] => {
+                relation::nearest(left.fits(), right.fits(), inputs_differ)
+            }
+            _ => None,
+        };
+        let first = |side: usize| found[side].as_ref().filter(|f| f.is_explained()).map(|_| 0);
+        let told = match nearest {
+            Some((pair, _)) => pair.map(Some),
+            None => [first(0), first(1)],
+        };
+        Ok(Sides {
+            told,
+            relation: nearest.map(|(_, relation)| relation),
+            found,
+        })
+    }
+
+    /// What the rule of the side that is explained says of the other one.
+    fn judge_other(
+        &self,
+        sides: &Sides,
+        other: usize,
+        inputs_differ: bool,
+        progress: &dyn Progress,
+    ) -> Result<Option<Judged>, CheckError> {
+        let Some(check) = sides.check(1 - other) else {
+            return Ok(None);
+        };
+        let in_memory = check.is_in_memory() || self.results[other] == Source::Memory;
+        // Of other operands the rule says nothing; of some rows it is not known which they are of the product's.
+        if inputs_differ || in_memory || self.rows != [None, None] {
+            return Ok(None);
+        }
+        Judged::by(check, &self.results[other], progress).map(Some)
+    }
+
+    /// The checks of what is told, read; not of arrays in memory, which are gone.
+    fn prepared(&self, sides: &Sides) -> Result<[Option<Prepared>; 2], CheckError> {
+        let prepared = |side: usize| {
+            let check = sides.check(side).filter(|check| {
+                let memory = self.results.contains(&Source::Memory) || check.is_in_memory();
+                !memory && self.rows == [None, None]
+            });
+            check.map(Check::prepare).transpose()
+        };
+        Ok([prepared(0)?, prepared(1)?])
+    }
+
+    /// The operands of both sides by what they hold.
+    fn operand_pairs(&self) -> Result<Vec<OperandPair>, CheckError> {
+        let Some([left, right]) = &self.operands else {
+            return Ok(Vec::new());
+        };
+        let mut pairs = Vec::new();
+        for role in Role::PRODUCT {
+            let (Some(one), Some(other)) = (left.get(*role), right.get(*role)) else {
+                continue;
+            };
+            // Rows of D are rows of these.
+            let by_rows = match *role {
+                Role::A | Role::ScaleA => !left.transpose_a && !right.transpose_a,
+                Role::C => true,
+                _ => false,
+            };
+            let in_part = self.rows != [None, None] && *role != Role::B && *role != Role::ScaleB;
+            if in_part && !by_rows {
+                continue;
+            }
+            let rows = |side: usize| self.rows[side].as_ref().filter(|_| by_rows);
+            let Some(first) = digest(*role, one, rows(0))? else {
+                continue;
+            };
+            let second = match one == other && self.rows[0] == self.rows[1] {
+                true => Some(first.clone()),
+                false => digest(*role, other, rows(1))?,
+            };
+            let Some(second) = second else { continue };
+            pairs.push(OperandPair {
+                role: role.field(),
+                same: first == second,
+                payload_sha256: [first, second],
+            });
+        }
+        Ok(pairs)
+    }
+
+    fn compared_rows(&self, pair: &Pair) -> Option<[[usize; 2]; 2]> {
+        let all = pair.read[0].tensor.planes().rows();
+        let rows = |side: usize| {
+            let rows = self.rows[side].clone();
+            rows.map_or([0, all], |rows| [rows.start, rows.end])
+        };
+        (self.rows != [None, None]).then(|| [rows(0), rows(1)])
+    }
+
+    /// The check of each side, and the first difference step by step.
+    fn next(&self, sides: &Sides, found: &Conclusion) -> Vec<String> {
+        let Some(first) = found.comparison.first.first() else {
+            return Vec::new();
+        };
+        let at: Vec<_> = first.index.iter().map(usize::to_string).collect();
+        let checks = (0..2).filter_map(|side| sides.check(side));
+        let checks: Vec<_> = checks.filter(|check| !check.is_in_memory()).collect();
+        let judged = checks.iter().map(|check| command_line(Verb::Check, check));
+        let shown = checks.iter().map(|check| {
+            let mut words = command_line(Verb::Explain, check);
+            words.extend(["--at".into(), at.join(",").into()]);
+            words
+        });
+        let shown = shown.filter(|_| self.rows == [None, None]);
+        judged.chain(shown).map(shell_line).collect()
+    }
+}
+
+impl Sides {
+    fn nothing() -> Sides {
+        Sides {
+            found: [None, None],
+            told: [None, None],
+            relation: None,
+        }
+    }
+
+    fn explained(&self) -> Option<Explained> {
+        if self.found.iter().all(Option::is_none) {
+            return None;
+        }
+        Some(match self.told {
+            [Some(_), Some(_)] => Explained::Both,
+            [Some(_), None] => Explained::Left,
+            [None, Some(_)] => Explained::Right,
+            [None, None] => Explained::Neither,
+        })
+    }
+
+    fn check(&self, side: usize) -> Option<&Check> {
+        self.found[side].as_ref()?.checks.get(self.told[side]?)
+    }
+
+    fn by(&self, side: usize) -> Option<By> {
+        let fit = self.found[side].as_ref()?.fits().get(self.told[side]?)?;
+        Some(By {
+            model: fit.model.clone(),
+            in_full: fit.in_full,
+            tested: fit.tested,
+        })
+    }
+
+    /// The side that only a kernel gives which leaves products out, where the other one has all of them.
+    fn lossy(&self) -> Option<usize> {
+        let loses = |side: usize| {
+            let found = self.found[side].as_ref()?;
+            let omits = |fit: &crate::report::Fit| {
+                let schedule = fit.model.schedule.as_ref();
+                schedule.is_some_and(|schedule| !schedule.omitted_k.is_empty())
+            };
+            (!found.fits().is_empty()).then(|| found.fits().iter().all(omits))
+        };
+        match [loses(0), loses(1)] {
+            [Some(true), Some(false)] => Some(0),
+            [Some(false), Some(true)] => Some(1),
+            _ => None,
+        }
+    }
+
+    fn result(
+        &self,
+        side: usize,
+        input: crate::report::Input,
+        judged: Option<Report>,
+    ) -> ResultFound {
+        let found = self.found[side].as_ref().map(|side| &side.found);
+        ResultFound {
+            input,
+            searched: found.map(|found| Searched {
+                models: found.plain,
+                schedules: found.schedules.as_ref().map_or(0, |of| of.tested),
+                untested: found.untested + found.schedules.as_ref().map_or(0, |of| of.untested),
+                fits: found.fits.len(),
+            }),
+            by: self.by(side),
+            causes: judged.map_or_else(Vec::new, |report| report.causes),
+        }
+    }
+}
+
+/// SHA-256 of an operand's elements as they are stored, or of these rows of them; none of what is no file.
+fn digest(role: Role, source: &Source, rows: Option<&Span>) -> Result<Option<String>, CheckError> {
+    let Some(path) = source.path() else {
+        return Ok(None);
+    };
+    let file = io::Source::open(path).map_err(CheckError::file(role.field()))?;
+    let tensor = file.tensor(file.header().descr.as_stored());
+    let tensor = tensor.map_err(CheckError::file(role.field()))?;
+    let tensor = match rows {
+        None => tensor,
+        Some(rows) => results::part(&tensor, rows)
+            .map_err(|reason| CheckError::array(role.field(), source, reason))?,
+    };
+    Ok(Some(payload_sha256(&tensor)))
+}
+
+fn size(pair: &Pair) -> Size {
+    let planes = pair.read[0].tensor.planes();
+    Size {
+        m: planes.rows(),
+        n: planes.columns(),
+        batches: planes.batches(),
+    }
+}
+
+fn places(pair: &Pair, found: &Conclusion) -> Vec<Placed> {
+    let Size { m, n, batches } = size(pair);
+    let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
+    diagnose::places(stacks, diagnose::Size { m, n, batches })
+}
+
+fn place(placed: Placed) -> Place {
+    Place {
+        sentence: placed.sentence,
+        mismatches: placed.mismatches,
+        area: placed.area.into(),
+    }
+}
+
+/// Where the sums of the first difference part, if both are one chain over the same steps.
+fn parting(
+    left: &Prepared,
+    right: &Prepared,
+    found: &Conclusion,
+) -> Result<Option<Parting>, CheckError> {
+    let Some(first) = found.comparison.first.first() else {
+        return Ok(None);
+    };
+    if left.problem().k > MAX_STEPS_K {
+        return Ok(None);
+    }
+    let [one, other] = [left, right].map(|of| of.explain(&first.index, Wish::default()));
+    let (one, other) = (one?, other?);
+    let formats = [left, right].map(|of| of.choice().arithmetic.accumulator);
+    let parted = one.reached.iter().find_map(|(k, code)| {
+        let (_, there) = other.reached.iter().find(|(at, _)| at == k)?;
+        (code != there).then_some((*k, [*code, *there]))
+    });
+    let Some((products, codes)) = parted.filter(|_| formats[0] == formats[1]) else {
+        return Ok(None);
+    };
+    let numbers = codes.map(|code| Number::new(formats[0], code));
+    Ok(Some(Parting {
+        index: first.index.clone(),
+        products,
+        codes: numbers.map(|number| number.hex()),
+        values: numbers.map(|number| number.decimal()),
+    }))
+}

@@ -1,0 +1,419 @@
+//! What a comparison of two results says.
+
+use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side};
+use crate::emu::shape_text;
+use crate::report::view::said::all;
+use crate::report::view::{
+    self, Card, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
+};
+use crate::report::{Bucket, Cause};
+
+impl Compared {
+    /// What it says.
+    pub fn view(&self) -> View {
+        let elements = grouped(self.differences.elements);
+        let equal = self.verdict == Answer::Equal;
+        View {
+            schema: self.schema.to_owned(),
+            tone: self.tone(),
+            word: match self.verdict {
+                Answer::Equal => "Equal",
+                Answer::Different => "Different",
+                Answer::InputsDiffer => "Inputs differ",
+            }
+            .to_owned(),
+            qualified: self.qualified(),
+            sentence: match equal {
+                true => format!(
+                    "all {elements} elements have the same bits{}",
+                    self.rounding()
+                ),
+                false => self.difference(),
+            },
+            about: vec![self.compared()],
+            causes: differences::causes(self.causes()),
+            next: self.next.clone(),
+            figures: self.figures(),
+            differences: self.drawn(),
+            sections: vec![self.results(), self.inputs()],
+            proves: self.proves().to_owned(),
+            test: [
+                "tcverify".to_owned(),
+                "tcverify.compare".to_owned(),
+                format!("{} = {}", self.left.input.path, self.right.input.path),
+            ],
+            ..View::default()
+        }
+    }
+
+    fn tone(&self) -> Tone {
+        match (self.verdict, self.wrong) {
+            (Answer::Equal, _) if self.rounded.is_none() => Tone::Good,
+            (Answer::Equal, _) => Tone::Part,
+            (Answer::Different, None) if self.explained == Some(Explained::Both) => Tone::Part,
+            _ => Tone::Bad,
+        }
+    }
+
+    fn qualified(&self) -> String {
+        let explained = match self.explained {
+            _ if self.verdict == Answer::Equal => "",
+            None => "",
+            Some(Explained::Both) => ", both explained",
+            Some(Explained::Neither) => ", neither explained",
+            Some(Explained::Left | Explained::Right) => ", one explained",
+        };
+        let wrong = self
+            .wrong
+            .map_or(String::new(), |side| format!(", {} is wrong", side.name()));
+        format!("{explained}{wrong}")
+    }
+
+    /// How many differ, and how far.
+    fn difference(&self) -> String {
+        let d = &self.differences;
+        let percent = match d.mismatch_percent {
+            0.0 => "< 0.000001".to_owned(),
+            percent => format!("{percent}"),
+        };
+        let far = match (d.histogram.as_slice(), median(&d.histogram)) {
+            ([only], _) if only.from == only.to && only.count == self.mismatch_count => {
+                format!(", all by {} ulp", only.from)
+            }
+            (_, Some(median)) => format!(", half of them by {median} ulp or less"),
+            _ => String::new(),
+        };
+        format!(
+            "{} elements differ ({percent} %){far}{}",
+            of(self.mismatch_count, d.elements),
+            self.rounding()
+        )
+    }
+
+    /// What was done to one of them first.
+    fn rounding(&self) -> String {
+        match self.rounded {
+            Some(side) => format!(
+                " after the {} one is rounded to {}",
+                side.name(),
+                self.format
+            ),
+            None => String::new(),
+        }
+    }
+
+    /// `d1.npy (left) and d2.npy (right), 64x64 in fp32`
+    fn compared(&self) -> String {
+        let [left, right] = [&self.left.input, &self.right.input];
+        let shape = match &self.rows {
+            None => shape_text(&left.shape),
+            Some([[a, b], [c, d]]) => format!("rows {a}:{b} of the left and {c}:{d} of the right"),
+        };
+        let widened = match self.widened {
+            true => " (stored as fp32)",
+            false => "",
+        };
+        format!(
+            "{} (left) and {} (right), {shape} in {}{widened}",
+            left.path, right.path, self.format
+        )
+    }
+
+    fn causes(&self) -> &[Cause] {
+        let sides = [&self.left, &self.right];
+        let known = sides.into_iter().find(|side| !side.causes.is_empty());
+        known.map_or(&[], |side| &side.causes)
+    }
+
+    fn figures(&self) -> Vec<(String, String)> {
+        let d = &self.differences;
+        let mut figures = vec![
+            ("elements compared".to_owned(), grouped(d.elements)),
+            ("differ".to_owned(), grouped(self.mismatch_count)),
+        ];
+        if self.mismatch_count > 0 {
+            figures.push(("rows touched".to_owned(), of(d.rows_touched, d.rows)));
+            figures.push((
+                "columns touched".to_owned(),
+                of(d.columns_touched, d.columns),
+            ));
+        }
+        figures
+    }
+
+    fn drawn(&self) -> Option<Differences> {
+        let shape = &self.left.input.shape;
+        let told = ("the left result", self.format, shape.as_slice());
+        let mut drawn =
+            differences::of_comparison(&self.comparison, (self.causes(), &self.places), told)?;
+        drawn.names = ["left", "right"];
+        drawn.map = self.map.clone();
+        Some(drawn)
+    }
+
+    /// What gives each, and what separates the two.
+    fn results(&self) -> Section {
+        let mut facts = Vec::new();
+        let data = [&self.left, &self.right].map(|found| &found.input.payload_sha256);
+        if self.verdict == Answer::Equal && data[0] == data[1] && self.rows.is_none() {
+            facts.push(Fact::new(
+                "data",
+                format!("both have the SHA-256 {}", data[0]),
+            ));
+        }
+        for (side, found) in self.sides() {
+            facts.extend(found.said(self.whole(found)).map(|said| {
+                let mut lines = said.into_iter();
+                let first = lines.next().unwrap_or_default();
+                Fact::new(side.name(), first).and(lines)
+            }));
+        }
+        facts.extend(
+            self.relation
+                .map(|relation| Fact::new("why", self.why(relation))),
+        );
+        if let Some(wrong) = self.wrong {
+            let other = match wrong {
+                Side::Left => Side::Right,
+                Side::Right => Side::Left,
+            };
+            facts.push(Fact::caution(
+                "wrong",
+                format!(
+                    "{} is wrong: only a fault or a loss of products gives it, and a rule of the catalogue gives the {} one",
+                    capital(wrong.name()),
+                    other.name()
+                ),
+            ));
+        }
+        if self.transposed {
+            facts.push(Fact::new(
+                "layout",
+                "the right result is the left one transposed, bit for bit",
+            ));
+        }
+        facts.extend(self.parted());
+        facts.extend(self.exact());
+        let mut lines = self.pattern.iter().cloned();
+        if let Some(first) = lines.next() {
+            facts.push(Fact::new("pattern", first).and(lines));
+        }
+        Section {
+            id: "results",
+            heading: "Results".to_owned(),
+            facts,
+            ..Section::default()
+        }
+    }
+
+    fn sides(&self) -> [(Side, &ResultFound); 2] {
+        [(Side::Left, &self.left), (Side::Right, &self.right)]
+    }
+
+    /// Elements of a side's whole result.
+    fn whole(&self, found: &ResultFound) -> u64 {
+        all(&found.input.shape)
+    }
+
+    fn why(&self, relation: Relation) -> String {
+        let order = |found: &ResultFound| {
+            let schedule = found.by.as_ref().and_then(|by| by.model.schedule.as_ref());
+            schedule.map_or("one chain over K".to_owned(), ToString::to_string)
+        };
+        let unit = |found: &ResultFound| {
+            let by = found.by.as_ref();
+            by.map_or(String::new(), |by| by.model.best_name().to_string())
+        };
+        let [left, right] = [&self.left, &self.right];
+        match relation {
+            Relation::Same => format!(
+                "the same arithmetic in the same order ({}): the operands differ, and each result follows from its own",
+                unit(left)
+            ),
+            Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
+            Relation::Order => format!(
+                "the same arithmetic in another order of additions: left {}, right {}",
+                order(left),
+                order(right)
+            ),
+            Relation::Unit => format!(
+                "the same order of additions by other units: left {}, right {}",
+                unit(left),
+                unit(right)
+            ),
+            Relation::UnitAndOrder => format!(
+                "other units and another order of additions: left {} by {}, right {} by {}",
+                unit(left),
+                order(left),
+                unit(right),
+                order(right)
+            ),
+        }
+    }
+
+    fn parted(&self) -> Option<Fact> {
+        let parting = self.parting.as_ref()?;
+        let [left, right] = &parting.values;
+        Some(Fact::new(
+            "first",
+            format!(
+                "at {:?} the sums are equal until {} of the products are added: {left} on the left (0x{}), {right} on the \
+                 right (0x{})",
+                parting.index, parting.products, parting.codes[0], parting.codes[1]
+            ),
+        ))
+    }
+
+    fn exact(&self) -> Option<Fact> {
+        let count = self.correctly_rounded.as_ref()?;
+        let [left, right] = count.rounded.map(grouped);
+        let [far_left, far_right] = count.farthest;
+        let line = format!(
+            "of {} differing elements the left has the correctly rounded sum in {left} (at most {far_left} ulp away), the \
+             right in {right} (at most {far_right}), neither in {}",
+            grouped(count.elements),
+            grouped(count.neither)
+        );
+        let not = "Being nearer is not being right: a unit's own rule decides.".to_owned();
+        Some(Fact::new("exact", line).and([not]))
+    }
+
+    /// Which files these are.
+    fn inputs(&self) -> Section {
+        let mut section = Section {
+            id: "inputs",
+            heading: "Inputs".to_owned(),
+            ..Section::default()
+        };
+        for (side, found) in self.sides() {
+            let input = &found.input;
+            let digest = |part, sha256: &String| Digest {
+                of: side.name().to_owned(),
+                part,
+                sha256: sha256.clone(),
+                about: String::new(),
+            };
+            section.cards.push(Card {
+                name: side.name().to_owned(),
+                path: input.path.clone(),
+                facts: vec![Fact::detail(
+                    "array",
+                    format!("{} {}", shape_text(&input.shape), input.format),
+                )],
+                digests: vec![
+                    digest("file", &input.file_sha256),
+                    digest("data", &input.payload_sha256),
+                ],
+                ..Card::default()
+            });
+        }
+        for pair in &self.operands {
+            let role = pair.role.to_uppercase();
+            let [left, right] = &pair.payload_sha256;
+            if pair.same {
+                section.digests.push(Digest {
+                    of: role,
+                    part: "data",
+                    sha256: left.clone(),
+                    about: "the same on both sides".to_owned(),
+                });
+            } else {
+                section.facts.push(Fact::caution(
+                    role.clone(),
+                    format!("{role} of the left is not that of the right: {left} and {right} (SHA-256 of the elements)"),
+                ));
+            }
+        }
+        section
+    }
+
+    fn proves(&self) -> &'static str {
+        match (self.verdict, self.explained) {
+            (Answer::Equal, _) => {
+                "Both files hold the same bits. That says nothing of whether they are right: 'tcverify check' replays one."
+            }
+            (Answer::InputsDiffer, _) => {
+                "Different operands give different results: nothing here says that a GPU or a library erred."
+            }
+            (_, Some(Explained::Both)) => {
+                "Both results are what a modelled unit computes from these operands. Others may give the same bits: \
+                 'tcverify identify' lists all that fit."
+            }
+            (_, Some(Explained::Left | Explained::Right)) => {
+                "One result is what a modelled unit computes from these operands. Of the other it is known only that nothing \
+                 that was searched gives it, unless a cause is named."
+            }
+            (_, Some(Explained::Neither)) => {
+                "Nothing that was searched gives either result: neither is shown to be right or wrong."
+            }
+            (_, None) => "The files differ. Without A and B nothing says which is right, or why.",
+        }
+    }
+}
+
+impl ResultFound {
+    /// What gives it, and what was searched; none where nothing was.
+    fn said(&self, elements: u64) -> Option<Vec<String>> {
+        let searched = self.searched.as_ref()?;
+        let untested = match searched.untested {
+            0 => String::new(),
+            n => format!("; {} had no room in the budget", grouped(n as u64)),
+        };
+        let tried = format!(
+            "{} models alone and {} under schedules were tried{untested}",
+            grouped(searched.models as u64),
+            grouped(searched.schedules as u64)
+        );
+        let Some(by) = &self.by else {
+            return Some(vec![format!("nothing that was searched gives it: {tried}")]);
+        };
+        let mut lines = vec![by.said(elements)];
+        if searched.fits > 1 {
+            lines.push(format!(
+                "{} others give it, too: nothing here names one kernel",
+                grouped(searched.fits as u64 - 1)
+            ));
+        }
+        let schedule = by.model.schedule.iter();
+        lines.extend(schedule.flat_map(crate::report::IdentifiedSchedule::omits));
+        Some(lines)
+    }
+}
+
+impl By {
+    /// `ampere mma under cutlass-sm80 (...): gives all 4,096 elements`
+    fn said(&self, elements: u64) -> String {
+        let schedule = self.model.schedule.as_ref();
+        let schedule =
+            schedule.map_or(", one chain over K".to_owned(), |of| format!(" under {of}"));
+        let gives = match self.in_full {
+            true => format!("all {} elements", grouped(elements)),
+            false => format!(
+                "the {} elements it was tested on",
+                grouped(self.tested as u64)
+            ),
+        };
+        let rounded = match self.model.rounded_to {
+            Some(format) => format!(", rounded to {format}"),
+            None => String::new(),
+        };
+        format!(
+            "{}{schedule}{rounded} gives {gives}",
+            self.model.best_name()
+        )
+    }
+}
+
+/// The distance that half of the differences do not exceed: the end of its bucket.
+fn median(histogram: &[Bucket]) -> Option<String> {
+    let all: u64 = histogram.iter().map(|bucket| bucket.count).sum();
+    let mut so_far = 0;
+    for bucket in histogram {
+        so_far += bucket.count;
+        if 2 * so_far >= all && all > 0 {
+            let to = u64::try_from(bucket.to);
+            return Some(to.map_or(bucket.to.to_string(), view::grouped));
+        }
+    }
+    None
+}
