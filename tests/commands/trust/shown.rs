@@ -138,6 +138,8 @@ fn every_command() {
         "shard run M 0 -o part2.json".to_owned(),
         "identify --dtype fp16 A B D".to_owned(),
         "identify --dtype fp16 A B W".to_owned(),
+        "compare D W".to_owned(),
+        "compare D W A B --dtype fp16".to_owned(),
         "digest A".to_owned(),
         "digest A --json".to_owned(),
         "inspect A W".to_owned(),
