@@ -5,19 +5,20 @@
 //! ```
 //!
 //! * `request`: the type; `results`: two arrays as codes of one format; `pattern`: what the places of the differences say.
-//! * `side`: what gives one of them, by a search; `relation`: what separates two that were found; `exact`: which of them is
-//!   the correctly rounded one.
+//! * `kernels`: what two libraries say of their kernels; `side`: what gives one of them, by a search; `relation`: what separates two that were found; `exact`: which of them is
+//!   the correctly rounded one; `traces`: the first that differs, step by step.
 //! * `run`: all of it in order.
 //!
 //! No search is written here: `identify` looks for what gives a result, `check` for the causes of one that nothing gives.
 
 mod exact;
+mod kernels;
 mod pattern;
-
 mod relation;
 mod request;
 mod results;
 mod run;
 mod side;
+mod traces;
 
-pub use request::{Compare, Hints, Span};
+pub use request::{Compare, Held, Hints, Span};

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::check::{EngineChoice, Operands, Source};
 use crate::identify::{Identify, Limits, Schedules};
-use crate::io::Outputs;
+use crate::io::{self, Outputs};
 use crate::num::Format;
+use crate::role::ByRole;
 
 /// Two results, left and right, and what is known of each.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,9 @@ pub struct Compare {
     /// How many differences are listed.
     pub max_mismatches: usize,
 }
+
+/// Arrays of the caller's for each side, where a source is [`Source::Memory`]; the result is D.
+pub type Held = [ByRole<io::Source>; 2];
 
 /// First row, and one past the last.
 pub type Span = Range<usize>;

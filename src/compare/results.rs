@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::request::{Compare, Span};
+use super::request::{Compare, Held, Span};
 use crate::check::{Array, CheckError, Source};
 use crate::emu::{Band, shape_text};
 use crate::io;
 use crate::num::{Format, Rounding, result_code};
 use crate::report::{Conclusion, Differ, Input, Policy};
+use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// What messages call the two.
@@ -38,15 +39,12 @@ pub struct Pair {
 impl Pair {
     /// # Errors
     /// If one cannot be read, or they are not of one shape.
-    pub fn read(
-        request: &Compare,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
-    ) -> Result<Pair, CheckError> {
-        let mut open = |side: usize| -> Result<io::Source, CheckError> {
+    pub fn read(request: &Compare, held: &Held) -> Result<Pair, CheckError> {
+        let open = |side: usize| -> Result<io::Source, CheckError> {
             let field = FIELDS[side];
             match &request.results[side] {
                 Source::File(path) => io::Source::open(path).map_err(CheckError::file(field)),
-                Source::Memory => memory(field).ok_or_else(|| {
+                Source::Memory => held[side].get(&Role::D).cloned().ok_or_else(|| {
                     let reason =
                         format!("`{field}` is in memory, but no such array was handed over");
                     CheckError::request(field, reason)

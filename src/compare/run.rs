@@ -1,24 +1,22 @@
 //! A comparison, from files to its report.
 
 use super::pattern::{self, Size};
-use super::request::{Compare, Span};
+use super::request::{Compare, Held, Span};
 use super::results::Pair;
-use super::side::{Judged, Side as Found};
-use super::{exact, relation, results};
+use super::side::{Judged, Side as Found, prepared};
+use super::{exact, kernels, relation, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose::{self, Placed};
-use crate::explain::Wish;
 use crate::identify::IdentifyError;
 use crate::io::{self, payload_sha256};
-use crate::num::Number;
 use crate::report::{
-    Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Parting, Place, Relation,
-    Report, ResultFound, Searched, Side, Tool,
+    Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report,
+    ResultFound, Searched, Side, Tool,
 };
 use crate::role::Role;
 
-/// The longest K whose steps are laid beside each other.
-const MAX_STEPS_K: usize = 1 << 20;
+/// Other explanations that are named.
+const OTHERS: usize = 3;
 
 /// What two searches found, and what their fits have to do with each other.
 struct Sides {
@@ -34,38 +32,45 @@ impl Compare {
     /// # Errors
     /// What is wrong with the files, or that it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<Compared, IdentifyError> {
-        self.run_with(&mut |_| None, progress)
+        self.run_with(&Held::default(), progress)
     }
 
-    /// The same; arrays that are [`Source::Memory`] are asked of the caller by their fields, results as `left` and `right`.
+    /// The same; arrays that are [`Source::Memory`] are those that the caller holds for each side.
     ///
     /// # Errors
     /// As of [`Compare::run`]; or an array is missing.
     pub fn run_with(
         &self,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+        held: &Held,
         progress: &dyn Progress,
     ) -> Result<Compared, IdentifyError> {
-        let pair = Pair::read(self, memory)?;
+        let pair = Pair::read(self, held)?;
+        let kernels = kernels::compared(self, &pair, &held[0])?;
         let found = pair.compare(self.max_mismatches);
         let equal = found.comparison.mismatches == 0;
-        let operands = self.operand_pairs()?;
+        let operands = self.operand_pairs(held)?;
         let inputs_differ = operands.iter().any(|pair| !pair.same);
         let sides = match equal {
             true => Sides::nothing(),
-            false => self.sides(memory, inputs_differ, progress)?,
+            false => self.sides(held, inputs_differ, progress)?,
         };
         let explained = sides.explained();
         let reports = match explained {
-            Some(Explained::Left) => [None, self.judge_other(&sides, 1, inputs_differ, progress)?],
-            Some(Explained::Right) => [self.judge_other(&sides, 0, inputs_differ, progress)?, None],
+            Some(Explained::Left) => [
+                None,
+                self.judge_other(&sides, 1, (held, inputs_differ), progress)?,
+            ],
+            Some(Explained::Right) => [
+                self.judge_other(&sides, 0, (held, inputs_differ), progress)?,
+                None,
+            ],
             _ => [None, None],
         };
         let wrong = sides.lossy().or_else(|| {
             let faulty = |side: usize| reports[side].as_ref().is_some_and(Judged::is_faulty);
             (0..2).find(|&side| faulty(side))
         });
-        let prepared = self.prepared(&sides)?;
+        let prepared = self.prepared(&sides, held)?;
         // Units that read fewer bits of an operand know less of the sum.
         let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
         let of_exact = prepared.iter().flatten().min_by_key(ignored);
@@ -88,8 +93,10 @@ impl Compare {
                 (size, explained),
             ),
         };
-        let parting = match &prepared {
-            [Some(left), Some(right)] if !inputs_differ => parting(left, right, &found)?,
+        let side_by_side = match (&prepared, found.comparison.first.first()) {
+            ([Some(left), Some(right)], Some(first)) if !inputs_differ => {
+                traces::side_by_side(left, right, &first.index)?
+            }
             _ => None,
         };
         Ok(Compared {
@@ -116,7 +123,8 @@ impl Compare {
             pattern,
             places: places.into_iter().map(place).collect(),
             correctly_rounded,
-            parting,
+            kernels,
+            side_by_side,
             next: self.next(&sides, &found),
             map: found.map,
             comparison: found.comparison,
@@ -125,18 +133,11 @@ impl Compare {
 
     fn sides(
         &self,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+        held: &Held,
         inputs_differ: bool,
         progress: &dyn Progress,
     ) -> Result<Sides, IdentifyError> {
-        let mut side = |side: usize| {
-            // What a search calls D is one of the two here.
-            let mut of_side = |field: &str| match field {
-                "d" => memory(results::FIELDS[side]),
-                other => memory(other),
-            };
-            Found::searched(self, side, &mut of_side, progress)
-        };
+        let side = |side: usize| Found::searched(self, side, held, progress);
         let found = [side(0)?, side(1)?];
         let nearest = match &found {
             [Some(left), Some(right)] => {
@@ -161,34 +162,33 @@ impl Compare {
         &self,
         sides: &Sides,
         other: usize,
-        inputs_differ: bool,
+        (held, inputs_differ): (&Held, bool),
         progress: &dyn Progress,
     ) -> Result<Option<Judged>, CheckError> {
         let Some(check) = sides.check(1 - other) else {
             return Ok(None);
         };
-        let in_memory = check.is_in_memory() || self.results[other] == Source::Memory;
         // Of other operands the rule says nothing; of some rows it is not known which they are of the product's.
-        if inputs_differ || in_memory || self.rows != [None, None] {
+        if inputs_differ || self.rows != [None, None] {
             return Ok(None);
         }
-        Judged::by(check, &self.results[other], progress).map(Some)
+        let result = (&self.results[other], held[other].get(&Role::D));
+        Judged::by(check, result, &held[1 - other], progress).map(Some)
     }
 
-    /// The checks of what is told, read; not of arrays in memory, which are gone.
-    fn prepared(&self, sides: &Sides) -> Result<[Option<Prepared>; 2], CheckError> {
-        let prepared = |side: usize| {
-            let check = sides.check(side).filter(|check| {
-                let memory = self.results.contains(&Source::Memory) || check.is_in_memory();
-                !memory && self.rows == [None, None]
-            });
-            check.map(Check::prepare).transpose()
+    /// The checks of what is told, read.
+    fn prepared(&self, sides: &Sides, held: &Held) -> Result<[Option<Prepared>; 2], CheckError> {
+        let of_side = |side: usize| {
+            let check = sides.check(side);
+            let whole = check.filter(|_| self.rows == [None, None]);
+            let read = whole.map(|check| prepared(check, held[side].clone()));
+            read.transpose()
         };
-        Ok([prepared(0)?, prepared(1)?])
+        Ok([of_side(0)?, of_side(1)?])
     }
 
     /// The operands of both sides by what they hold.
-    fn operand_pairs(&self) -> Result<Vec<OperandPair>, CheckError> {
+    fn operand_pairs(&self, held: &Held) -> Result<Vec<OperandPair>, CheckError> {
         let Some([left, right]) = &self.operands else {
             return Ok(Vec::new());
         };
@@ -208,12 +208,14 @@ impl Compare {
                 continue;
             }
             let rows = |side: usize| self.rows[side].as_ref().filter(|_| by_rows);
-            let Some(first) = digest(*role, one, rows(0))? else {
+            let array = |side: usize| held[side].get(role);
+            let Some(first) = digest(*role, (one, array(0)), rows(0))? else {
                 continue;
             };
-            let second = match one == other && self.rows[0] == self.rows[1] {
+            let one_file = one == other && *one != Source::Memory;
+            let second = match one_file && self.rows[0] == self.rows[1] {
                 true => Some(first.clone()),
-                false => digest(*role, other, rows(1))?,
+                false => digest(*role, (other, array(1)), rows(1))?,
             };
             let Some(second) = second else { continue };
             pairs.push(OperandPair {
@@ -287,6 +289,16 @@ impl Sides {
         })
     }
 
+    /// Some of what gives a result beside what is told.
+    fn others(&self, side: usize) -> Vec<String> {
+        let fits = self.found[side].iter().flat_map(Found::fits).enumerate();
+        let others = fits.filter(|(at, _)| Some(*at) != self.told[side]);
+        others
+            .take(OTHERS)
+            .map(|(_, fit)| fit.model.in_words())
+            .collect()
+    }
+
     /// The side that only a kernel gives which leaves products out, where the other one has all of them.
     fn lossy(&self) -> Option<usize> {
         let loses = |side: usize| {
@@ -318,6 +330,7 @@ impl Sides {
                 schedules: found.schedules.as_ref().map_or(0, |of| of.tested),
                 untested: found.untested + found.schedules.as_ref().map_or(0, |of| of.untested),
                 fits: found.fits.len(),
+                others: self.others(side),
             }),
             by: self.by(side),
             causes: judged.map_or_else(Vec::new, |report| report.causes),
@@ -325,13 +338,18 @@ impl Sides {
     }
 }
 
-/// SHA-256 of an operand's elements as they are stored, or of these rows of them; none of what is no file.
-fn digest(role: Role, source: &Source, rows: Option<&Span>) -> Result<Option<String>, CheckError> {
-    let Some(path) = source.path() else {
-        return Ok(None);
+/// SHA-256 of an operand's elements as they are stored, or of these rows of them; none of what is generated.
+fn digest(
+    role: Role,
+    (source, held): (&Source, Option<&io::Source>),
+    rows: Option<&Span>,
+) -> Result<Option<String>, CheckError> {
+    let array = match (source.path(), held) {
+        (Some(path), _) => io::Source::open(path).map_err(CheckError::file(role.field()))?,
+        (None, Some(held)) => held.clone(),
+        (None, None) => return Ok(None),
     };
-    let file = io::Source::open(path).map_err(CheckError::file(role.field()))?;
-    let tensor = file.tensor(file.header().descr.as_stored());
+    let tensor = array.tensor(array.header().descr.as_stored());
     let tensor = tensor.map_err(CheckError::file(role.field()))?;
     let tensor = match rows {
         None => tensor,
@@ -362,35 +380,4 @@ fn place(placed: Placed) -> Place {
         mismatches: placed.mismatches,
         area: placed.area.into(),
     }
-}
-
-/// Where the sums of the first difference part, if both are one chain over the same steps.
-fn parting(
-    left: &Prepared,
-    right: &Prepared,
-    found: &Conclusion,
-) -> Result<Option<Parting>, CheckError> {
-    let Some(first) = found.comparison.first.first() else {
-        return Ok(None);
-    };
-    if left.problem().k > MAX_STEPS_K {
-        return Ok(None);
-    }
-    let [one, other] = [left, right].map(|of| of.explain(&first.index, Wish::default()));
-    let (one, other) = (one?, other?);
-    let formats = [left, right].map(|of| of.choice().arithmetic.accumulator);
-    let parted = one.reached.iter().find_map(|(k, code)| {
-        let (_, there) = other.reached.iter().find(|(at, _)| at == k)?;
-        (code != there).then_some((*k, [*code, *there]))
-    });
-    let Some((products, codes)) = parted.filter(|_| formats[0] == formats[1]) else {
-        return Ok(None);
-    };
-    let numbers = codes.map(|code| Number::new(formats[0], code));
-    Ok(Some(Parting {
-        index: first.index.clone(),
-        products,
-        codes: numbers.map(|number| number.hex()),
-        values: numbers.map(|number| number.decimal()),
-    }))
 }

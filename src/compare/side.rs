@@ -1,11 +1,12 @@
 //! What gives one of the two results.
 
-use super::request::Compare;
-use crate::check::{Check, CheckError, Claim, Progress, Source};
+use super::request::{Compare, Held};
+use crate::check::{Check, CheckError, Claim, Prepared, Progress, Source, Tensors};
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
-use crate::io;
+use crate::io::{self, Files};
 use crate::report::{Fit, Identification, Report};
+use crate::role::{ByRole, Role};
 
 /// What was found of one result.
 pub struct Side {
@@ -20,13 +21,14 @@ impl Side {
     pub fn searched(
         request: &Compare,
         side: usize,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+        held: &Held,
         progress: &dyn Progress,
     ) -> Result<Option<Side>, IdentifyError> {
         let Some(search) = request.search(side) else {
             return Ok(None);
         };
-        let prepared = search.prepare_with(memory)?;
+        let mut of_side = |field: &str| held[side].get(&Role::of_field(field)?).cloned();
+        let prepared = search.prepare_with(&mut of_side)?;
         let (found, checks) = prepared.choose(progress)?;
         Ok(Some(Side { found, checks }))
     }
@@ -41,6 +43,18 @@ impl Side {
     }
 }
 
+/// A check of files, and of arrays that the caller holds.
+///
+/// # Errors
+/// As of [`Check::prepare`].
+pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
+    let held = Tensors {
+        arrays,
+        ..Tensors::default()
+    };
+    Prepared::from_tensors_in(check, &Files::default(), held)
+}
+
 /// What the rule of one side says of the other's result.
 pub struct Judged {
     pub report: Report,
@@ -51,12 +65,16 @@ impl Judged {
     /// If the check cannot be run on it.
     pub fn by(
         check: &Check,
-        result: &Source,
+        result: (&Source, Option<&io::Source>),
+        held: &ByRole<io::Source>,
         progress: &dyn Progress,
     ) -> Result<Judged, CheckError> {
         let mut check = check.clone();
-        check.claim = Claim::Tensor(result.clone());
-        let report = check.prepare()?.run(progress)?;
+        check.claim = Claim::Tensor(result.0.clone());
+        let mut held = held.clone();
+        held.remove(&Role::D);
+        held.extend(result.1.map(|result| (Role::D, result.clone())));
+        let report = prepared(&check, held)?.run(progress)?;
         Ok(Judged { report })
     }
 

@@ -16,6 +16,7 @@ use crate::tensor::{Bytes, Tensor};
 pub const IN_MEMORY: &str = "(in memory)";
 
 /// An array whose header has been read and whose size agrees with it.
+#[derive(Clone)]
 pub struct Source {
     /// As typed, with the name after a `#`.
     label: PathBuf,
@@ -25,6 +26,7 @@ pub struct Source {
 }
 
 /// Where its elements are.
+#[derive(Clone)]
 enum Contents {
     /// The whole file; of a compressed member what it holds.
     Bytes(Bytes),

@@ -19,6 +19,7 @@ mod plan;
 mod planning;
 mod reading;
 mod said;
+mod same;
 mod schedule;
 mod search;
 mod settings;
@@ -40,6 +41,7 @@ pub use plan::{
 };
 pub use reading::{KernelReading, Status, TextKind, Token};
 pub use said::{How, Said};
+pub use same::differing;
 pub use schedule::Model;
 pub use settings::{
     Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,

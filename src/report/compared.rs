@@ -45,8 +45,10 @@ pub struct Compared {
     pub pattern: Vec<String>,
     pub places: Vec<Place>,
     pub correctly_rounded: Option<CorrectlyRounded>,
-    /// Where the sums of the first differing element part.
-    pub parting: Option<Parting>,
+    /// What libraries say of the two kernels, if they were asked.
+    pub kernels: Option<KernelsCompared>,
+    /// The first element that differs, as both compute it.
+    pub side_by_side: Option<SideBySide>,
     #[serde(skip)]
     pub comparison: Comparison,
     #[serde(skip)]
@@ -133,6 +135,8 @@ pub struct Searched {
     pub schedules: usize,
     pub untested: usize,
     pub fits: usize,
+    /// Some of those that give the result as well as the one that is told.
+    pub others: Vec<String>,
 }
 
 /// A computation that gives a result.
@@ -226,6 +230,42 @@ pub struct CorrectlyRounded {
     pub neither: u64,
     /// The largest distance from it, in ulps: left, right.
     pub farthest: [u128; 2],
+}
+
+/// What two texts of libraries say of the order of sums.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct KernelsCompared {
+    /// In what they differ; empty if they say the same order, or nothing is known.
+    pub differing: Vec<String>,
+    /// Why they cannot be compared.
+    pub undecided: Option<String>,
+}
+
+/// An element as both sides compute it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct SideBySide {
+    pub index: Vec<usize>,
+    /// Sums at the beginning that both have, of the same products.
+    pub equal: usize,
+    /// All sums on the way: left, right.
+    pub count: [usize; 2],
+    /// The last equal one, the next few, and the last of each side.
+    pub sums: [Vec<Sum>; 2],
+    /// Where both are one chain over the same products.
+    pub parting: Option<Parting>,
+}
+
+/// A sum on the way to an element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Sum {
+    /// Which products it has taken in, or what was done.
+    pub what: String,
+    /// In hexadecimal, and in decimal.
+    pub code: String,
+    pub value: String,
 }
 
 /// Where two chains over the same products part.

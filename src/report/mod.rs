@@ -33,8 +33,8 @@ pub use batch::{
 pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use compared::{
-    Answer, By, COMPARED, Compared, CorrectlyRounded, Difference, Differing, Explained,
-    OperandPair, Parting, Relation, ResultFound, Searched, Side,
+    Answer, By, COMPARED, Compared, CorrectlyRounded, Differing, Explained, KernelsCompared,
+    OperandPair, Parting, Relation, ResultFound, Searched, Side, SideBySide, Sum,
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{

@@ -106,6 +106,7 @@ mod generated {
             (format!("check {product} d.npy --quiet --json same.json"), 0),
             (format!("check --schedule cutlass-sm80 {product} d.npy --quiet --json chain.json"), 0),
             ("identify a.npy b.npy d.npy --json identification.json --quiet".into(), 0),
+            ("compare d.npy other.npy a.npy b.npy --arch a100 --quiet --json compared.json".into(), 1),
             ("batch manifest.json --json batch.json".into(), 1),
             (format!("commit --block-rows 4 {product} d.npy -o commitment.json"), 0),
             (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
@@ -138,6 +139,7 @@ mod generated {
         let of = |name: &str| vec![json(&folder, &format!("{name}.json"))];
         let mut written: BTreeMap<&str, Vec<Value>> = [
             "identification",
+            "compared",
             "batch",
             "commitment",
             "plan",

@@ -1,12 +1,12 @@
 //! What a comparison of two results says.
 
-use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side};
+use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
 use crate::emu::shape_text;
 use crate::report::view::said::all;
 use crate::report::view::{
     self, Card, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
 };
-use crate::report::{Bucket, Cause};
+use crate::report::{Bucket, Cause, Identified};
 
 impl Compared {
     /// What it says.
@@ -57,6 +57,7 @@ impl Compared {
 
     fn qualified(&self) -> String {
         let explained = match self.explained {
+            _ if self.verdict == Answer::Equal && self.rounded.is_some() => ", after rounding",
             _ if self.verdict == Answer::Equal => "",
             None => "",
             Some(Explained::Both) => ", both explained",
@@ -107,7 +108,7 @@ impl Compared {
         let [left, right] = [&self.left.input, &self.right.input];
         let shape = match &self.rows {
             None => shape_text(&left.shape),
-            Some([[a, b], [c, d]]) => format!("rows {a}:{b} of the left and {c}:{d} of the right"),
+            Some([[from, to], _]) => format!("{} of their rows", to - from),
         };
         let widened = match self.widened {
             true => " (stored as fp32)",
@@ -161,6 +162,11 @@ impl Compared {
                 format!("both have the SHA-256 {}", data[0]),
             ));
         }
+        if let Some([[a, b], [c, d]]) = &self.rows {
+            let rows = format!("{a}:{b} of the left and {c}:{d} of the right are compared");
+            facts.push(Fact::new("rows", rows));
+        }
+        facts.extend(self.kernels());
         for (side, found) in self.sides() {
             facts.extend(found.said(self.whole(found)).map(|said| {
                 let mut lines = said.into_iter();
@@ -193,6 +199,7 @@ impl Compared {
             ));
         }
         facts.extend(self.parted());
+        facts.extend(self.steps());
         facts.extend(self.exact());
         let mut lines = self.pattern.iter().cloned();
         if let Some(first) = lines.next() {
@@ -251,8 +258,53 @@ impl Compared {
         }
     }
 
+    /// What the libraries' words alone say.
+    fn kernels(&self) -> Option<Fact> {
+        let kernels = self.kernels.as_ref()?;
+        let said = match (&kernels.undecided, &kernels.differing[..]) {
+            (Some(reason), _) => format!("the two texts cannot be compared: {reason}"),
+            (None, []) => {
+                "the two texts say the same order of additions: the difference is not the kernel"
+                    .to_owned()
+            }
+            (None, all) => format!("the two texts differ: {}", all.join("; ")),
+        };
+        Some(Fact::new("kernels", said))
+    }
+
+    /// The sums of the first difference, left and right.
+    fn steps(&self) -> Option<Fact> {
+        let both = self.side_by_side.as_ref()?;
+        let column = |side: usize| -> Vec<String> {
+            let (sums, count) = (&both.sums[side], both.count[side]);
+            let shown = |sum: &Sum| format!("{}: {} (0x{})", sum.what, sum.value, sum.code);
+            let mut lines: Vec<_> = sums.iter().map(shown).collect();
+            let before = both.equal.saturating_sub(1);
+            let left_out = count - before - sums.len();
+            if left_out > 0 {
+                lines.insert(sums.len() - 1, format!("... {left_out} more"));
+            }
+            lines
+        };
+        let [left, right] = [column(0), column(1)];
+        let width = left.iter().map(|line| line.chars().count()).max()?;
+        let rows = left.len().max(right.len());
+        let cell = |lines: &[String], row: usize| lines.get(row).cloned().unwrap_or_default();
+        let lines = (0..rows).map(|row| {
+            let line = format!("{:width$} | {}", cell(&left, row), cell(&right, row));
+            line.trim_end().to_owned()
+        });
+        let equal = match both.equal {
+            0 => String::new(),
+            1 => ", the first sum is equal".to_owned(),
+            n => format!(", the first {} sums are equal", grouped(n as u64)),
+        };
+        let head = format!("of {:?}, left | right{equal}", both.index);
+        Some(Fact::new("sums", head).and(lines))
+    }
+
     fn parted(&self) -> Option<Fact> {
-        let parting = self.parting.as_ref()?;
+        let parting = self.side_by_side.as_ref()?.parting.as_ref()?;
         let [left, right] = &parting.values;
         Some(Fact::new(
             "first",
@@ -369,9 +421,20 @@ impl ResultFound {
         };
         let mut lines = vec![by.said(elements)];
         if searched.fits > 1 {
+            let others = searched.fits - 1;
+            let (s, give) = if others == 1 {
+                ("", "gives")
+            } else {
+                ("s", "give")
+            };
+            let more = match others - searched.others.len() {
+                0 => "",
+                _ => " ...",
+            };
             lines.push(format!(
-                "{} others give it, too: nothing here names one kernel",
-                grouped(searched.fits as u64 - 1)
+                "{} other{s} {give} it, too, so nothing here names one kernel: {}{more}",
+                grouped(others as u64),
+                searched.others.join(", ")
             ));
         }
         let schedule = by.model.schedule.iter();
@@ -383,9 +446,6 @@ impl ResultFound {
 impl By {
     /// `ampere mma under cutlass-sm80 (...): gives all 4,096 elements`
     fn said(&self, elements: u64) -> String {
-        let schedule = self.model.schedule.as_ref();
-        let schedule =
-            schedule.map_or(", one chain over K".to_owned(), |of| format!(" under {of}"));
         let gives = match self.in_full {
             true => format!("all {} elements", grouped(elements)),
             false => format!(
@@ -397,10 +457,17 @@ impl By {
             Some(format) => format!(", rounded to {format}"),
             None => String::new(),
         };
-        format!(
-            "{}{schedule}{rounded} gives {gives}",
-            self.model.best_name()
-        )
+        format!("{}{rounded} gives {gives}", self.model.in_words())
+    }
+}
+
+impl Identified {
+    /// `ampere mma under cutlass-sm80 (tile_k 64)`
+    pub fn in_words(&self) -> String {
+        let schedule = self.schedule.as_ref();
+        let schedule =
+            schedule.map_or(", one chain over K".to_owned(), |of| format!(" under {of}"));
+        format!("{}{schedule}", self.best_name())
     }
 }
 

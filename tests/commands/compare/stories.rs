@@ -27,7 +27,7 @@ fn another_order_on_the_same_unit() {
         &[
             "DIFFERENT, both explained  5 of 14,848 elements differ (0.033675 %), all by 1 ulp",
             "the same arithmetic in another order of additions",
-            "nothing here names one kernel",
+            "so nothing here names one kernel",
             "of 5 differing elements the left has the correctly rounded sum in 1",
             "the right in 2 (at most 3), neither in 2",
             "tcverify check --arch ampere",
@@ -287,7 +287,7 @@ fn the_size_of_the_batch_changes_the_result() {
             "both explained",
             "one chain over K",
             "another order of additions",
-            "rows 0:8 of the left and 0:8 of the right",
+            "0:8 of the left and 0:8 of the right are compared",
         ],
     );
     assert_eq!(found["rows"], serde_json::json!([[0, 8], [0, 8]]));

@@ -1,0 +1,88 @@
+//! What libraries say of the two kernels, compared before anything is computed.
+
+use super::request::Compare;
+use super::results::Pair;
+use crate::check::{CheckError, Source};
+use crate::io;
+use crate::kernel::{self, KernelError, Options, Shape};
+use crate::report::KernelsCompared;
+use crate::role::{ByRole, Role};
+
+/// In what two texts differ; none unless there are two.
+///
+/// # Errors
+/// If a text or A cannot be read.
+pub fn compared(
+    request: &Compare,
+    pair: &Pair,
+    held: &ByRole<io::Source>,
+) -> Result<Option<KernelsCompared>, CheckError> {
+    let [Some(left), Some(right)] = [0, 1].map(|side: usize| request.hints[side].kernel.as_ref())
+    else {
+        return Ok(None);
+    };
+    let Some(k) = k(request, held)? else {
+        return Ok(None);
+    };
+    let planes = pair.read[0].tensor.planes();
+    let shape = Shape {
+        m: planes.rows(),
+        n: planes.columns(),
+        k,
+    };
+    let plan = |side: usize, text: &str| {
+        let mut options = Options {
+            result: request.formats[side],
+            ..Options::default()
+        };
+        if let [Some(a), b] = request.operand_formats {
+            options.operands = Some([a, b.unwrap_or(a)]);
+        }
+        if let [name] = &request.hints[side].architectures[..] {
+            let known = options.on(name);
+            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+        }
+        let said = |error: KernelError| {
+            CheckError::request(
+                "kernel",
+                format!("{}: {error}", super::results::FIELDS[side]),
+            )
+        };
+        let reading = kernel::read(text).map_err(said)?;
+        Ok::<_, CheckError>(reading.plan(&shape, &options))
+    };
+    let found = match (plan(0, left)?, plan(1, right)?) {
+        (Ok(one), Ok(other)) => kernel::differing(&[one, other], None),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
+    Ok(Some(match found {
+        Ok(differing) => KernelsCompared {
+            differing,
+            undecided: None,
+        },
+        Err(error) => KernelsCompared {
+            differing: Vec::new(),
+            undecided: Some(error.to_string()),
+        },
+    }))
+}
+
+/// The K of the left product.
+fn k(request: &Compare, held: &ByRole<io::Source>) -> Result<Option<usize>, CheckError> {
+    let Some([operands, _]) = &request.operands else {
+        return Ok(None);
+    };
+    let shape = match &operands.arrays[&Role::A] {
+        Source::File(path) => {
+            let file = io::Source::open(path).map_err(CheckError::file("a"))?;
+            file.header().shape.clone()
+        }
+        Source::Generated(spec) => spec.shape.clone(),
+        Source::Memory => match held.get(&Role::A) {
+            Some(array) => array.header().shape.clone(),
+            None => return Ok(None),
+        },
+    };
+    let from_end = if operands.transpose_a { 2 } else { 1 };
+    Ok(shape.len().checked_sub(from_end).map(|axis| shape[axis]))
+}

@@ -1,0 +1,74 @@
+//! Whether two texts of libraries are one order of sums.
+
+use super::{KernelError, Plan};
+use crate::emu::Catalogue;
+use crate::emu::schedule::WithoutC;
+
+/// In what two plans differ, as far as models tell it.
+///
+/// # Errors
+/// If one of them cannot be planned to its end.
+pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, KernelError> {
+    let mut all = Vec::new();
+    let [one, other] = plans;
+    let format = |plan: &Plan| {
+        let of = plan.settings.result.as_ref();
+        of.map_or("any".into(), |said| said.value.to_string())
+    };
+    let operands = |plan: &Plan| plan.settings.operands.as_ref().map(|said| said.value);
+    if operands(one) != operands(other) {
+        all.push("the operands' formats".to_owned());
+    }
+    if format(one) != format(other) {
+        all.push(format!("D's format ({}, {})", format(one), format(other)));
+    }
+    let finished = |plan: &Plan| {
+        let mut spec = plan.spec()?;
+        // A tensor core's sum that starts from +0 is never -0, so adding +0 to it changes nothing.
+        let of_a_matrix = |name| ["mma", "wgmma", "tcgen05"].contains(&name);
+        if plan.model().instruction.is_some_and(of_a_matrix) {
+            spec.epilogue.without_c = WithoutC::default();
+        }
+        Ok::<_, KernelError>((spec.epilogue, spec.addend, spec.scales))
+    };
+    match (finished(one), finished(other)) {
+        (Ok(one), Ok(other)) if one == other => {}
+        (Ok(_), Ok(_)) => all.push("what is done to the finished sum".into()),
+        (Err(error), _) | (_, Err(error)) => all.push(error.to_string()),
+    }
+    let said = |plan: &Plan| {
+        let said = plan.settings.epilogue.as_ref();
+        said.map_or("NONE".to_owned(), |said| {
+            said.value.replace("DEFAULT", "NONE")
+        })
+    };
+    if said(one) != said(other) {
+        all.push(format!("the epilogue ({}, {})", said(one), said(other)));
+    }
+    let names = [one, other].map(|plan| plan.model().instruction.unwrap_or("any"));
+    if names[0] != names[1] {
+        let model = |plan: &Plan, name: &str| {
+            let architecture = Catalogue::builtin().find(gpu?).ok()?;
+            let choice = architecture
+                .select(Some(name), operands(plan)?, None)
+                .ok()?;
+            Some(choice.arithmetic.sha256())
+        };
+        let [a, b] = [model(one, names[0]), model(other, names[1])];
+        if a.is_none() || a != b {
+            let hint = if gpu.is_none() {
+                "; --arch tells whether they compute alike there"
+            } else {
+                ""
+            };
+            all.push(format!(
+                "the instruction ({}, {}{hint})",
+                names[0], names[1]
+            ));
+        }
+    }
+    if !one.is_one_sum_with(other)? {
+        all.push("the order of the sums, or what they are rounded to on the way".into());
+    }
+    Ok(all)
+}
