@@ -22,7 +22,7 @@ use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
-use crate::report::{Batch, Compared, Identification, OperationReport, Report};
+use crate::report::{Batch, Compared, ComparedRuns, Identification, OperationReport, Report};
 use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
@@ -115,6 +115,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Batch>("batch", crate::report::BATCH),
         written::<Identification>("identification", crate::report::IDENTIFICATION),
         written::<Compared>("compared", crate::report::COMPARED),
+        written::<ComparedRuns>("compared-runs", crate::report::COMPARED_RUNS),
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
         written::<Variant>("operation", crate::ops::SCHEMA),

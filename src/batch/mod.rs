@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub use case::{Case, Work};
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
-pub use policy::{OperationRule, POLICY, Policy, STRICT};
+pub use policy::{Accept, OperationRule, POLICY, Policy, STRICT};
 pub use run::run;
 pub use state::{Beginning, Entry, STATE, State};
 

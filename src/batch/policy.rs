@@ -63,6 +63,16 @@ words! {
     }
 }
 
+words! {
+    /// Which answers of `compare` pass.
+    pub enum Accept {
+        /// Equal bits alone
+        Equal = "equal",
+        /// Also results that differ, if both are explained and none is wrong
+        Explained = "explained",
+    }
+}
+
 /// What cases may say. The default is strict: all of D, every bit, by the catalogue's arithmetic, out of the
 /// folder that holds the cases. A file says what is otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +111,9 @@ pub struct Policy {
     /// Where reports and the state may be written.
     #[serde(default = "outside")]
     pub outputs: OutputRule,
+    /// What two results of one product have to be, where they are compared with each other.
+    #[serde(default = "equal")]
+    pub comparisons: Accept,
 }
 
 fn whole() -> ScopeRule {
@@ -117,6 +130,10 @@ fn arrays() -> Vec<ClaimRule> {
 
 fn fast() -> Vec<EngineChoice> {
     vec![EngineChoice::Fast]
+}
+
+fn equal() -> Accept {
+    Accept::Equal
 }
 
 fn outside() -> OutputRule {
@@ -295,6 +312,7 @@ impl Default for Policy {
             paths: PathRule::default(),
             limits: Limits::default(),
             outputs: outside(),
+            comparisons: equal(),
         }
     }
 }

@@ -10,23 +10,13 @@ use super::args::{LayoutArgs, said, source};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::values::{any_format, word};
+use crate::batch::{Accept, Policy};
 use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, option};
 use crate::compare::{Compare as Request, Hints, Span};
 use crate::identify::{IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::{Answer, Explained, write_json};
-use crate::words::words;
-
-words! {
-    /// Which answers exit with 0.
-    pub enum Accept {
-        /// Equal bits alone
-        Equal = "equal",
-        /// Also results that differ, if both are explained and none is wrong
-        Explained = "explained",
-    }
-}
 
 /// Say why two results of one product differ
 ///
@@ -49,23 +39,26 @@ Examples:
   Results of operands that may differ, too:
     tcverify compare d1.npy d2.npy a1.npy b1.npy --a2 a2.npy --b2 b2.npy
 
+  Two runs of a program, step by step (recordings, manifests, folders of cases): the first that differs, and what gives it:
+    tcverify compare run1/manifest.json run2/manifest.json
+
   The same 16 rows, computed alone and in a batch of 256 (A of the left holds 16 rows, A of the right 256):
     tcverify compare d16.npy d256.npy --rows2 0:16 a16.npy b.npy --a2 a256.npy
 
 Exit codes: 0 equal bits (with --accept explained also results that differ, if both are explained and none is wrong), 1
 different, 2 anything else.")]
 pub struct Compare {
-    /// The first result: x.npy, x.npz#name or x.safetensors#name
+    /// The first result: x.npy, x.npz#name or x.safetensors#name; or a run: a manifest, or a folder of cases
     #[arg(value_name = "LEFT.npy")]
-    left: PathBuf,
+    pub left: PathBuf,
 
-    /// The second result
+    /// The second one
     #[arg(value_name = "RIGHT.npy")]
-    right: PathBuf,
+    pub right: PathBuf,
 
     /// A of both results, or of the left one
     #[arg(value_name = "A.npy", requires = "b")]
-    a: Option<PathBuf>,
+    pub a: Option<PathBuf>,
 
     /// B of both results, or of the left one
     #[arg(value_name = "B.npy")]
@@ -128,29 +121,41 @@ pub struct Compare {
 
     /// When to search schedules of kernels
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
-    schedules: Schedules,
+    pub schedules: Schedules,
 
     /// Multiply-adds, in millions, that the search for each result may spend
     #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
     budget: u64,
 
-    /// Which answers exit with 0
-    #[arg(long, value_name = "WHICH", default_value = "equal", value_parser = word::<Accept>())]
-    accept: Accept,
+    /// Which answers exit with 0: equal results alone, unless a policy says otherwise
+    #[arg(long, value_name = "WHICH", value_parser = word::<Accept>())]
+    accept: Option<Accept>,
+
+    /// What answers pass, and what the cases of runs may say: "strict", or a policy (tcverify.policy/1)
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<PathBuf>,
+
+    /// Of two runs: search what gives so many of the steps in which a difference begins, the first ones
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub explain: usize,
 
     /// How many differences to list
     #[arg(long, value_name = "N", default_value_t = MAX_MISMATCHES)]
-    max_mismatches: usize,
+    pub max_mismatches: usize,
 
     #[command(flatten)]
-    report: ReportArgs,
+    pub report: ReportArgs,
 
     #[command(flatten)]
-    page: PageArgs,
+    pub page: PageArgs,
 }
 
 impl Compare {
     pub fn run(self) -> Result<Ending> {
+        if self.is_about_runs() {
+            return self.run_on_runs();
+        }
+        let accept = self.accepts(self.policy()?.as_ref())?;
         let request = self.request()?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
@@ -163,7 +168,7 @@ impl Compare {
         reports.publish(&view, |out| write_json(&found, out), || Ok(None))?;
         self.report.print(&view, false, to_stdout)?;
         let both = found.explained == Some(Explained::Both) && found.wrong.is_none();
-        Ok(match (found.verdict, self.accept) {
+        Ok(match (found.verdict, accept) {
             (Answer::Equal, _) => Ending::Done,
             (Answer::Different, Accept::Explained) if both => Ending::Done,
             _ => Ending::Different,
@@ -193,9 +198,36 @@ impl Compare {
         ];
         request.rows = [self.rows1.clone(), self.rows2.clone()];
         request.schedules = self.schedules;
-        request.limits.budget = self.budget.saturating_mul(1_000_000);
+        request.limits = self.limits();
         request.max_mismatches = self.max_mismatches;
         Ok(request)
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            budget: self.budget.saturating_mul(1_000_000),
+            ..Limits::default()
+        }
+    }
+
+    /// The policy, which no author of the cases may have written.
+    pub fn policy(&self) -> Result<Option<Policy>> {
+        let Some(path) = &self.policy else {
+            return Ok(None);
+        };
+        let [left, right] = [&self.left, &self.right].map(|cases| Policy::of_cases(path, cases));
+        left?;
+        Ok(Some(right?))
+    }
+
+    /// Which answers pass.
+    pub fn accepts(&self, policy: Option<&Policy>) -> Result<Accept> {
+        let allowed = policy.map(|policy| policy.comparisons);
+        ensure!(
+            allowed != Some(Accept::Equal) || self.accept != Some(Accept::Explained),
+            "--accept explained: the policy lets nothing pass but equal results (`comparisons`)"
+        );
+        Ok(self.accept.or(allowed).unwrap_or(Accept::Equal))
     }
 
     fn hints_at_kernels(&self) -> bool {
@@ -205,6 +237,13 @@ impl Compare {
             &self.architectures2,
         ];
         all.iter().any(|names| !names.is_empty())
+    }
+
+    /// Whether something is said of arrays that runs say by themselves.
+    pub fn hints_at_arrays(&self) -> bool {
+        let formats = [self.dtype, self.dtype_b, self.d_dtype, self.d_dtype2];
+        let some_rows = self.rows1.is_some() || self.rows2.is_some();
+        some_rows || self.hints_at_kernels() || formats.iter().any(Option::is_some)
     }
 
     /// What was multiplied on each side.

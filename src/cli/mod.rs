@@ -11,6 +11,7 @@ mod bench;
 mod check;
 mod commit;
 mod compare;
+mod compare_runs;
 mod completions;
 mod digest;
 mod documents;

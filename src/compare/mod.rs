@@ -9,6 +9,8 @@
 //!   the correctly rounded one; `traces`: the first that differs, step by step.
 //! * `run`: all of it in order.
 //!
+//! * `runs`: two runs of a program, a comparison for every step.
+//!
 //! No search is written here: `identify` looks for what gives a result, `check` for the causes of one that nothing gives.
 
 mod exact;
@@ -18,7 +20,9 @@ mod relation;
 mod request;
 mod results;
 mod run;
+mod runs;
 mod side;
 mod traces;
 
 pub use request::{Compare, Held, Hints, Span};
+pub use runs::{CompareRuns, RunsError};

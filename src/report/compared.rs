@@ -167,6 +167,7 @@ pub struct OperandPair {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Differing {
     pub elements: u64,
+    pub mismatches: u64,
     pub mismatch_percent: f64,
     pub rows: u64,
     pub rows_touched: u64,
@@ -207,6 +208,7 @@ impl From<&Comparison> for Differing {
         });
         Differing {
             elements: c.elements,
+            mismatches: c.mismatches,
             mismatch_percent: c.mismatch_percent,
             rows: c.rows,
             rows_touched: c.rows_touched,

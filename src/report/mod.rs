@@ -4,6 +4,7 @@ mod batch;
 mod chain;
 mod classes;
 mod compared;
+mod compared_runs;
 mod consistency;
 mod diff;
 mod document;
@@ -35,6 +36,10 @@ pub use classes::{Classes, Kind};
 pub use compared::{
     Answer, By, COMPARED, Compared, CorrectlyRounded, Differing, Explained, KernelsCompared,
     OperandPair, Parting, Relation, ResultFound, Searched, Side, SideBySide, Sum,
+};
+pub use compared_runs::{
+    COMPARED_RUNS, ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict,
+    StepResult,
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{

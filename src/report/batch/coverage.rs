@@ -72,18 +72,26 @@ impl Coverage {
         }
         Ok(())
     }
+
+    /// Calls that nobody asked to pass over.
+    pub fn missed(&self) -> u64 {
+        missed(&self.left_out)
+    }
+}
+
+fn missing(all: &[LeftOut]) -> impl Iterator<Item = &LeftOut> {
+    all.iter().filter(|one| !one.on_request)
+}
+
+fn missed(all: &[LeftOut]) -> u64 {
+    let calls = missing(all).map(|one| one.calls);
+    calls.fold(0, u64::saturating_add)
 }
 
 impl Covered {
     /// Calls that nobody asked to pass over.
     pub fn missed(&self) -> u64 {
-        let calls = self.missing().map(|one| one.calls);
-        calls.fold(0, u64::saturating_add)
-    }
-
-    fn missing(&self) -> impl Iterator<Item = &LeftOut> {
-        let all = self.left_out.iter();
-        all.filter(|one| !one.on_request)
+        missed(&self.left_out)
     }
 
     fn is_whole(&self) -> bool {

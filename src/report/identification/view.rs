@@ -4,7 +4,7 @@ use super::ties::{Line, Tie, ties};
 use super::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
 use crate::num::decimal;
 use crate::report::KernelWords;
-use crate::report::view::{Item, Section, Tone, View, grouped};
+use crate::report::view::{Item, Section, Tone, View, counted, grouped};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
@@ -407,10 +407,4 @@ impl Identified {
             a.a, a.b, a.accumulator
         )
     }
-}
-
-/// `1 model`, `1,024 models`.
-fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", grouped(count as u64))
 }

@@ -11,6 +11,12 @@ pub fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
+/// `1 model`, `1,024 models`.
+pub fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count as u64))
+}
+
 /// `1234567` as `1,234,567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

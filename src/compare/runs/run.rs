@@ -1,0 +1,245 @@
+//! Two runs, from their manifests to the report.
+
+use std::collections::BTreeMap;
+
+use super::link::{Link, links};
+use super::step::{Digests, Step};
+use super::{CompareRuns, RunsError};
+use crate::batch::{self, BatchError, Work};
+use crate::check::{CheckError, ModelSource, Operation, Progress};
+use crate::compare::results::Pair;
+use crate::compare::{Compare, Held, Hints};
+use crate::identify::IdentifyError;
+use crate::io::Outputs;
+use crate::report::{
+    COMPARED_RUNS, ComparedRuns, ComparedStep, Differing, Explanations, RunCompared, RunsVerdict,
+    StepResult, Tool,
+};
+use crate::role::Role;
+
+/// A run that was read.
+struct Run {
+    steps: Vec<Step>,
+    about: RunCompared,
+}
+
+impl CompareRuns {
+    /// Everything that it reads is written over by no output.
+    ///
+    /// # Errors
+    /// If a run cannot be read.
+    pub fn protect(&self, outputs: &mut Outputs) -> Result<(), BatchError> {
+        for path in &self.runs {
+            let read = batch::read(path, self.policy.as_ref())?;
+            batch::protect(outputs, path, (&read.cases, &read.own), None);
+        }
+        Ok(())
+    }
+
+    /// Compares every step with its counterpart, and searches for what gives the first that differ.
+    ///
+    /// # Errors
+    /// What is wrong with a run, or that it was interrupted.
+    pub fn run(&self, progress: &dyn Progress) -> Result<ComparedRuns, RunsError> {
+        let mut digests = Digests::default();
+        let left = self.read(0, &mut digests)?;
+        let right = self.read(1, &mut digests)?;
+        let (linked, alone) = links(&left.steps, &right.steps);
+        let mut made = BTreeMap::new();
+        let mut steps = Vec::with_capacity(linked.len());
+        let mut explained = 0;
+        for link in linked {
+            if progress.interrupted() {
+                return Err(interrupted());
+            }
+            let both = [&left.steps[link.at[0]], &right.steps[link.at[1]]];
+            let mut step = self.compared(both, &link, &made);
+            if step.result.begins() && explained < self.explain {
+                explained += 1;
+                match self.explained(both, progress) {
+                    Ok(found) => step.explanations = found,
+                    Err(IdentifyError::Operands(CheckError::Interrupted)) => {
+                        return Err(interrupted());
+                    }
+                    Err(error) => step.reason = Some(error.to_string()),
+                }
+            }
+            // Who made what a later step reads; of two that made the same, the first.
+            let results = both.map(|step| step.result.clone());
+            made.entry(results).or_insert_with(|| step.name.clone());
+            steps.push(step);
+        }
+        let name = |steps: &[Step], all: &[usize]| -> Vec<String> {
+            all.iter().map(|&at| steps[at].name().to_owned()).collect()
+        };
+        let alone = [name(&left.steps, &alone[0]), name(&right.steps, &alone[1])];
+        let mut about = [left.about, right.about];
+        for (run, alone) in about.iter_mut().zip(alone) {
+            run.alone = alone;
+        }
+        let [left, right] = about;
+        Ok(ComparedRuns {
+            schema: COMPARED_RUNS,
+            tool: Tool::default(),
+            verdict: RunsVerdict::of([&left, &right], &steps),
+            left,
+            right,
+            first: steps.iter().position(|step| step.result.differs()),
+            steps,
+        })
+    }
+
+    fn read(&self, side: usize, digests: &mut Digests) -> Result<Run, RunsError> {
+        let path = &self.runs[side];
+        let read = batch::read(path, self.policy.as_ref())?;
+        let mut steps = Vec::with_capacity(read.cases.len());
+        for case in read.cases {
+            let place = format!("{}: case {:?}", path.display(), case.name);
+            let step = Step::of(case, digests);
+            steps.push(step.map_err(|error| BatchError::Case { place, error })?);
+        }
+        Ok(Run {
+            about: RunCompared {
+                path: crate::io::escaped_path(path),
+                steps: steps.len(),
+                missed: read.coverage.map_or(0, |coverage| coverage.missed()),
+                alone: Vec::new(),
+            },
+            steps,
+        })
+    }
+
+    fn compared(
+        &self,
+        [left, right]: [&Step; 2],
+        link: &Link,
+        made: &BTreeMap<[String; 2], String>,
+    ) -> ComparedStep {
+        let (one, other) = (left.asked(), right.asked());
+        let fields = one
+            .keys()
+            .chain(other.keys().filter(|field| !one.contains_key(*field)));
+        let fields = fields.filter(|field| one.get(*field) != other.get(*field));
+        let differing_fields = fields.cloned().collect();
+        let mut differing = Vec::new();
+        let mut from = Vec::new();
+        let roles = left.operands.keys().chain(right.operands.keys());
+        let roles: std::collections::BTreeSet<Role> = roles.copied().collect();
+        for role in roles {
+            let both = [left.operands.get(&role), right.operands.get(&role)];
+            if both[0] == both[1] {
+                continue;
+            }
+            differing.push(role.field().to_owned());
+            if let [Some(one), Some(other)] = both {
+                let maker = made.get(&[one.clone(), other.clone()]);
+                from.extend(
+                    maker.map(|maker| format!("{} is the result of {maker}", role.field())),
+                );
+            }
+        }
+        let of_one_kind = left.kind() == right.kind();
+        let (result, differences, reason) = match (left.result == right.result, of_one_kind) {
+            (_, false) => {
+                let reason = format!("{} on the left, {} on the right", left.kind(), right.kind());
+                (StepResult::Unknown, None, Some(reason))
+            }
+            (true, true) => (StepResult::Equal, None, None),
+            (false, true) => self.differing([left, right], differing.is_empty()),
+        };
+        ComparedStep {
+            name: left.name().to_owned(),
+            right_name: (left.name() != right.name()).then(|| right.name().to_owned()),
+            linked_by: link.by,
+            kind: left.kind().to_owned(),
+            result,
+            differing_operands: differing,
+            differing_fields,
+            from,
+            differences,
+            reason,
+            explanations: None,
+        }
+    }
+
+    /// Results whose digests differ, element by element.
+    fn differing(
+        &self,
+        both: [&Step; 2],
+        operands_equal: bool,
+    ) -> (StepResult, Option<Differing>, Option<String>) {
+        let differs = match operands_equal {
+            true => StepResult::Begins,
+            false => StepResult::Inherits,
+        };
+        let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
+            let reason = "of a result there is but its digest".to_owned();
+            return (differs, None, Some(reason));
+        };
+        let mut request = Compare::new([left, right]);
+        request.formats = [left_format, right_format];
+        match Pair::read(&request, &Held::default()) {
+            Err(error) => (StepResult::Unknown, None, Some(error.to_string())),
+            Ok(pair) => {
+                let found = pair.compare(self.max_mismatches);
+                match found.comparison.mismatches {
+                    // Another layout in memory, or a format that a file of the same numbers says otherwise.
+                    0 => (StepResult::Equal, None, None),
+                    _ => (differs, Some((&found.comparison).into()), None),
+                }
+            }
+        }
+    }
+
+    /// What gives each of two results of the same operands.
+    fn explained(
+        &self,
+        [left, right]: [&Step; 2],
+        progress: &dyn Progress,
+    ) -> Result<Option<Explanations>, IdentifyError> {
+        let (one, other) = match (&left.case.work, &right.case.work) {
+            (Work::Product(one), Work::Product(other)) => (one, other),
+            (Work::Operation(one), Work::Operation(other)) => {
+                let variants = [variants(one)?, variants(other)?];
+                return Ok(Some(Explanations::Variants(variants)));
+            }
+            _ => return Ok(None),
+        };
+        let (Some((left, left_format)), Some((right, right_format))) =
+            (left.array(), right.array())
+        else {
+            return Ok(None);
+        };
+        let mut request = Compare::new([left, right]);
+        request.formats = [left_format, right_format];
+        request.operands = Some([one.operands.clone(), other.operands.clone()]);
+        request.operand_formats = [Some(one.model.dtype), one.model.dtype_b];
+        let hints = |check: &crate::check::Check| Hints {
+            architectures: match &check.model.from {
+                ModelSource::Catalogue(name) => vec![name.clone()],
+                ModelSource::File(_) => Vec::new(),
+            },
+            kernel: None,
+        };
+        request.hints = [hints(one), hints(other)];
+        request.schedules = self.schedules;
+        request.limits = self.limits;
+        request.max_mismatches = self.max_mismatches;
+        let compared = request.run(progress)?;
+        Ok(Some(Explanations::Product(Box::new(compared))))
+    }
+}
+
+fn interrupted() -> RunsError {
+    IdentifyError::Operands(CheckError::Interrupted).into()
+}
+
+/// The variants of an operation that give its result.
+fn variants(asked: &Operation) -> Result<Vec<String>, CheckError> {
+    if asked.y.is_none() {
+        return Ok(Vec::new());
+    }
+    let found = asked.prepare()?.identify()?;
+    let whole = found.into_iter().filter(|(_, fit)| fit.is_whole());
+    Ok(whole.map(|(variant, _)| variant.name.clone()).collect())
+}

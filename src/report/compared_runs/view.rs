@@ -1,0 +1,301 @@
+//! What a comparison of two runs says.
+
+use super::{
+    ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
+};
+use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of};
+
+impl ComparedRuns {
+    /// What it says.
+    pub fn view(&self) -> View {
+        let (tone, word) = match self.verdict {
+            RunsVerdict::Equal => (Tone::Good, "Equal"),
+            RunsVerdict::Different => (Tone::Bad, "Different"),
+            RunsVerdict::Incomplete => (Tone::Unsure, "Not all could be compared"),
+        };
+        let count = |result| grouped(self.count(result) as u64);
+        View {
+            schema: self.schema.to_owned(),
+            tone,
+            word: word.to_owned(),
+            sentence: self.sentence(),
+            about: vec![format!(
+                "{} (left) and {} (right)",
+                self.left.path, self.right.path
+            )],
+            figures: vec![
+                ("steps of both".to_owned(), grouped(self.steps.len() as u64)),
+                ("equal".to_owned(), count(StepResult::Equal)),
+                ("begin a difference".to_owned(), count(StepResult::Begins)),
+                ("inherit one".to_owned(), count(StepResult::Inherits)),
+            ],
+            sections: std::iter::once(self.runs())
+                .chain(self.explained())
+                .collect(),
+            cases: self.steps.iter().map(ComparedStep::case).collect(),
+            noun: "step",
+            proves: self.proves().to_owned(),
+            test: [
+                "tcverify".to_owned(),
+                "tcverify.compare".to_owned(),
+                String::new(),
+            ],
+            ..View::default()
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let steps = self.steps.len() as u64;
+        let Some(first) = self.first.map(|at| (at, &self.steps[at])) else {
+            let alone = self.left.alone.len() + self.right.alone.len();
+            return match (self.verdict, alone) {
+                (RunsVerdict::Equal, _) => {
+                    format!("all {} steps have the same bits", grouped(steps))
+                }
+                (RunsVerdict::Different, _) => format!(
+                    "no common step differs, but {} only one run has",
+                    counted(alone, "step")
+                ),
+                (RunsVerdict::Incomplete, _) => format!(
+                    "{} steps have the same bits",
+                    of(self.count(StepResult::Equal) as u64, steps)
+                ),
+            };
+        };
+        let (at, step) = first;
+        let before = &self.steps[..at];
+        let equal = before
+            .iter()
+            .filter(|step| step.result == StepResult::Equal);
+        let operands = match step.result {
+            StepResult::Begins => "its operands are equal",
+            _ => "so do its operands",
+        };
+        let before = match at {
+            0 => "it is the first step".to_owned(),
+            _ => format!(
+                "{} steps before it are equal",
+                of(equal.count() as u64, at as u64)
+            ),
+        };
+        format!(
+            "{} is the first that differs{}; {operands}; {before}",
+            step.name,
+            step.share()
+        )
+    }
+
+    /// Which runs these are, and what follows from the first difference.
+    fn runs(&self) -> Section {
+        let mut facts = Vec::new();
+        for (side, run) in [("left", &self.left), ("right", &self.right)] {
+            facts.push(Fact::new(
+                side,
+                format!("{}: {}", run.path, counted(run.steps, "step")),
+            ));
+            facts.extend(run.alone(side));
+            if run.missed > 0 {
+                let missed = format!(
+                    "{} that ran on the {side} were not recorded: of them nothing is known",
+                    counted(run.missed as usize, "product")
+                );
+                facts.push(Fact::caution("missing", missed));
+            }
+        }
+        let by_operands = self
+            .steps
+            .iter()
+            .filter(|step| step.linked_by == LinkedBy::Operands);
+        match by_operands.count() {
+            0 => {}
+            n => facts.push(Fact::new(
+                "linked",
+                format!(
+                    "{} by their operands, as their names differ",
+                    counted(n, "step")
+                ),
+            )),
+        }
+        facts.extend(self.follows());
+        Section {
+            id: "runs",
+            heading: "The runs".to_owned(),
+            facts,
+            ..Section::default()
+        }
+    }
+
+    /// What has its cause in the first difference, and what has not.
+    fn follows(&self) -> Option<Fact> {
+        let first = self.first?;
+        let later = &self.steps[first + 1..];
+        let of_result = |result| later.iter().filter(move |step| step.result == result);
+        let inherits = of_result(StepResult::Inherits).count();
+        let begins: Vec<&str> = of_result(StepResult::Begins)
+            .map(|s| s.name.as_str())
+            .collect();
+        let equal = of_result(StepResult::Equal).count();
+        let mut lines = vec![format!(
+            "of {} after it {} other operands and another result, and {} equal",
+            counted(later.len(), "step"),
+            match inherits {
+                1 => "1 has".to_owned(),
+                n => format!("{} have", grouped(n as u64)),
+            },
+            match equal {
+                1 => "1 is".to_owned(),
+                n => format!("{} are", grouped(n as u64)),
+            }
+        )];
+        if !begins.is_empty() {
+            let shown: Vec<&str> = begins.iter().copied().take(5).collect();
+            let more = if begins.len() > shown.len() {
+                " ..."
+            } else {
+                ""
+            };
+            lines.push(format!(
+                "{} more of the same operands: {}{more}",
+                match begins.len() {
+                    1 => "1 difference begins".to_owned(),
+                    n => format!("{} differences begin", grouped(n as u64)),
+                },
+                shown.join(", ")
+            ));
+        }
+        let mut lines = lines.into_iter();
+        let head = lines.next()?;
+        Some(Fact::new("after it", head).and(lines))
+    }
+
+    /// What gives the results of steps that were searched.
+    fn explained(&self) -> Vec<Section> {
+        let explained = self.steps.iter().filter_map(|step| {
+            let found = step.explanations.as_ref()?;
+            let facts = match found {
+                Explanations::Product(found) => {
+                    let view = found.view();
+                    let title = format!("{}  {}", view.title().to_uppercase(), view.sentence);
+                    let facts = view.sections.into_iter().flat_map(|section| section.facts);
+                    std::iter::once(Fact::new("result", title))
+                        .chain(facts)
+                        .collect()
+                }
+                Explanations::Variants([left, right]) => {
+                    let said = |all: &[String]| match all {
+                        [] => "no variant of the catalogue gives it".to_owned(),
+                        all => format!("given by {}", all.join(", ")),
+                    };
+                    vec![
+                        Fact::new("left", said(left)),
+                        Fact::new("right", said(right)),
+                    ]
+                }
+            };
+            Some(Section {
+                id: "difference",
+                heading: format!("What gives {}", step.name),
+                facts,
+                ..Section::default()
+            })
+        });
+        explained.collect()
+    }
+
+    fn proves(&self) -> &'static str {
+        match self.verdict {
+            RunsVerdict::Equal => {
+                "Every recorded step of one run has the same bits as its counterpart. That says nothing of whether they are \
+                 right: 'tcverify batch' replays them."
+            }
+            RunsVerdict::Incomplete => "Of what was not compared nothing is known.",
+            RunsVerdict::Different => {
+                "A step with equal operands and another result is where a difference begins; one with other operands may \
+                 only pass it on, and may add to it."
+            }
+        }
+    }
+}
+
+impl RunCompared {
+    fn alone(&self, side: &str) -> Option<Fact> {
+        let shown: Vec<&str> = self.alone.iter().map(String::as_str).take(5).collect();
+        let more = if self.alone.len() > shown.len() {
+            " ..."
+        } else {
+            ""
+        };
+        let said = format!(
+            "{} the {side} run alone has: {}{more}",
+            counted(self.alone.len(), "step"),
+            shown.join(", ")
+        );
+        (!shown.is_empty()).then(|| Fact::caution("alone", said))
+    }
+}
+
+impl ComparedStep {
+    /// `: 26 % of its elements`
+    fn share(&self) -> String {
+        match &self.differences {
+            None => String::new(),
+            Some(d) => {
+                let count = of(d.mismatches, d.elements);
+                format!(": {count} elements ({} %)", d.mismatch_percent)
+            }
+        }
+    }
+
+    fn said(&self) -> String {
+        let mut said = match (self.result, &self.differences) {
+            (StepResult::Equal, _) => "the same bits".to_owned(),
+            (StepResult::Unknown, _) => "not compared".to_owned(),
+            (_, Some(d)) => format!(
+                "{} elements differ ({} %)",
+                of(d.mismatches, d.elements),
+                d.mismatch_percent
+            ),
+            (_, None) => "the results have other digests".to_owned(),
+        };
+        let list = |what: &str, all: &[String]| match all {
+            [] => String::new(),
+            all => format!("; {what} differ: {}", all.join(", ")),
+        };
+        if self.result.begins() {
+            said.push_str("; its operands are equal");
+        }
+        said.push_str(&list("operands", &self.differing_operands));
+        said.push_str(&list("fields", &self.differing_fields));
+        for from in &self.from {
+            said = format!("{said}; {from}");
+        }
+        if let Some(reason) = &self.reason {
+            said = format!("{said}; {reason}");
+        }
+        said
+    }
+
+    fn case(&self) -> Case {
+        let (tone, word) = match self.result {
+            StepResult::Equal => (Tone::Good, "Equal"),
+            StepResult::Begins => (Tone::Bad, "Begins to differ"),
+            StepResult::Inherits => (Tone::Bad, "Differs, as its operands do"),
+            StepResult::Unknown => (Tone::Unsure, "Not compared"),
+        };
+        let name = match &self.right_name {
+            None => self.name.clone(),
+            Some(right) => format!("{} ({right} on the right)", self.name),
+        };
+        Case {
+            name,
+            tone,
+            state: self.result.name().to_owned(),
+            word: word.to_owned(),
+            said: self.said(),
+            by: self.kind.clone(),
+            class: format!("tcverify.{}", self.kind),
+            group: word.to_lowercase(),
+            ..Case::default()
+        }
+    }
+}
