@@ -3,6 +3,7 @@
 
 mod array;
 mod commit;
+mod compare;
 mod error;
 mod product;
 mod report;
@@ -20,6 +21,8 @@ mod _tcverify {
 
     #[pymodule_export]
     use super::commit::{commit, open, verify};
+    #[pymodule_export]
+    use super::compare::compare;
     #[pymodule_export]
     use super::product::{batch, digest, explain, plan, replay};
     #[pymodule_export]

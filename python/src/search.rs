@@ -1,7 +1,7 @@
 //! Which models give a D.
 
 use pyo3::prelude::*;
-use tcverify::check::CheckError;
+use tcverify::check::{CheckError, EngineChoice, Fields, Operands, Source};
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use tcverify::report::{FITS_SHOWN, Layout};
 use tcverify::role::Role;
@@ -10,6 +10,55 @@ use crate::error;
 use crate::report::written;
 use crate::request::{Arrays, Request};
 use crate::watch::attended;
+
+/// A result to search, and what it was computed from, if that is known.
+pub struct Searched {
+    pub d: Source,
+    pub operands: Option<Operands>,
+    pub formats: Formats,
+    pub kernel: Option<String>,
+    pub scale_result: Option<tcverify::num::F32>,
+}
+
+impl Searched {
+    pub fn of(py: Python<'_>, mut asked: Fields) -> PyResult<Searched> {
+        let missing = || error::request(py, "d", "`d` is missing".into());
+        let d = asked.d.take().ok_or_else(missing)?;
+        let formats = Formats {
+            a: asked.dtype,
+            b: asked.dtype_b,
+            d: asked.d_dtype,
+        };
+        let (kernel, scale_result) = (asked.kernel.take(), asked.scale_result.take());
+        let operands = match asked.a.is_some() && asked.b.is_some() {
+            false => None,
+            true => {
+                let operands = asked.operands();
+                Some(operands.map_err(|error| error::check(py, &error))?)
+            }
+        };
+        Ok(Searched {
+            d,
+            operands,
+            formats,
+            kernel,
+            scale_result,
+        })
+    }
+}
+
+/// When schedules are searched.
+pub fn schedules(py: Python<'_>, when: &str) -> PyResult<Schedules> {
+    match when {
+        "auto" => Ok(Schedules::Auto),
+        "always" => Ok(Schedules::Always),
+        "never" => Ok(Schedules::Never),
+        _ => {
+            let reason = "`schedules` is \"auto\", \"always\" or \"never\"".into();
+            Err(error::request(py, "schedules", reason))
+        }
+    }
+}
 
 /// What fits, as text, as JSON, and for a notebook.
 #[pyfunction]
@@ -26,46 +75,29 @@ pub fn identify(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(String, String, String)> {
     let Request { fields, mut arrays } = Request::new(py, fields, &arrays)?;
-    let formats = Formats {
-        a: fields.dtype,
-        b: fields.dtype_b,
-        d: fields.d_dtype,
-    };
-    // What is looked for is no part of the request, but a check has it.
-    let mut asked = fields;
-    asked.arch = Some(String::new());
-    asked.dtype = Some(formats.a.unwrap_or(tcverify::num::Format::Fp16));
-    let (kernel, scale_result) = (asked.kernel.take(), asked.scale_result.take());
-    let d = asked
-        .d
-        .take()
-        .ok_or_else(|| error::request(py, "d", "`d` is missing".into()))?;
-    let schedules = match schedules {
-        "auto" => Schedules::Auto,
-        "always" => Schedules::Always,
-        "never" => Schedules::Never,
-        _ => {
-            let reason = "`schedules` is \"auto\", \"always\" or \"never\"".into();
-            return Err(error::request(py, "schedules", reason));
-        }
-    };
-    let check = tcverify::check::Check::try_from(asked);
-    let check = check.map_err(|error| error::check(py, &error))?;
+    let asked = Searched::of(py, fields)?;
+    let operands = asked.operands.ok_or_else(|| {
+        error::request(
+            py,
+            "a",
+            "`a` and `b` are missing: nothing can be searched".into(),
+        )
+    })?;
     let request = Identify {
-        operands: check.operands,
-        d,
-        formats,
-        kernel,
-        scale_result,
+        operands,
+        d: asked.d,
+        formats: asked.formats,
+        kernel: asked.kernel,
+        scale_result: asked.scale_result,
         architectures: Vec::new(),
-        schedules,
+        schedules: self::schedules(py, schedules)?,
         limits: Limits {
             sample: sample.max(1),
             seed,
             budget,
             quick,
         },
-        engine: check.engine,
+        engine: EngineChoice::Fast,
     };
     let found = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare_with(&mut |field| arrays.remove(&Role::of_field(field)?))?;

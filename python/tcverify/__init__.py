@@ -6,7 +6,8 @@ products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
-from tcverify._documents import Commitment, Explanation, Fit, Identification, Opening, Plan, Proven
+from tcverify._compare import compare
+from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, plan, replay, verify
 from tcverify._report import Batch, Case, Cause, Model, Product, Report
@@ -23,6 +24,7 @@ __all__ = [
     "CheckError",
     "CheckFields",
     "Commitment",
+    "Compared",
     "DifferentError",
     "Explanation",
     "Fit",
@@ -39,6 +41,7 @@ __all__ = [
     "batch",
     "check",
     "commit",
+    "compare",
     "digest",
     "explain",
     "identify",

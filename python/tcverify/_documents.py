@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from tcverify._errors import DifferentError
 from tcverify._report import Model, Product, save
 
 
@@ -120,6 +121,56 @@ class Fit:
 
 #: Settings of a library's kernel that a search finds, by the argument that says them; the others are overrides.
 _FOUND = {"reduction": "reduction", "custom option": "custom", "accumulation": "accumulation"}
+
+
+class Compared(_Document):
+    """Why two results differ: ``tcverify.compared/1``."""
+
+    @property
+    def verdict(self) -> str:
+        """``equal``, ``different`` or ``inputs_differ``."""
+        return str(self.document["verdict"])
+
+    @property
+    def equal(self) -> bool:
+        return self.verdict == "equal"
+
+    @property
+    def explained(self) -> str | None:
+        """``both``, ``left``, ``right`` or ``neither``; none where nothing was searched."""
+        explained = self.document["explained"]
+        return None if explained is None else str(explained)
+
+    @property
+    def relation(self) -> str | None:
+        """What separates the two: ``rounding``, ``order``, ``unit``, ``unit_and_order``; or ``same``."""
+        relation = self.document["relation"]
+        return None if relation is None else str(relation)
+
+    @property
+    def wrong(self) -> str | None:
+        """``left`` or ``right``, where that is shown."""
+        wrong = self.document["wrong"]
+        return None if wrong is None else str(wrong)
+
+    @property
+    def mismatch_count(self) -> int:
+        return int(self.document["mismatch_count"])
+
+    def raise_for_difference(self) -> None:
+        """Does nothing if both have the same bits.
+
+        :raises DifferentError: with the text of the comparison, if they have not.
+        """
+        if not self.equal:
+            raise DifferentError(self.text()).of(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a comparison is neither true nor false: ask its `equal`")
+
+    def __repr__(self) -> str:
+        explained = "" if self.explained is None else f", explained: {self.explained}"
+        return f"<tcverify.Compared: {self.verdict}, {self.mismatch_count} elements differ{explained}>"
 
 
 class Identification(_Document):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,14 +17,32 @@ if TYPE_CHECKING:
 __all__ = ["assert_batch_invariant", "assert_bitwise"]
 
 
+@overload
 def assert_bitwise(
     d: ArrayLike, a: ArrayLike, b: ArrayLike, *, arch: str | None = None, **fields: Unpack[tcverify.CheckFields]
-) -> tcverify.Report:
+) -> tcverify.Report: ...
+
+
+@overload
+def assert_bitwise(d: ArrayLike, a: ArrayLike, /) -> tcverify.Compared: ...
+
+
+def assert_bitwise(
+    d: ArrayLike, a: ArrayLike, b: ArrayLike | None = None, *, arch: str | None = None, **fields: Any
+) -> tcverify.Report | tcverify.Compared:
     """Asserts that ``d`` has the very bits that the tensor core of ``arch`` computes from ``a`` and ``b``.
+
+    With two arrays alone: that they have the same bits. ``tcverify.compare`` says why, if it is given their operands.
 
     :raises DifferentError: an ``AssertionError`` whose message is the text of the report.
     """
     __tracebackhide__ = True
+    if b is None:
+        if arch is not None or fields:
+            raise TypeError("assert_bitwise(left, right) compares two results: it takes no model, and no operands")
+        compared = tcverify.compare(d, a)
+        compared.raise_for_difference()
+        return compared
     report = tcverify.check(a, b, d, arch=arch, **fields)
     report.raise_for_difference()
     return report

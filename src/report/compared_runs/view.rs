@@ -67,16 +67,18 @@ impl ComparedRuns {
         let equal = before
             .iter()
             .filter(|step| step.result == StepResult::Equal);
+        let equal = equal.count();
         let operands = match step.result {
             StepResult::Begins => "its operands are equal",
             _ => "so do its operands",
         };
         let before = match at {
             0 => "it is the first step".to_owned(),
-            _ => format!(
-                "{} steps before it are equal",
-                of(equal.count() as u64, at as u64)
-            ),
+            1 if equal == 1 => "the step before it is equal".to_owned(),
+            _ => {
+                let equal = of(equal as u64, at as u64);
+                format!("{equal} steps before it are equal")
+            }
         };
         format!(
             "{} is the first that differs{}; {operands}; {before}",
@@ -130,23 +132,21 @@ impl ComparedRuns {
         let first = self.first?;
         let later = &self.steps[first + 1..];
         let of_result = |result| later.iter().filter(move |step| step.result == result);
-        let inherits = of_result(StepResult::Inherits).count();
         let begins: Vec<&str> = of_result(StepResult::Begins)
             .map(|s| s.name.as_str())
             .collect();
-        let equal = of_result(StepResult::Equal).count();
-        let mut lines = vec![format!(
-            "of {} after it {} other operands and another result, and {} equal",
-            counted(later.len(), "step"),
-            match inherits {
-                1 => "1 has".to_owned(),
-                n => format!("{} have", grouped(n as u64)),
-            },
-            match equal {
-                1 => "1 is".to_owned(),
-                n => format!("{} are", grouped(n as u64)),
-            }
-        )];
+        let mut lines = Vec::new();
+        match of_result(StepResult::Inherits).count() {
+            0 => {}
+            n => lines.push(format!(
+                "{} with other operands and another result",
+                counted(n, "step")
+            )),
+        }
+        match of_result(StepResult::Equal).count() {
+            0 => {}
+            n => lines.push(format!("{} with the same bits", counted(n, "step"))),
+        }
         if !begins.is_empty() {
             let shown: Vec<&str> = begins.iter().copied().take(5).collect();
             let more = if begins.len() > shown.len() {
@@ -155,11 +155,8 @@ impl ComparedRuns {
                 ""
             };
             lines.push(format!(
-                "{} more of the same operands: {}{more}",
-                match begins.len() {
-                    1 => "1 difference begins".to_owned(),
-                    n => format!("{} differences begin", grouped(n as u64)),
-                },
+                "{} with the same operands and another result: {}{more}",
+                counted(begins.len(), "step"),
                 shown.join(", ")
             ));
         }
@@ -172,7 +169,8 @@ impl ComparedRuns {
     fn explained(&self) -> Vec<Section> {
         let explained = self.steps.iter().filter_map(|step| {
             let found = step.explanations.as_ref()?;
-            let facts = match found {
+            let of_step = Fact::new("step", step.name.clone());
+            let facts: Vec<Fact> = match found {
                 Explanations::Product(found) => {
                     let view = found.view();
                     let title = format!("{}  {}", view.title().to_uppercase(), view.sentence);
@@ -195,7 +193,7 @@ impl ComparedRuns {
             Some(Section {
                 id: "difference",
                 heading: format!("What gives {}", step.name),
-                facts,
+                facts: std::iter::once(of_step).chain(facts).collect(),
                 ..Section::default()
             })
         });

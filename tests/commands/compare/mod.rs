@@ -1,6 +1,7 @@
 //! Two results of one product.
 
 mod files;
+mod runs;
 mod stories;
 
 use serde_json::Value;

@@ -1,0 +1,245 @@
+//! Two runs of a program, step by step.
+
+use serde_json::{Value, json};
+
+use super::{compare, made, says};
+use crate::support::Folder;
+
+/// Products that another unit or order gives, an operation between them, and what reads its result.
+fn two_runs() -> Folder {
+    let folder = made(&[
+        "generate generate:1:normal:16x64 --dtype bf16 --role a -o x.npy",
+        "generate generate:2:normal:64x64 --dtype bf16 --role b -o w.npy",
+        "replay --arch h100 --dtype bf16 --d-dtype bf16 x.npy w.npy -o q.npy",
+        "replay --arch h100 --dtype bf16 --d-dtype bf16 --schedule cutlass-splitk-parallel --split-k 4 x.npy w.npy -o q2.npy",
+        "replay --arch h100 --dtype bf16 --d-dtype bf16 q.npy w.npy -o o.npy",
+        "replay --arch h100 --dtype bf16 --d-dtype bf16 q2.npy w.npy -o o2.npy",
+    ]);
+    write(
+        &folder,
+        "run1.json",
+        &steps("q.npy", "o.npy", ["up", "down"]),
+    );
+    write(
+        &folder,
+        "run2.json",
+        &steps("q2.npy", "o2.npy", ["up", "down"]),
+    );
+    folder
+}
+
+/// A product that both runs have, one, and one that reads its result.
+fn steps(q: &str, o: &str, [up, down]: [&str; 2]) -> Value {
+    let step = |name: &str, a: &str, d: &str| json!({"name": name, "arch": "h100", "dtype": "bf16", "a": a, "b": "w.npy", "d": d});
+    json!([
+        step("first", "x.npy", "q.npy"),
+        step(up, "x.npy", q),
+        step(down, q, o)
+    ])
+}
+
+fn write(folder: &Folder, name: &str, cases: &Value) {
+    let manifest = json!({"schema": "tcverify.manifest/1", "cases": cases});
+    folder.write(name, manifest.to_string());
+}
+
+#[test]
+fn the_first_step_that_differs() {
+    let folder = two_runs();
+    let (text, found) = compare(&folder, "run1.json run2.json", 1);
+    says(
+        &text,
+        &[
+            "DIFFERENT  up is the first that differs",
+            "its operands are equal; the step before it is equal",
+            "1 step with other operands and another result",
+            "BOTH EXPLAINED",
+            "another order of additions",
+            "a is the result of up",
+        ],
+    );
+    assert_eq!(
+        (&found["verdict"], &found["first"]),
+        (&json!("different"), &json!(1))
+    );
+    let results: Vec<_> = found["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| &s["result"])
+        .collect();
+    assert_eq!(results, ["equal", "begins", "inherits"]);
+    assert_eq!(found["steps"][2]["differing_operands"], json!(["a"]));
+    let explained = &found["steps"][1]["explanations"]["product"];
+    assert_eq!(
+        (&explained["explained"], &explained["relation"]),
+        (&json!("both"), &json!("order"))
+    );
+    // Nothing is searched unless it is wanted.
+    let (_, found) = compare(&folder, "run1.json run2.json --explain 0", 1);
+    assert_eq!(found["steps"][1]["explanations"], Value::Null);
+}
+
+#[test]
+fn equal_runs_and_other_names() {
+    let folder = two_runs();
+    let (text, found) = compare(&folder, "run1.json run1.json", 0);
+    says(&text, &["EQUAL  all 3 steps have the same bits"]);
+    assert_eq!(found["first"], Value::Null);
+    // Steps of other names are linked by what they read, those of one name by that.
+    write(
+        &folder,
+        "renamed.json",
+        &steps("q.npy", "o.npy", ["layer.up", "layer.down"]),
+    );
+    let (text, found) = compare(&folder, "run1.json renamed.json", 0);
+    says(
+        &text,
+        &["2 steps by their operands", "layer.down on the right"],
+    );
+    assert_eq!(found["steps"][2]["linked_by"], "operands");
+    assert_eq!(found["steps"][2]["right_name"], "layer.down");
+}
+
+#[test]
+fn steps_of_one_run_alone_are_a_difference() {
+    let folder = two_runs();
+    let all = steps("q.npy", "o.npy", ["up", "down"]);
+    write(&folder, "short.json", &json!([all[0], all[1]]));
+    let (text, found) = compare(&folder, "run1.json short.json", 1);
+    says(
+        &text,
+        &["1 step only one run has", "the left run alone has: down"],
+    );
+    assert_eq!(found["left"]["alone"], json!(["down"]));
+}
+
+/// What was not recorded is not known to be equal.
+#[test]
+fn missed_products_are_no_equality() {
+    let folder = two_runs();
+    let manifest = json!({
+        "schema": "tcverify.manifest/1",
+        "coverage": {"seen": 4, "recorded": 3, "left_out": [{"op": "aten::x", "why": "unknown", "calls": 1}]},
+        "cases": steps("q.npy", "o.npy", ["up", "down"]),
+    });
+    folder.write("partial.json", manifest.to_string());
+    folder
+        .tcverify("compare run1.json partial.json")
+        .refuses(&["1 products that ran were not recorded"]);
+    let found = folder
+        .tcverify("compare run1.json partial.json --json -")
+        .expect(2);
+    assert!(
+        found.stdout.contains("\"verdict\": \"incomplete\""),
+        "{}",
+        found.stdout
+    );
+}
+
+/// A norm that two libraries compute in their own ways: the variants are named.
+#[test]
+fn an_operation_begins_the_difference() {
+    let folder = crate::operations::copied();
+    let step = |y: &str| json!([{"name": "norm", "operation": "rms_norm", "eps": 1e-6, "x": "f_x.npy", "weight": "f_w.npy", "y": y}]);
+    write(&folder, "one.json", &step("f_hf.npy"));
+    write(&folder, "other.json", &step("f_vllm.npy"));
+    let (text, found) = compare(&folder, "one.json other.json", 1);
+    says(
+        &text,
+        &[
+            "norm is the first that differs",
+            "it is the first step",
+            "hf-eager",
+            "vllm",
+        ],
+    );
+    let variants = &found["steps"][0]["explanations"]["variants"];
+    assert!(
+        variants[0].as_array().unwrap().contains(&json!("hf-eager")),
+        "{variants}"
+    );
+    assert!(
+        !variants[1].as_array().unwrap().contains(&json!("hf-eager")),
+        "{variants}"
+    );
+}
+
+#[test]
+fn a_policy_demands_equal_bits() {
+    let folder = two_runs();
+    for place in ["in", "outside"] {
+        std::fs::create_dir(folder.path(place)).unwrap();
+    }
+    folder.write(
+        "p.json",
+        r#"{"schema": "tcverify.policy/1", "comparisons": "explained"}"#,
+    );
+    for (words, said) in [
+        (
+            "q.npy q2.npy x.npy w.npy --policy strict --accept explained",
+            "nothing pass but equal",
+        ),
+        (
+            "run1.json run2.json --accept explained",
+            "is about two results",
+        ),
+        ("run1.json run2.json --arch h100", "two runs name their own"),
+        ("run1.json run2.json x.npy w.npy", "two runs name their own"),
+        (
+            "run1.json run2.json --policy p.json",
+            "lies in the folder of the cases",
+        ),
+        ("run1.json missing.json", "missing.json"),
+    ] {
+        folder
+            .tcverify(&format!("compare {words}"))
+            .refuses(&[said]);
+    }
+    folder.write(
+        "outside/p.json",
+        r#"{"schema": "tcverify.policy/1", "comparisons": "explained"}"#,
+    );
+    folder
+        .tcverify("compare q.npy q2.npy x.npy w.npy --arch h100 --policy strict")
+        .expect(1);
+    for name in ["q.npy", "q2.npy"] {
+        folder.write(&format!("in/{name}"), folder.read(name));
+    }
+    folder
+        .tcverify("compare in/q.npy in/q2.npy x.npy w.npy --arch h100 --policy outside/p.json")
+        .expect(0);
+    // Runs under a policy: what it does not allow is read from nowhere.
+    folder
+        .tcverify("compare run1.json run2.json --policy strict")
+        .expect(1);
+    let outside = json!([{"name": "one", "arch": "h100", "dtype": "bf16", "a": "/etc/passwd", "b": "w.npy", "d": "q.npy"}]);
+    write(&folder, "outside.json", &outside);
+    folder
+        .tcverify("compare run1.json outside.json --policy strict")
+        .refuses(&["outside.json"]);
+}
+
+/// Two texts of libraries, before anything is searched.
+#[test]
+fn words_of_libraries_are_compared_first() {
+    let folder = two_runs();
+    let one = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
+    let other = "nvjet_tst_128x64_64x6_2x1_v_bz_TNT";
+    let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {other}");
+    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
+    let found = run.expect(1).json();
+    assert_eq!(
+        found["kernels"]["differing"],
+        json!([]),
+        "{}",
+        found["kernels"]
+    );
+    let split = "nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT";
+    let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {split}");
+    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
+    let found = run.expect(1).json();
+    let kernels = &found["kernels"];
+    let differs = !kernels["differing"].as_array().unwrap().is_empty();
+    assert!(differs || !kernels["undecided"].is_null(), "{kernels}");
+}
