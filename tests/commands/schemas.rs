@@ -99,6 +99,8 @@ mod generated {
             "cases": [{ "name": "one", "d": "d.npy" }, { "name": "two", "d": "other.npy" }],
         });
         folder.write("manifest.json", manifest.to_string());
+        let other = manifest.to_string().replacen("d.npy", "other.npy", 1);
+        folder.write("other.json", other);
         let product = "--arch a100 --dtype fp16 a.npy b.npy";
         let mut printed = Vec::new();
         for (command, code) in [
@@ -107,6 +109,7 @@ mod generated {
             (format!("check --schedule cutlass-sm80 {product} d.npy --quiet --json chain.json"), 0),
             ("identify a.npy b.npy d.npy --json identification.json --quiet".into(), 0),
             ("compare d.npy other.npy a.npy b.npy --arch a100 --quiet --json compared.json".into(), 1),
+            ("compare manifest.json other.json --quiet --json compared-runs.json".into(), 1),
             ("batch manifest.json --json batch.json".into(), 1),
             (format!("commit --block-rows 4 {product} d.npy -o commitment.json"), 0),
             (format!("shard plan -n 2 --block-rows 4 {product} d.npy -o plan.json"), 0),
@@ -140,6 +143,7 @@ mod generated {
         let mut written: BTreeMap<&str, Vec<Value>> = [
             "identification",
             "compared",
+            "compared-runs",
             "batch",
             "commitment",
             "plan",

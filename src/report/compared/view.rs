@@ -291,8 +291,13 @@ impl Compared {
         let rows = left.len().max(right.len());
         let cell = |lines: &[String], row: usize| lines.get(row).cloned().unwrap_or_default();
         let lines = (0..rows).map(|row| {
-            let line = format!("{:width$} | {}", cell(&left, row), cell(&right, row));
-            line.trim_end().to_owned()
+            let (one, other) = (cell(&left, row), cell(&right, row));
+            let gap = width - one.chars().count();
+            // A long run of spaces would be shown as one that somebody put there to hide something.
+            let fill = if gap > MAX_GAP { "." } else { " " };
+            format!("{one} {}| {other}", fill.repeat(gap) + " ")
+                .trim_end()
+                .to_owned()
         });
         let equal = match both.equal {
             0 => String::new(),
@@ -402,6 +407,9 @@ impl Compared {
         }
     }
 }
+
+/// Spaces between two columns.
+const MAX_GAP: usize = 36;
 
 impl ResultFound {
     /// What gives it, and what was searched; none where nothing was.
