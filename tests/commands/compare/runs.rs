@@ -8,8 +8,8 @@ use crate::support::Folder;
 /// Products that another unit or order gives, an operation between them, and what reads its result.
 fn two_runs() -> Folder {
     let folder = made(&[
-        "generate generate:1:normal:16x64 --dtype bf16 --role a -o x.npy",
-        "generate generate:2:normal:64x64 --dtype bf16 --role b -o w.npy",
+        "generate generate:1:normal:16x512 --dtype bf16 --role a -o x.npy",
+        "generate generate:2:normal:512x512 --dtype bf16 --role b -o w.npy",
         "replay --arch a100 --dtype bf16 --d-dtype bf16 x.npy w.npy -o q.npy",
         "replay --arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 4 x.npy w.npy -o q2.npy",
         "replay --arch a100 --dtype bf16 --d-dtype bf16 q.npy w.npy -o o.npy",
