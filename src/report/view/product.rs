@@ -13,6 +13,7 @@ use crate::report::{
     Unit, Verdict,
 };
 use crate::role::Role;
+use crate::words::Word;
 
 /// What a report proves of which parts were believed.
 const BELIEVED: &str = "It proves as much as those deserve trust who handed in the parts that were neither signed nor run again: \
@@ -325,7 +326,17 @@ impl Product {
         };
         let addend = if with_c { "C" } else { "0" };
         let Product { m, n, k, .. } = self;
-        format!("{batch}{m}x{k} by {k}x{n}, plus {addend}")
+        match self.sparse {
+            None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
+            Some(pattern) => {
+                let [of, kept] = pattern.chunk();
+                let pattern = pattern.word();
+                format!(
+                    "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
+                    k / kept * of
+                )
+            }
+        }
     }
 }
 
