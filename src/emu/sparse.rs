@@ -46,6 +46,11 @@ words! {
 }
 
 impl Pattern {
+    /// `2:4`
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+
     /// Elements of a chunk, and how many of them are kept.
     pub fn chunk(self) -> [usize; 2] {
         match self {
@@ -106,7 +111,7 @@ impl Metadata<'_> {
         if !k.is_multiple_of(kept) || !chunks.is_multiple_of(per_word) {
             return Err(format!(
                 "rows of {k} elements at {} do not fill whole words of {per_word} selectors",
-                pattern.word()
+                pattern.name()
             ));
         }
         let words = chunks / per_word;
@@ -117,7 +122,7 @@ impl Metadata<'_> {
                 self.bytes.len() / self.width,
                 8 * self.width,
                 matrices * m,
-                pattern.word(),
+                pattern.name(),
                 want / self.width
             ));
         }
@@ -132,7 +137,7 @@ impl Metadata<'_> {
                 let positions = pattern.kept(selector).ok_or_else(|| {
                     format!(
                         "the selector of row {row}, chunk {chunk} is 0x{selector:x}, which is none of {}",
-                        pattern.word()
+                        pattern.name()
                     )
                 })?;
                 let first = u32::try_from(chunk * of).map_err(|_| "K is too large".to_owned())?;

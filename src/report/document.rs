@@ -11,7 +11,6 @@ use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
 use crate::num::{Format, Rounding};
 use crate::role::{Role, fields_by_role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
-use crate::words::Word;
 
 /// Value of the `schema` field.
 pub const SCHEMA: &str = "tcverify.report/1";
@@ -252,7 +251,7 @@ impl Model {
         let mut constants: Vec<Constant> = constants;
         constants.extend(sparse.map(|sparse| Constant {
             name: "sparse".into(),
-            value: sparse.pattern.word().into(),
+            value: sparse.pattern.name().into(),
             evidence: sparse.evidence,
             source: sparse.source.clone(),
             note: sparse.note.clone(),

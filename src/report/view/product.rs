@@ -13,7 +13,6 @@ use crate::report::{
     Unit, Verdict,
 };
 use crate::role::Role;
-use crate::words::Word;
 
 /// What a report proves of which parts were believed.
 const BELIEVED: &str = "It proves as much as those deserve trust who handed in the parts that were neither signed nor run again: \
@@ -330,7 +329,7 @@ impl Product {
             None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
             Some(pattern) => {
                 let [of, kept] = pattern.chunk();
-                let pattern = pattern.word();
+                let pattern = pattern.name();
                 format!(
                     "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
                     k / kept * of
