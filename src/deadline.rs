@@ -1,6 +1,6 @@
 //! When work has to be over, and how it ends before it is done.
 //!
-//! Work that may take long asks now and then, wherever it is: [`poll`] unwinds to [`interruptible`] when the time of
+//! Work that may take long asks now and then, wherever it is: `poll` unwinds to `interruptible` when the time of
 //! its thread is over. So nothing has to be handed down to the loops that ask.
 
 use std::cell::Cell;

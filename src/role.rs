@@ -58,6 +58,8 @@ roles! {
     B = "b", "B", "B";
     /// What is added to a product.
     C = "c", "C", "C";
+    /// Which k the elements of a compressed A have.
+    SparseA = "sparse_a", "MA", "the metadata of A";
     /// Scales of A.
     ScaleA = "scale_a", "SA", "the scales of A";
     /// Scales of B.
@@ -102,6 +104,7 @@ impl Role {
         Role::A,
         Role::B,
         Role::C,
+        Role::SparseA,
         Role::ScaleA,
         Role::ScaleB,
         Role::Bias,

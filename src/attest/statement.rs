@@ -17,9 +17,9 @@ pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 words! {
     /// Which predicate.
     pub enum Kind {
-        /// Passed, warned or failed (https://in-toto.io/attestation/test-result/v0.1)
+        /// Passed, warned or failed: in-toto's test-result v0.1
         TestResult = "test-result",
-        /// The properties that were verified, with a time (https://in-toto.io/attestation/svr/v0.2)
+        /// The properties that were verified, with a time: in-toto's svr v0.2
         Svr = "svr",
     }
 }

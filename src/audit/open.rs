@@ -152,6 +152,7 @@ impl<'a> Proven<'a> {
             b: b.planes(),
             c: c.as_ref().map(Tensor::planes),
             scales: None,
+            selected: None,
             m: product.m,
             n: product.n,
             k: product.k,

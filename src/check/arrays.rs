@@ -9,7 +9,7 @@ use super::source::Source;
 use super::tensors::Tensors;
 use super::words::Tf32Input;
 use crate::emu::schedule::Values;
-use crate::emu::{Arithmetic, Problem, ShapeError, shape_text};
+use crate::emu::{Arithmetic, Metadata, Pattern, Problem, ShapeError, SparseLayout, shape_text};
 use crate::io::npy::Descr;
 use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
@@ -34,6 +34,8 @@ pub struct Array {
 pub struct Arrays {
     by_role: ByRole<Array>,
     transpose: [bool; 2],
+    /// Of a compressed A: the row of B that each of its elements belongs to.
+    selected: Option<Vec<u32>>,
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
     /// Whether the schedule says what D is without products.
@@ -222,13 +224,18 @@ impl Arrays {
     /// thing a person would mend. Of A and C only some rows are looked at, if any are given.
     pub(super) fn read(
         check: &Check,
-        arithmetic: &Arithmetic,
+        (arithmetic, sparse): (&Arithmetic, Option<Pattern>),
         schedule: &Scheduling,
         rows: &Rows,
         from: &mut Reader,
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
         let transpose = schedule.stored(operands);
+        let whole = rows.is_none() && transpose == [false, operands.transpose_b];
+        if sparse.is_some() && !(whole && schedule.spec().split_terms.is_none()) {
+            let reason = "a compressed A is computed whole: not transposed, not by parts of TF32, and not in parts of a plan";
+            return Err(CheckError::request("sparse_a", reason));
+        }
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
         let scale = match schedule.takes_scales() {
             true => Some(Format::Fp32),
@@ -255,6 +262,12 @@ impl Arrays {
                 }
                 Role::C => (addend, rows),
                 Role::Azp | Role::AzpAdj => (Format::Int32, &None),
+                Role::SparseA => {
+                    let opened = open(role, source, Format::Int32, from)?;
+                    let stored = opened.header().descr.as_stored();
+                    by_role.insert(role, Array::read(role, opened, stored, &None)?);
+                    continue;
+                }
                 Role::ScaleA | Role::ScaleB => match scale {
                     Some(format) => (format, &None),
                     None => continue,
@@ -275,7 +288,12 @@ impl Arrays {
             let array = array.treat_tf32(role, operands.tf32_input, parts, rows)?;
             by_role.insert(role, array);
         }
+        let selected = match sparse {
+            None => None,
+            Some(pattern) => Some(selected(&by_role, pattern, operands.sparse_layout)?),
+        };
         let arrays = Arrays {
+            selected,
             by_role,
             transpose,
             any_k: schedule.spec().without_products.is_some(),
@@ -307,11 +325,15 @@ impl Arrays {
             false => Problem::new,
             true => Problem::with_any_k,
         };
-        let problem = new(
+        let (a, b) = (
             self[Role::A].planes(transpose_a),
             self[Role::B].planes(transpose_b),
-            self.get(Role::C).map(|c| c.planes(false)),
-        )?;
+        );
+        let c = self.get(Role::C).map(|c| c.planes(false));
+        let problem = match &self.selected {
+            None => new(a, b, c)?,
+            Some(rows_of_b) => Problem::selecting(a, b, c, rows_of_b)?,
+        };
         match (self.scales(), self.block) {
             (Some([a, b]), Some(block)) => {
                 problem.with_scales(a.planes(transpose_a), b.planes(transpose_b), block)
@@ -385,6 +407,36 @@ impl Arrays {
     pub(super) fn insert(&mut self, role: Role, array: Array) {
         self.by_role.insert(role, array);
     }
+}
+
+/// The rows of B that a compressed A selects.
+fn selected(
+    arrays: &ByRole<Array>,
+    pattern: Pattern,
+    layout: SparseLayout,
+) -> Result<Vec<u32>, CheckError> {
+    let (a, metadata) = (&arrays[&Role::A], &arrays[&Role::SparseA]);
+    let fail = |reason: String| {
+        let label = io::escaped_path(metadata.source.label());
+        CheckError::array("sparse_a", label, reason)
+    };
+    let shape = a.tensor.shape();
+    let [batch @ .., m, k] = shape else {
+        return Err(fail("A is no matrix".into()));
+    };
+    let mut bytes = Vec::with_capacity(metadata.tensor.len() * metadata.tensor.format().bytes());
+    metadata
+        .tensor
+        .for_each_payload_chunk(|chunk| bytes.extend_from_slice(chunk));
+    let metadata = Metadata {
+        bytes: &bytes,
+        width: metadata.tensor.format().bytes(),
+        layout,
+    };
+    let matrices = batch.iter().product();
+    metadata
+        .rows_of_b([matrices, *m, *k], pattern)
+        .map_err(fail)
 }
 
 impl Index<Role> for Arrays {

@@ -55,6 +55,10 @@ impl Prepared {
         &self,
         block_rows: Option<u64>,
     ) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
+        if self.model.sparse().is_some() {
+            let reason = "a product of a compressed A cannot be committed to: no opening could show its metadata yet";
+            return Err(CheckError::request("sparse_a", reason));
+        }
         let (rows, d) = self.committed_rows(block_rows)?;
         let inputs = self.lined_inputs()?;
         let tree = |input: &LinedInput| input.lines.tree(&input.array.tensor);

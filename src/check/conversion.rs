@@ -9,6 +9,7 @@ use super::request::{
 };
 use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
+use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
 use crate::num::Format;
 use crate::report::Policy;
@@ -175,6 +176,7 @@ impl Fields {
             transpose_a: self.transpose_a.unwrap_or(false),
             transpose_b: self.transpose_b.unwrap_or(false),
             tf32_input: self.tf32_input.unwrap_or(Tf32Input::Truncate),
+            sparse_layout: self.sparse_layout.unwrap_or(SparseLayout::Words),
         })
     }
 }
@@ -365,6 +367,8 @@ impl From<Check> for Fields {
             transpose_a: some(operands.transpose_a),
             transpose_b: some(operands.transpose_b),
             tf32_input: (operands.tf32_input != Tf32Input::Truncate).then_some(operands.tf32_input),
+            sparse_layout: (operands.sparse_layout != SparseLayout::Words)
+                .then_some(operands.sparse_layout),
             d,
             ..Fields::default()
         };

@@ -268,6 +268,21 @@ macro_rules! product_fields {
                 /// column, or one for all
                 #[arg(long, value_name = "SB.npy", help_heading = "Operands")]
                 scale_b: Source,
+                /// Metadata of a compressed A, whose columns are the kept ones (2:4 sparsity, mma.sp): words of 4-bit
+                /// selectors; K is then that of A, and B has all rows
+                #[arg(long, value_name = "META.npy", help_heading = "Operands")]
+                sparse_a: Source,
+                /// How the metadata lie: "words" (default; the selectors of a row one after the other) or "cutlass" (as PyTorch's
+                /// to_sparse_semi_structured has them)
+                #[arg(
+                    long,
+                    value_name = "HOW",
+                    help_heading = "Operands",
+                    default_value = "words",
+                    requires = "sparse_a",
+                    value_parser = word::<SparseLayout>()
+                )]
+                sparse_layout: SparseLayout,
                 /// A is stored KxM
                 #[arg(long, action = ArgAction::SetTrue, help_heading = "Operands")]
                 transpose_a: bool,

@@ -11,6 +11,7 @@ use super::error::CheckError;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness, Tf32Input};
+use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
@@ -234,6 +235,7 @@ macro_rules! worded {
 worded!(
     Strictness,
     Tf32Input,
+    SparseLayout,
     EngineChoice,
     ResidueChoice,
     SplitChoice,

@@ -8,7 +8,7 @@ use sha2::Digest;
 use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
-use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Wanted, WantedScale};
+use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
 use crate::io::{Fault, FileError, MAX_DOCUMENT, hex, read_text};
 
 /// A rule of an architecture, of the catalogue's or of a file's.
@@ -18,6 +18,8 @@ pub struct Model {
     instruction: usize,
     rule: usize,
     pub arithmetic: Arithmetic,
+    /// Whether A is compressed.
+    compressed: bool,
     /// Where it was read, and the SHA-256 of that text; none of the catalogue's.
     file: Option<(PathBuf, String)>,
 }
@@ -29,6 +31,34 @@ impl Model {
         Some((path.display().to_string(), sha256.clone()))
     }
 
+    /// The rule's sparse form.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub(super) fn of_compressed(self) -> Result<Model, CheckError> {
+        let choice = self.choice();
+        if choice.rule.sparse.is_none() {
+            let reason = format!(
+                "`sparse_a` is given, but {} {} has no sparse form for {}*{} that is known",
+                choice.architecture.name,
+                choice.instruction.name,
+                self.arithmetic.a,
+                self.arithmetic.b
+            );
+            return Err(CheckError::request("sparse_a", reason));
+        }
+        Ok(Model {
+            compressed: true,
+            ..self
+        })
+    }
+
+    /// How many elements of A are kept, if it is compressed.
+    pub fn sparse(&self) -> Option<Pattern> {
+        let choice = self.choice();
+        choice.sparse().map(|sparse| sparse.pattern)
+    }
+
     /// The architecture, instruction and rule.
     pub fn choice(&self) -> Choice<'_> {
         let instruction = &self.architecture.instructions[self.instruction];
@@ -36,6 +66,7 @@ impl Model {
             architecture: &self.architecture,
             instruction,
             rule: &instruction.rules[self.rule],
+            compressed: self.compressed,
             arithmetic: self.arithmetic.clone(),
         }
     }
@@ -95,6 +126,7 @@ impl ModelRequest {
             instruction,
             rule: rule.expect("one of them"),
             arithmetic: choice.arithmetic.clone(),
+            compressed: false,
             architecture,
             file,
         })

@@ -96,10 +96,14 @@ impl Prepared {
         if wanted.instruction.is_none() {
             wanted.instruction = scheduling.instruction().map(str::to_owned);
         }
-        let model = wanted.select(check.operands.has_scales(), &scheduling)?;
+        let mut model = wanted.select(check.operands.has_scales(), &scheduling)?;
+        if check.operands.has(Role::SparseA) {
+            model = model.of_compressed()?;
+        }
         let arithmetic = &model.arithmetic;
         let accumulator = arithmetic.accumulator;
-        let mut arrays = Arrays::read(check, arithmetic, &scheduling, rows, &mut from)?;
+        let sparse = model.sparse();
+        let mut arrays = Arrays::read(check, (arithmetic, sparse), &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let d = match &check.claim {
@@ -219,6 +223,7 @@ impl Prepared {
             k: problem.k,
             transpose_a,
             transpose_b,
+            sparse: self.model.sparse(),
         }
     }
 

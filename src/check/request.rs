@@ -9,6 +9,7 @@ use super::kernel::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Tf32Input};
+use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
 use crate::io::Outputs;
 use crate::num::Format;
@@ -55,6 +56,8 @@ pub struct Operands {
     /// B is stored NxK.
     pub transpose_b: bool,
     pub tf32_input: Tf32Input,
+    /// How the metadata of a compressed A lie.
+    pub sparse_layout: SparseLayout,
 }
 
 impl Operands {
@@ -66,6 +69,7 @@ impl Operands {
             transpose_a: false,
             transpose_b: false,
             tf32_input: Tf32Input::Truncate,
+            sparse_layout: SparseLayout::Words,
         }
     }
 

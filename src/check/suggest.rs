@@ -21,6 +21,12 @@ impl Prepared {
         let Some(given) = self.d() else {
             return Default::default();
         };
+        if self.model.sparse().is_some() {
+            return Diagnosed {
+                untried: vec!["causes, as A is compressed".into()],
+                ..Diagnosed::default()
+            };
+        }
         let choice = self.choice();
         let scaled = self.check.operands.has_scales();
         let case = Case {

@@ -164,6 +164,11 @@ fn detail(arch: &Architecture, out: &mut dyn Write) -> io::Result<()> {
                     shapes.join(", ")
                 )?;
             }
+            if let Some(sparse) = &rule.sparse {
+                let (pattern, evidence) = (sparse.pattern.name(), sparse.evidence);
+                let source = sparse.source.join(", ");
+                writeln!(out, "    sparse form: {pattern}  [{evidence}] {source}")?;
+            }
             if let Some(note) = &rule.note {
                 writeln!(out, "    {note}")?;
             }

@@ -170,6 +170,7 @@ impl Bench {
                             instruction,
                             rule,
                             arithmetic,
+                            compressed: false,
                         });
                     }
                 }

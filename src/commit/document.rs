@@ -206,6 +206,7 @@ impl Commitment {
             k,
             transpose_a,
             transpose_b,
+            sparse: _,
         } = &self.product;
         let [m, n, k] = [m, n, k].map(|&n| Some(n));
         let turned = |along, axes: [Option<usize>; 2], turned: bool| match (turned, along) {
@@ -311,6 +312,7 @@ fn product_text(product: &Product) -> String {
         k,
         transpose_a,
         transpose_b,
+        sparse: _,
     } = product;
     let turned = |turned: &bool| if *turned { " transposed" } else { "" };
     format!(

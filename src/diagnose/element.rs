@@ -42,10 +42,12 @@ impl Element {
         arithmetic: &Arithmetic,
         (batch, row, column): (usize, usize, usize),
     ) -> Element {
+        let alone = problem.matrix(batch).part(row..row + 1, column..column + 1);
+        let problem = &alone;
         let block = Block {
-            batch,
-            rows: row..row + 1,
-            columns: column..column + 1,
+            batch: 0,
+            rows: 0..1,
+            columns: 0..1,
         };
         let k = 0..problem.k;
         let Gathered {
@@ -53,12 +55,12 @@ impl Element {
             b,
             scales: taken,
         } = gather(problem, arithmetic, &block, k.clone(), |x| x);
-        let plane_a = problem.a.plane(batch);
-        let plane_b = problem.b.plane(batch);
+        let plane_a = problem.a.plane(0);
+        let plane_b = problem.b.plane(0);
         Element {
             arithmetic: arithmetic.clone(),
-            a: k.clone().map(|k| plane_a.code(row, k)).collect(),
-            b: k.clone().map(|k| plane_b.code(k, column)).collect(),
+            a: k.clone().map(|k| plane_a.code(0, k)).collect(),
+            b: k.clone().map(|k| plane_b.code(k, 0)).collect(),
             c: initial(problem, &block)[0],
             has_c: problem.c.is_some(),
             scales: scales(problem, &block, k),

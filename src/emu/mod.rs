@@ -13,6 +13,7 @@ pub mod model;
 
 mod replay;
 pub mod schedule;
+mod sparse;
 pub mod step;
 
 pub(crate) use crate::tensor::Block;
@@ -25,4 +26,5 @@ pub(crate) use gathered::GatheredRows;
 pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
 pub use replay::{Band, Element, Engine, ExactShare, Replay};
+pub use sparse::{Metadata, Pattern, Sparse, SparseLayout};
 pub use tcverify_kernels::{Plan, Platform, Progress};

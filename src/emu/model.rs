@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
+use super::sparse::Sparse;
 use super::step::{Constant, Step};
 use crate::io::printable_ends;
 use crate::num::{Format, Kind};
@@ -128,6 +129,9 @@ pub struct Rule {
     /// How long the instruction is, where that is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_k: Option<InstructionK>,
+    /// Its sparse form, where the instruction has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Sparse>,
     /// How the rule as a whole is known.
     pub evidence: Evidence,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,6 +205,15 @@ impl Architecture {
         if let Some(k) = &rule.instruction_k {
             k.check()?;
             if let Some(key) = k.source.iter().find(|key| !self.sources.contains_key(*key)) {
+                return Err(format!("source {key:?} is not listed in sources"));
+            }
+        }
+        if let Some(sparse) = &rule.sparse {
+            if sparse.source.is_empty() {
+                return Err("no source for sparse".into());
+            }
+            let unlisted = |key: &&String| !self.sources.contains_key(*key);
+            if let Some(key) = sparse.source.iter().find(unlisted) {
                 return Err(format!("source {key:?} is not listed in sources"));
             }
         }

@@ -283,7 +283,7 @@ impl<'a> Replay<'a> {
         let part = self.problem.matrix(batch);
         let part = part.part(0..self.problem.m, columns.clone());
         let kernel = |column| Some(self.kernel?.part(batch, [0, column]));
-        if elements.len() <= 4 {
+        if elements.len() <= 4 || part.selected.is_some() {
             // Not worth bringing together.
             let alone = |&Element { row, column, .. }: &Element| {
                 let local = column - columns.start;
@@ -342,6 +342,9 @@ impl<'a> Replay<'a> {
     /// Computes the rows of D from `first_row` on that `codes` has room for, before what ends a bare chain.
     /// Returns how many multiply-adds fell to the exact engine.
     fn fill(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        if self.problem.selected.is_some() {
+            return self.fill_by_rows(first_row, codes, progress);
+        }
         let Some(kernel) = self.kernel else {
             return self.codes(first_row, codes, progress);
         };
@@ -352,6 +355,22 @@ impl<'a> Replay<'a> {
         let mut run = Run::new(&bare, kernel, progress);
         run.fill(first_row, codes);
         run.exact
+    }
+
+    /// The same of a compressed A, whose rows are products of their own: each with the rows of B that it selects.
+    fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let (m, n) = (self.problem.m, self.problem.n);
+        let rows = codes.par_chunks_mut(n).enumerate();
+        let exact = rows.map(|(i, codes)| {
+            let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
+            let of_row = Replay {
+                problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
+                kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
+                ..*self
+            };
+            of_row.fill(0, codes, progress)
+        });
+        exact.sum()
     }
 
     /// Codes in D's format, as its payload.

@@ -8,6 +8,7 @@ use super::run::Prepared;
 use crate::check::{CheckError, EngineChoice, KernelSaid};
 use crate::emu::{Catalogue, Engine, Platform};
 use crate::io;
+use crate::role::Role;
 
 impl Identify {
     /// Reads the files.
@@ -26,6 +27,10 @@ impl Identify {
         &self,
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Prepared, IdentifyError> {
+        if self.operands.has(Role::SparseA) {
+            let reason = "`sparse_a`: products of a compressed A are not searched; name the model";
+            return Err(CheckError::request("sparse_a", reason).into());
+        }
         let kernels = [
             ("kernel", self.kernel.is_some()),
             ("scale_result", self.scale_result.is_some()),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Merged, Outcome, Scheduled};
-use crate::emu::{Arithmetic, Choice, Evidence};
+use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
 use crate::num::{Format, Rounding};
 use crate::role::{Role, fields_by_role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
@@ -247,6 +247,16 @@ impl Model {
                 }
             })
             .collect();
+        let sparse = choice.sparse();
+        let mut constants: Vec<Constant> = constants;
+        constants.extend(sparse.map(|sparse| Constant {
+            name: "sparse".into(),
+            value: sparse.pattern.name().into(),
+            evidence: sparse.evidence,
+            source: sparse.source.clone(),
+            note: sparse.note.clone(),
+        }));
+        let known = sparse.map_or(rule.evidence, |sparse| rule.evidence.min(sparse.evidence));
         let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
         let sources = architecture.sources.iter().filter(|(key, _)| cited(key));
         Model {
@@ -255,12 +265,12 @@ impl Model {
             instruction: choice.instruction.name.clone(),
             evidence: match file {
                 Some(_) => Evidence::Claimed,
-                None => rule.evidence,
+                None => known,
             },
             file: file.map(|(path, sha256)| ModelFile {
                 path,
                 sha256,
-                says: rule.evidence,
+                says: known,
             }),
             note: rule.note.clone(),
             summary: choice.arithmetic.step.summary(),
@@ -292,6 +302,9 @@ pub struct Product {
     pub k: usize,
     pub transpose_a: bool,
     pub transpose_b: bool,
+    /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Pattern>,
 }
 
 fields_by_role! {

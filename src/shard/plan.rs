@@ -69,6 +69,9 @@ impl Plan {
     ) -> Result<Plan, ShardError> {
         let check = prepared.request();
         let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
+        if prepared.product().sparse.is_some() {
+            return other("a product of a compressed A (`sparse_a`) is not cut into parts");
+        }
         if check.against.is_some() || check.seed_from().is_some() {
             return other("`against` looks at all of D, which no part does");
         }

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use tcverify::check::{Check, Prepared, Source, Tensors};
 use tcverify::emu::step::Step;
 use tcverify::emu::{Arithmetic, Engine, Evidence};
+use tcverify::num::Format;
+use tcverify::report::Verdict;
+use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
 use crate::hardware::evidence::by_rule;
@@ -100,6 +104,76 @@ fn words_do_not_tell_the_rules_of_block_scaling_apart() {
         words += case.d.len();
     }
     assert_eq!(words, 15);
+}
+
+/// The same words as somebody who has the files would ask: A as it is stored, and its metadata.
+#[test]
+fn sparse_words_as_a_check() {
+    let Some(all) = cases(B200, "sparse words as a check", 33, |_| true) else {
+        return;
+    };
+    let (mut judged, mut differing) = (0, 0);
+    for case in &all {
+        let Some(selected) = selection(case) else {
+            continue;
+        };
+        let stored = compressed(case, &selected);
+        let scales = stored
+            .scales
+            .as_ref()
+            .expect("sparse words are block-scaled");
+        let blocks = scales[0].len();
+        let matrix = |tensor: &Tensor, shape: [usize; 2]| {
+            Tensor::from_codes(tensor.format(), shape.to_vec(), &codes(tensor))
+        };
+        let k = case.b.len();
+        let scale = case.scale.expect("sparse words are block-scaled");
+        let mut check = Check::in_memory("b200", case.a.format());
+        check.model.instruction = Some(stored.instruction.clone());
+        check.model.scale_dtype = Some(scale.format);
+        check.model.scale_block = Some(scale.block);
+        for role in [Role::C, Role::SparseA, Role::ScaleA, Role::ScaleB] {
+            check.operands.arrays.insert(role, Source::Memory);
+        }
+        let file = std::fs::read(case.directory.join("metadata.npy")).expect("metadata");
+        let words = file[file.len() - 8..].chunks(4);
+        let word = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+        let metadata: Vec<u64> = words.map(word).collect();
+        let held = Tensors::of(
+            matrix(&stored.a, [1, selected.len()]),
+            matrix(&case.b, [k, 1]),
+            matrix(&case.d, [1, 1]),
+        )
+        .with(Role::C, matrix(&case.c, [1, 1]))
+        .with(Role::ScaleA, matrix(&scales[0], [1, blocks]))
+        .with(Role::ScaleB, matrix(&scales[1], [blocks, 1]));
+        for other in [false, true] {
+            // The other one of every two elements: another product, where the words show it.
+            let flip = if other { 0xaaaa_aaaa } else { 0 };
+            let words: Vec<_> = metadata.iter().map(|word| word ^ flip).collect();
+            let words = Tensor::from_codes(Format::Int32, vec![1, words.len()], &words);
+            let held = Tensors {
+                tensors: held.tensors.clone(),
+                ..Tensors::default()
+            };
+            let prepared = Prepared::from_tensors(&check, held.with(Role::SparseA, words));
+            match (prepared, other) {
+                (Ok(prepared), false) => {
+                    let report = prepared.run(&()).expect("a report");
+                    assert_eq!(report.verdict, Verdict::Identical, "{}", case.name);
+                    assert_eq!(report.model.evidence, Evidence::Published, "{}", case.name);
+                    judged += 1;
+                }
+                (Ok(prepared), true) => {
+                    let report = prepared.run(&()).expect("a report");
+                    differing += u32::from(report.verdict == Verdict::Different);
+                }
+                (Err(error), true) => assert!(error.to_string().contains("selector"), "{error}"),
+                (Err(error), false) => panic!("{}: {error}", case.name),
+            }
+        }
+    }
+    assert_eq!((judged, differing), (5, 4));
 }
 
 /// What sparse instructions would give with another selection: the words show it.

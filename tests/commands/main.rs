@@ -35,4 +35,5 @@ mod probes;
 mod schedules;
 mod schemas;
 mod screen;
+mod sparse;
 mod trust;

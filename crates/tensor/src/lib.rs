@@ -306,6 +306,7 @@ impl Tensor {
             columns: axis(1),
             batch_axes: self.shape.len().saturating_sub(2),
             offset: 0,
+            picked: None,
         }
     }
 }

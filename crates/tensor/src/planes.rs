@@ -14,9 +14,35 @@ pub struct Planes<'a> {
     pub(super) batch_axes: usize,
     /// Of the first element.
     pub(super) offset: usize,
+    /// Which rows or columns of what the strides say there are, where not all are, or in another order.
+    pub(super) picked: Option<Picked<'a>>,
+}
+
+/// Some rows of a matrix, or columns of one that is transposed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Picked<'a> {
+    lines: &'a [u32],
+    are_columns: bool,
 }
 
 impl<'a> Planes<'a> {
+    /// These rows of every matrix, in this order.
+    ///
+    /// # Panics
+    /// If there are none such, or some were picked before.
+    pub fn picking(self, rows: &'a [u32]) -> Planes<'a> {
+        assert!(self.picked.is_none());
+        assert!(rows.iter().all(|&row| (row as usize) < self.rows.0));
+        Planes {
+            rows: (rows.len(), self.rows.1),
+            picked: Some(Picked {
+                lines: rows,
+                are_columns: false,
+            }),
+            ..self
+        }
+    }
+
     /// Some rows of the first matrix, side by side in memory.
     pub fn gather(self, rows: &[usize]) -> Tensor {
         let plane = self.plane(0);
@@ -45,6 +71,7 @@ impl<'a> Planes<'a> {
             columns: self.columns,
             batch_axes: self.batch_axes,
             offset: self.offset,
+            picked: None,
         }
     }
 
@@ -64,10 +91,24 @@ impl<'a> Planes<'a> {
     pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Planes<'a> {
         assert!(rows.start <= rows.end && rows.end <= self.rows());
         assert!(columns.start <= columns.end && columns.end <= self.columns());
+        // Lines that were picked are cut out of the list, not out of memory.
+        let (mut row, mut column) = (rows.start, columns.start);
+        let picked = self.picked.map(|picked| {
+            let (range, start) = match picked.are_columns {
+                true => (columns.clone(), &mut column),
+                false => (rows.clone(), &mut row),
+            };
+            *start = 0;
+            Picked {
+                lines: &picked.lines[range],
+                ..picked
+            }
+        });
         Planes {
             rows: (rows.len(), self.rows.1),
             columns: (columns.len(), self.columns.1),
-            offset: self.offset + rows.start * self.rows.1 + columns.start * self.columns.1,
+            offset: self.offset + row * self.rows.1 + column * self.columns.1,
+            picked,
             ..self
         }
     }
@@ -80,6 +121,7 @@ impl<'a> Planes<'a> {
         Planes {
             rows: self.columns,
             columns: self.rows,
+            picked: self.picked.map(Picked::transposed),
             ..self
         }
     }
@@ -114,6 +156,16 @@ impl<'a> Planes<'a> {
             row_stride: self.rows.1,
             columns: self.columns.0,
             column_stride: self.columns.1,
+            picked: self.picked,
+        }
+    }
+}
+
+impl Picked<'_> {
+    fn transposed(self) -> Self {
+        Picked {
+            are_columns: !self.are_columns,
+            ..self
         }
     }
 }
@@ -127,6 +179,7 @@ pub struct Plane<'a> {
     row_stride: usize,
     pub columns: usize,
     column_stride: usize,
+    picked: Option<Picked<'a>>,
 }
 
 /// Codes as they lie in memory, the low byte first.
@@ -162,6 +215,18 @@ impl<'a> Plane<'a> {
     #[inline(always)]
     pub fn read_row(&self, row: usize, column: usize, out: &mut [u32]) {
         assert!(row < self.rows && column + out.len() <= self.columns);
+        let row = match self.picked {
+            None => row,
+            Some(picked) if picked.are_columns => {
+                let columns = picked.lines[column..].iter();
+                for (out, &column) in out.iter_mut().zip(columns) {
+                    let offset = row * self.row_stride + column as usize * self.column_stride;
+                    *out = self.tensor.code(self.offset + offset) as u32;
+                }
+                return;
+            }
+            Some(picked) => picked.lines[row] as usize,
+        };
         let offset = self.offset + row * self.row_stride + column * self.column_stride;
         self.tensor.read_run(offset, self.column_stride, out);
     }
@@ -183,6 +248,9 @@ impl<'a> Plane<'a> {
     /// The bytes of codes, row by row; none where memory has them in another way.
     pub fn lines(&self, rows: Range<usize>, columns: Range<usize>) -> Option<Lines<'a>> {
         assert!(rows.end <= self.rows && columns.end <= self.columns);
+        if self.picked.is_some() {
+            return None;
+        }
         let width = self.tensor.stored.width;
         let offset =
             self.offset + rows.start * self.row_stride + columns.start * self.column_stride;
@@ -202,6 +270,7 @@ impl<'a> Plane<'a> {
             row_stride: self.column_stride,
             columns: self.rows,
             column_stride: self.row_stride,
+            picked: self.picked.map(Picked::transposed),
             ..self
         }
     }
@@ -222,7 +291,7 @@ impl<'a> Plane<'a> {
         out: &mut [u32],
     ) {
         assert_eq!(out.len(), rows * columns);
-        if self.has_rows_together() {
+        if self.has_rows_together() || self.picked.is_some() {
             for (i, out) in out.chunks_mut(columns).enumerate() {
                 self.read_row(row + i, column, out);
             }
@@ -242,6 +311,9 @@ impl<'a> Plane<'a> {
     /// Brings a block into the caches, in the order of the memory: what is read next in narrow strips would
     /// otherwise wait for every line of it.
     pub fn read_ahead(&self, rows: Range<usize>, columns: Range<usize>) {
+        if self.picked.is_some() {
+            return;
+        }
         let (outer, inner, steps) = match self.has_rows_together() {
             true => (rows, columns, (self.row_stride, self.column_stride)),
             false => (columns, rows, (self.column_stride, self.row_stride)),
@@ -260,6 +332,11 @@ impl<'a> Plane<'a> {
 
     #[inline]
     pub fn code(&self, row: usize, column: usize) -> u64 {
+        let (row, column) = match self.picked {
+            None => (row, column),
+            Some(picked) if picked.are_columns => (row, picked.lines[column] as usize),
+            Some(picked) => (picked.lines[row] as usize, column),
+        };
         let offset = self.offset + row * self.row_stride + column * self.column_stride;
         self.tensor.code(offset)
     }

@@ -11,9 +11,22 @@ pub struct Problem<'a> {
     pub b: Planes<'a>,
     pub c: Option<Planes<'a>>,
     pub scales: Option<ScalePlanes<'a>>,
+    /// Where A is compressed: which rows of B its elements belong to. B then has more rows than `k`.
+    pub selected: Option<Selected<'a>>,
     pub m: usize,
     pub n: usize,
     pub k: usize,
+}
+
+/// Of a compressed A: for every element the row of B that it is multiplied with.
+#[derive(Clone, Copy, Debug)]
+pub struct Selected<'a> {
+    /// Row by row, matrix by matrix.
+    rows_of_b: &'a [u32],
+    /// Elements of a whole row of A, and rows of a whole matrix.
+    whole: [usize; 2],
+    /// The first row and k of the part that is looked at.
+    first: [usize; 2],
 }
 
 /// The scales of A and B: one for every `block` consecutive k.
@@ -61,6 +74,39 @@ impl<'a> Problem<'a> {
         c: Option<Planes<'a>>,
     ) -> Result<Problem<'a>, ShapeError> {
         Problem::of(a, b, c, 0)
+    }
+
+    /// The product of a compressed A: every element of it has a row of B in `rows_of_b`. K is that of A.
+    ///
+    /// # Errors
+    /// As of [`Problem::new`]; or there is not one row of B for every element of A.
+    pub fn selecting(
+        a: Planes<'a>,
+        b: Planes<'a>,
+        c: Option<Planes<'a>>,
+        rows_of_b: &'a [u32],
+    ) -> Result<Problem<'a>, ShapeError> {
+        let fail = |text: &str| Err(ShapeError(text.to_owned()));
+        if a.columns() > b.rows() {
+            return fail("a compressed A has fewer columns than B has rows");
+        }
+        if rows_of_b.len() != a.batches() * a.rows() * a.columns() {
+            return fail("a compressed A needs one row of B for each of its elements");
+        }
+        if rows_of_b.iter().any(|&row| row as usize >= b.rows()) {
+            return fail("the metadata of A name rows that B does not have");
+        }
+        let alike = b.part(0..a.columns(), 0..b.columns());
+        let selected = Selected {
+            rows_of_b,
+            whole: [a.columns(), a.rows()],
+            first: [0, 0],
+        };
+        Ok(Problem {
+            b,
+            selected: Some(selected),
+            ..Problem::new(a, alike, c)?
+        })
     }
 
     fn of(
@@ -122,6 +168,7 @@ impl<'a> Problem<'a> {
             b,
             c,
             scales: None,
+            selected: None,
             m,
             n,
             k,
@@ -191,6 +238,13 @@ impl<'a> Problem<'a> {
                 b: one(scales.b),
                 ..scales
             }),
+            selected: self.selected.map(|selected| {
+                let [row, k] = selected.first;
+                Selected {
+                    first: [row + batch * selected.whole[1], k],
+                    ..selected
+                }
+            }),
             ..*self
         }
     }
@@ -199,9 +253,24 @@ impl<'a> Problem<'a> {
     pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
         let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
         let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
+        let selected = self.selected.map(|selected| {
+            let [row, k] = selected.first;
+            Selected {
+                first: [row + rows.start, k],
+                ..selected
+            }
+        });
+        // One row is the product of a row and of the rows of B that it selects.
+        let (b, selected) = match selected {
+            Some(selected) if rows.len() == 1 && self.a.batch_shape().is_empty() => {
+                (down(self.b).picking(selected.row(self.k)), None)
+            }
+            selected => (down(self.b), selected),
+        };
         Problem {
             a: across(self.a),
-            b: down(self.b),
+            b,
+            selected,
             c: self.c.map(|c| c.part(rows.clone(), columns.clone())),
             scales: self.scales.map(|scales| ScalePlanes {
                 a: across(scales.a),
@@ -217,9 +286,20 @@ impl<'a> Problem<'a> {
     /// The same elements of D, but only some of their products: C plus those. With scales the range
     /// starts where a block does.
     pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
+        let selected = self.selected.map(|selected| {
+            let [row, first] = selected.first;
+            Selected {
+                first: [row, first + k.start],
+                ..selected
+            }
+        });
         Problem {
             a: self.a.part(0..self.m, k.clone()),
-            b: self.b.part(k.clone(), 0..self.n),
+            b: match selected {
+                None => self.b.part(k.clone(), 0..self.n),
+                Some(_) => self.b,
+            },
+            selected,
             scales: self.scales.map(|scales| {
                 assert!(k.start.is_multiple_of(scales.block), "whole blocks");
                 let blocks = k.start / scales.block..k.end.div_ceil(scales.block);
@@ -248,6 +328,14 @@ impl<'a> Problem<'a> {
     pub fn work(&self) -> u64 {
         let elements = self.batches() as u64 * self.m as u64 * self.n as u64;
         elements.saturating_mul(self.k as u64)
+    }
+}
+
+impl<'a> Selected<'a> {
+    /// The rows of B that the first row of the part selects.
+    fn row(&self, k: usize) -> &'a [u32] {
+        let [row, first] = self.first;
+        &self.rows_of_b[row * self.whole[0] + first..][..k]
     }
 }
 

@@ -11,6 +11,7 @@ use crate::cli::values::{
     accumulator_format, any_float, arch_names, instruction_names, operand_format, result_format,
     scale_format, schedule_names, word,
 };
+use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };

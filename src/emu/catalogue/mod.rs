@@ -9,6 +9,7 @@ use names::{bare_capability, capability, nearest, normalised, without_form};
 
 use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
+use super::sparse::Sparse;
 use crate::num::Format;
 
 const FILES: [&str; 20] = [
@@ -47,6 +48,15 @@ pub struct Choice<'a> {
     pub instruction: &'a Instruction,
     pub rule: &'a Rule,
     pub arithmetic: Arithmetic,
+    /// Whether A is compressed: the rule's sparse form.
+    pub compressed: bool,
+}
+
+impl<'a> Choice<'a> {
+    /// The sparse form, where A is compressed.
+    pub fn sparse(&self) -> Option<&'a Sparse> {
+        self.rule.sparse.as_ref().filter(|_| self.compressed)
+    }
 }
 
 /// A name that is no architecture, and the nearest that is, if one is near.
@@ -337,6 +347,7 @@ impl Architecture {
                 instruction,
                 rule,
                 arithmetic: Arithmetic::of(rule, wanted.operands),
+                compressed: false,
             });
         }
 

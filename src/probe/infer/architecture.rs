@@ -79,6 +79,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
                 addend: arithmetic.addend,
                 scale: arithmetic.scale,
                 instruction_k: None,
+                sparse: None,
                 evidence: Evidence::Captured,
                 note: Some(note),
                 step: arithmetic.step.clone(),

@@ -136,12 +136,17 @@ pub fn nothing(
         [] => String::new(),
         _ => format!(". Not tried: {}", untried.join("; ")),
     };
-    (!tried.is_empty()).then(|| {
-        format!(
+    match (tried, untried) {
+        ([], []) => None,
+        ([], _) => Some(format!(
+            "what gives {this} was not looked for: {}",
+            untried.join("; ")
+        )),
+        _ => Some(format!(
             "nothing that was tried gives {this}: {}{not}",
             tried.join("; ")
-        )
-    })
+        )),
+    }
 }
 
 /// Mismatches by class, in words; classes without any are left out.

@@ -325,7 +325,17 @@ impl Product {
         };
         let addend = if with_c { "C" } else { "0" };
         let Product { m, n, k, .. } = self;
-        format!("{batch}{m}x{k} by {k}x{n}, plus {addend}")
+        match self.sparse {
+            None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
+            Some(pattern) => {
+                let [of, kept] = pattern.chunk();
+                let pattern = pattern.name();
+                format!(
+                    "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
+                    k / kept * of
+                )
+            }
+        }
     }
 }
 

@@ -237,6 +237,16 @@ fn constants(arch: &Architecture, rule: &Rule, text: &mut String) -> std::fmt::R
             escape(known.note.as_deref().unwrap_or_default()),
         )?;
     }
+    if let Some(sparse) = &rule.sparse {
+        writeln!(
+            text,
+            "| `sparse` | {} | {} | {} | {} |",
+            sparse.pattern.name(),
+            sparse.evidence,
+            sparse.source.join(", "),
+            escape(sparse.note.as_deref().unwrap_or_default()),
+        )?;
+    }
     Ok(())
 }
 

@@ -111,6 +111,7 @@ impl Element {
                     k: self.k(),
                     transpose_a: false,
                     transpose_b: false,
+                    sparse: None,
                 },
                 index: vec![0, 0],
                 format: d.map_or(choice.arithmetic.accumulator, |(format, _)| format),

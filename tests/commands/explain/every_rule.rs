@@ -30,6 +30,7 @@ fn the_trace_is_what_the_engine_computes() {
                         instruction,
                         rule,
                         arithmetic,
+                        compressed: false,
                     };
                     let name = format!("{} {} {operands:?}", architecture.name, instruction.name);
                     let mut random = Random::named(&name);

@@ -40,6 +40,7 @@ impl<K: TileKernel> Slab<'_, K> {
                 b: s.a.part(self.rows.clone(), 0..s.a.columns()).transposed(),
                 block: s.block,
             }),
+            selected: None,
             m: n,
             n: count,
             k,
