@@ -1,6 +1,7 @@
 """A model's matrix products: recorded (:func:`capture`), or computed as a GPU would (:class:`simulate`)."""
 
 from tcverify.torch import _ready as _ready
+from tcverify.torch import _sparse as _sparse
 from tcverify.torch._capture import Captured, capture
 from tcverify.torch._coverage import Coverage, NotRecordedError
 from tcverify.torch._pair import Product, ProductPair, assert_close

@@ -361,7 +361,7 @@ def _out_of_tiles(scales: torch.Tensor, rows: int, columns: int) -> torch.Tensor
 #: How many simulations are active.
 simulated = 0
 
-_MEANINGS: dict[str, Callable[..., Wanted | None]] = {
+MEANINGS: dict[str, Callable[..., Wanted | None]] = {
     "mm": _mm,
     "bmm": _bmm,
     "addmm": _addmm,
@@ -393,7 +393,7 @@ def wanted(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | N
     meaning: Callable[..., Wanted | None] | None = REGISTERED.get(name)
     if meaning is None and space == "aten":
         # In place, as `addmm_`, it means the same.
-        meaning = _MEANINGS.get(base) or _MEANINGS.get(base.removesuffix("_"))
+        meaning = MEANINGS.get(base) or MEANINGS.get(base.removesuffix("_"))
     if meaning is None:
         return None
     with _disable_current_modes():
