@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from tcverify._errors import DifferentError
-from tcverify._report import Model, Product, save
+from tcverify._report import OfProduct, save
 
 
 class _Document:
@@ -50,27 +50,13 @@ class _Document:
         return f"<pre>{html.escape(self._text)}</pre>" if self._fragment is None else self._fragment
 
 
-class Plan(_Document):
+class Plan(_Document, OfProduct):
     """By which rule a product would be judged: model, schedule, and how well they are known."""
 
     @property
     def evidence(self) -> str:
         """The lower of the model's and the schedule's: ``claimed`` < ``inferred`` < ``published`` < ``compared`` < ``captured``."""
         return str(self.document["evidence"])
-
-    @property
-    def model(self) -> Model:
-        return Model.of(self.document["model"])
-
-    @property
-    def product(self) -> Product:
-        return Product.of(self.document["product"])
-
-    @property
-    def schedule(self) -> str | None:
-        """The kernel's schedule by name; none for one chain over K, which a kernel that nobody named may not be."""
-        schedule = self.document["schedule"]
-        return None if schedule is None else str(schedule["name"])
 
     @property
     def format(self) -> str:

@@ -91,7 +91,29 @@ class Product:
         return cls(tuple(product["batch"]), product["m"], product["n"], product["k"])
 
 
-class Report:
+class OfProduct:
+    """What a document about a product says of its rule."""
+
+    __slots__ = ()
+
+    document: Any
+
+    @property
+    def model(self) -> Model:
+        return Model.of(self.document["model"])
+
+    @property
+    def product(self) -> Product:
+        return Product.of(self.document["product"])
+
+    @property
+    def schedule(self) -> str | None:
+        """The kernel's schedule by name; none for one chain over K, which a kernel that nobody named may not be."""
+        schedule = self.document.get("schedule")
+        return None if schedule is None else str(schedule["name"])
+
+
+class Report(OfProduct):
     """The report on one check. ``str(report)`` is its text; a notebook shows summary and map."""
 
     __slots__ = ("__dict__", "_judged")
@@ -137,20 +159,6 @@ class Report:
         """The command that asks for it; none if an array was in memory."""
         command: str | None = self.document["command"]
         return command
-
-    @property
-    def model(self) -> Model:
-        return Model.of(self.document["model"])
-
-    @property
-    def product(self) -> Product:
-        return Product.of(self.document["product"])
-
-    @property
-    def schedule(self) -> str | None:
-        """The kernel's schedule by name; none for one chain over K."""
-        schedule = self.document.get("schedule")
-        return None if schedule is None else str(schedule["name"])
 
     @property
     def elements(self) -> int:

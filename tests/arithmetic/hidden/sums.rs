@@ -9,7 +9,7 @@ use tcverify::num::{Format, Rounding};
 use super::fresh::Element;
 use super::{FORMATS, Outcome, elements, judge};
 use crate::support::exact::{Fraction, nearest_code};
-use crate::support::hidden::machine::{Cut, Distance, Machine, Order, Seen};
+use crate::support::hidden::machine::{Cut, Machine, Seen};
 use crate::support::hidden::number::{BF16, FP16, Layout, Meaning, TF32};
 
 /// A run of these of the machines; all if the environment says so.
@@ -19,26 +19,6 @@ fn of_a_run(all: usize, share: usize) -> Vec<usize> {
     match given == "all" {
         true => (0..all).collect(),
         false => (first..all).step_by(share).collect(),
-    }
-}
-
-fn machine(operand: Layout, group: usize, fraction: u32) -> Machine {
-    Machine {
-        operand,
-        group,
-        fraction,
-        distance: Distance::Whole,
-        cut: Cut::Truncate,
-        flush: [false; 3],
-        saturate: false,
-        nearest: false,
-        precision: 24,
-        accumulators: 1,
-        extra: 0,
-        wrap: None,
-        order: Order::Ascending,
-        minus_zero: false,
-        seen: Seen::All,
     }
 }
 
@@ -105,7 +85,7 @@ fn guard_and_sticky_bits() {
                         let machine = Machine {
                             seen,
                             nearest: true,
-                            ..machine(operand, group, fraction)
+                            ..Machine::ordinary(operand, group, fraction)
                         };
                         (format, machine)
                     }));
@@ -128,7 +108,7 @@ fn constants_one_off() {
                         let machine = Machine {
                             precision,
                             nearest,
-                            ..machine(operand, group, fraction)
+                            ..Machine::ordinary(operand, group, fraction)
                         };
                         machines.push((format, machine));
                     }
@@ -250,7 +230,7 @@ fn chains_of_one_product() {
             for nearest in [false, true] {
                 let machine = Machine {
                     nearest,
-                    ..machine(operand, 1, fraction)
+                    ..Machine::ordinary(operand, 1, fraction)
                 };
                 machines.push((format, machine));
             }

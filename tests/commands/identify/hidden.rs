@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::hidden::machine::{Cut, Distance, Machine, Order, Seen};
+use crate::support::hidden::machine::Machine;
 use crate::support::hidden::number::{BF16, Dice, FP16, FP32, Layout, Meaning, TF32};
 use crate::support::{Folder, Npy, floats, le16};
 
@@ -27,23 +27,7 @@ use Expected::{Epilogue, Found, NotSearched};
 
 /// An ordinary unit that adds eight products at a time: Ampere's, by the literature.
 fn unit(operand: Layout) -> Machine {
-    Machine {
-        operand,
-        group: if operand == TF32 { 4 } else { 8 },
-        fraction: 24,
-        distance: Distance::Whole,
-        cut: Cut::Truncate,
-        flush: [false; 3],
-        saturate: false,
-        nearest: false,
-        precision: 24,
-        accumulators: 1,
-        extra: 0,
-        wrap: None,
-        order: Order::Ascending,
-        minus_zero: false,
-        seen: Seen::All,
-    }
+    Machine::ordinary(operand, if operand == TF32 { 4 } else { 8 }, 24)
 }
 
 fn chain(unit: &Machine, a: &[u64], b: &[u64]) -> f32 {

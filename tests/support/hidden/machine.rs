@@ -103,16 +103,27 @@ impl Machine {
     pub fn plain(operand: Layout, dice: &mut Dice) -> Machine {
         // As FP8 is added on Ada and Hopper, or as everything else is.
         let short = operand.bits() == 8 && dice.chance(2);
+        let group = dice.pick(&[4, 8, 16, 32]);
+        let fraction = if short { 13 } else { dice.pick(&[23, 24, 25]) };
+        Machine {
+            nearest: dice.chance(4),
+            precision: if short { 14 } else { 24 },
+            ..Machine::ordinary(operand, group, fraction)
+        }
+    }
+
+    /// One that adds so many products at a time, cut to so many bits, with nothing peculiar.
+    pub fn ordinary(operand: Layout, group: usize, fraction: u32) -> Machine {
         Machine {
             operand,
-            group: dice.pick(&[4, 8, 16, 32]),
-            fraction: if short { 13 } else { dice.pick(&[23, 24, 25]) },
+            group,
+            fraction,
             distance: Distance::Whole,
             cut: Cut::Truncate,
             flush: [false; 3],
             saturate: false,
-            nearest: dice.chance(4),
-            precision: if short { 14 } else { 24 },
+            nearest: false,
+            precision: 24,
             accumulators: 1,
             extra: 0,
             wrap: None,
