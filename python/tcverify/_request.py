@@ -89,6 +89,8 @@ class CheckFields(TypedDict, total=False):
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None
     scale_b: _arrays.ArrayLike | None
+    sparse_a: _arrays.ArrayLike | None
+    sparse_layout: Literal["words", "cutlass"] | None
     transpose_a: bool | None
     transpose_b: bool | None
     tf32_input: Literal["truncate", "exact", "nearest"] | None
