@@ -21,7 +21,7 @@ impl Prepared {
         let Some(given) = self.d() else {
             return Default::default();
         };
-        if self.model.sparse().is_some() {
+        if self.model.sparse().is_some() && found.comparison.mismatches > 0 {
             return Diagnosed {
                 untried: vec!["causes, as A is compressed".into()],
                 ..Diagnosed::default()

@@ -24,7 +24,7 @@ pub use catalogue::{
 pub(crate) use exact::{Gathered, gather, initial, scales};
 pub(crate) use gathered::GatheredRows;
 pub use known::{known_by, validate_known};
-pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale};
+pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale, Sparse};
 pub use replay::{Band, Element, Engine, ExactShare, Replay};
-pub use sparse::{Metadata, Pattern, Sparse, SparseLayout};
+pub use sparse::{Metadata, Pattern, SparseLayout};
 pub use tcverify_kernels::{Plan, Platform, Progress};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
-use super::sparse::Sparse;
+use super::sparse::Pattern;
 use super::step::{Constant, Step};
 use crate::io::printable_ends;
 use crate::num::{Format, Kind};
@@ -139,6 +139,20 @@ pub struct Rule {
     pub step: Step,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known_by: BTreeMap<String, KnownBy>,
+}
+
+/// The sparse form of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sparse {
+    pub pattern: Pattern,
+    /// How it is known that selected products are added as those of the dense rule.
+    pub evidence: Evidence,
+    /// Keys of the architecture's `sources`.
+    pub source: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The K of an instruction's shapes. A product whose K is no multiple of it is filled up with products of

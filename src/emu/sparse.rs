@@ -3,9 +3,6 @@
 //! A selector is four bits: two positions, the lower bits first. What a position stands for depends on the format: one
 //! element, half of one (TF32: one of two is kept) or a pair (packed FP4 and INT4: four of eight).
 
-use serde::{Deserialize, Serialize};
-
-use super::model::Evidence;
 use crate::words::{Word, words};
 
 words! {
@@ -17,20 +14,6 @@ words! {
         /// backend): rows and columns swizzled
         Cutlass = "cutlass",
     }
-}
-
-/// The sparse form of a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Sparse {
-    pub pattern: Pattern,
-    /// How it is known that selected products are added as those of the dense rule.
-    pub evidence: Evidence,
-    /// Keys of the architecture's `sources`.
-    pub source: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 words! {

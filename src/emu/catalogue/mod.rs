@@ -8,8 +8,7 @@ pub use names::NotModelled;
 use names::{bare_capability, capability, nearest, normalised, without_form};
 
 use super::layout::LayoutKind;
-use super::model::{Architecture, Arithmetic, Instruction, Rule, pairs};
-use super::sparse::Sparse;
+use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse, pairs};
 use crate::num::Format;
 
 const FILES: [&str; 20] = [
