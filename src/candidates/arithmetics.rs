@@ -1,6 +1,7 @@
 //! What could have computed a D, judged by formats alone.
 
 use super::Guess;
+use crate::emu::step::{Blocks, Reload, Step};
 use crate::emu::{Arithmetic, Catalogue, Evidence, Scale};
 use crate::num::Format;
 
@@ -33,6 +34,8 @@ pub struct Conditions<'a> {
     /// Whether scales are given, and readable as these.
     pub scale: &'a dyn Fn(Option<Scale>) -> bool,
     pub k: usize,
+    /// Whether kernels that take K in blocks are meant, too.
+    pub blocks: bool,
 }
 
 /// Every arithmetic of the catalogue that fits, each once, in the catalogue's order.
@@ -51,18 +54,9 @@ pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candida
                         instruction: instruction.name.clone(),
                         evidence: rule.evidence,
                     };
-                    for convert_to in results(&arithmetic, conditions) {
-                        let same = found
-                            .iter_mut()
-                            .find(|c| c.arithmetic == arithmetic && c.convert_to == convert_to);
-                        match same {
-                            Some(candidate) => candidate.names.push(name.clone()),
-                            None => found.push(Candidate {
-                                arithmetic: arithmetic.clone(),
-                                convert_to,
-                                names: vec![name.clone()],
-                                schedule: None,
-                            }),
+                    for arithmetic in in_blocks(arithmetic, conditions) {
+                        for convert_to in results(&arithmetic, conditions) {
+                            add(&mut found, &arithmetic, convert_to, &name);
                         }
                     }
                 }
@@ -72,14 +66,72 @@ pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candida
     found
 }
 
+/// Notes down one more name of an arithmetic.
+fn add(found: &mut Vec<Candidate>, arithmetic: &Arithmetic, to: Option<Format>, name: &Name) {
+    let mut known = found.iter_mut();
+    match known.find(|c| c.arithmetic == *arithmetic && c.convert_to == to) {
+        Some(candidate) => candidate.names.push(name.clone()),
+        None => found.push(Candidate {
+            arithmetic: arithmetic.clone(),
+            convert_to: to,
+            names: vec![name.clone()],
+            schedule: None,
+        }),
+    }
+}
+
+/// The arithmetic, and the same in every number of blocks that kernels may take K in and that can change a bit.
+fn in_blocks(arithmetic: Arithmetic, conditions: &Conditions) -> Vec<Arithmetic> {
+    let mut all = vec![arithmetic];
+    let Step::Sliced(step) = &all[0].step else {
+        return all;
+    };
+    let tiles = conditions.k.div_ceil(step.tile);
+    let widths = (1..=tiles / 2).filter(|width| conditions.blocks && tiles.is_multiple_of(*width));
+    let mut more = Vec::new();
+    for width in widths {
+        for (l1_acc, reload) in [
+            (true, Reload::Exact),
+            (true, Reload::Tf32),
+            (true, Reload::Bf16),
+            (false, Reload::Tf32),
+            (false, Reload::Bf16),
+        ] {
+            let mut step = step.clone();
+            // Two blocks are never added in memory.
+            if l1_acc && tiles / width == 2 {
+                continue;
+            }
+            step.blocks = Some(Blocks {
+                k: step.tile * width,
+                l1_acc,
+                reload,
+            });
+            let other = Arithmetic {
+                step: step.into(),
+                ..all[0].clone()
+            };
+            more.extend(Some(other).filter(|other| other.check().is_ok()));
+        }
+    }
+    all.extend(more);
+    all
+}
+
 fn fits(arithmetic: &Arithmetic, conditions: &Conditions) -> bool {
     (conditions.a)(arithmetic.a)
         && (conditions.b)(arithmetic.b)
         && (conditions.c)(arithmetic.addend())
         && (conditions.scale)(arithmetic.scale)
+        && !is_part(&arithmetic.step, conditions.k)
         && arithmetic
             .longest_k()
             .is_none_or(|most| conditions.k <= most)
+}
+
+/// Whether it is one instruction of several that a product of this length takes.
+fn is_part(step: &Step, k: usize) -> bool {
+    matches!(step, Step::Sliced(step) if step.tile == step.group * step.groups && step.tile < k)
 }
 
 /// The accumulator's own format, or one that FP32 is rounded to.
@@ -89,7 +141,10 @@ fn results(arithmetic: &Arithmetic, conditions: &Conditions) -> Vec<Option<Forma
         _ => &[],
     };
     let own = (conditions.d)(arithmetic.accumulator).then_some(None);
-    let rounded = rounded.iter().filter(|&&format| (conditions.d)(format));
+    let known = |format| arithmetic.step.rounds_results(format).is_some();
+    let rounded = rounded
+        .iter()
+        .filter(|&&format| (conditions.d)(format) && known(format));
     own.into_iter().chain(rounded.map(|&f| Some(f))).collect()
 }
 

@@ -8,6 +8,7 @@ use super::request::{
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
 use super::span::Span;
+use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
@@ -230,6 +231,12 @@ impl TryFrom<Fields> for Check {
                 c_dtype: fields.c_dtype,
                 scale_dtype: fields.scale_dtype,
                 scale_block: fields.scale_block,
+                ttnn: TtnnRequest {
+                    text: fields.ttnn,
+                    in0_block_w: fields.in0_block_w,
+                    packer_l1_acc: fields.packer_l1_acc == Some(true),
+                    reload: fields.reload,
+                },
             },
             schedule,
             claim,
@@ -317,6 +324,10 @@ impl From<Check> for Fields {
             scale_dtype: model.scale_dtype,
             instruction: model.instruction,
             scale_block: model.scale_block,
+            ttnn: model.ttnn.text,
+            in0_block_w: model.ttnn.in0_block_w,
+            packer_l1_acc: some(model.ttnn.packer_l1_acc),
+            reload: model.ttnn.reload,
             schedule: preset,
             schedule_file,
             kernel,

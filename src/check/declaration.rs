@@ -43,6 +43,20 @@ macro_rules! product_fields {
                 /// How many consecutive k share a scale, where a unit has several: 16 or 32
                 #[arg(long, value_name = "K")]
                 scale_block: usize,
+                /// ttnn's configurations as Python prints them: WormholeComputeKernelConfig(math_fidelity=..., fp32_dest_acc_en=...,
+                /// packer_l1_acc=...), a program config with in0_block_w behind it: they say instruction and accumulator
+                #[arg(long, value_name = "TEXT", help_heading = "Tenstorrent's kernels")]
+                ttnn: String,
+                /// Blocks of so many tiles of 32 k (in0_block_w of the program config): between blocks Dst goes through L1
+                #[arg(long, value_name = "TILES", help_heading = "Tenstorrent's kernels")]
+                in0_block_w: usize,
+                /// The packer adds the sums of blocks in L1 (packer_l1_acc of the compute kernel config)
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Tenstorrent's kernels", requires = "in0_block_w")]
+                packer_l1_acc: bool,
+                /// How FP32 sums come back from L1, which depends on tt-metal's version: "exact" (UnpackToDestFp32), or cut to
+                /// "tf32" or "bf16" by way of SrcA
+                #[arg(long, value_name = "HOW", help_heading = "Tenstorrent's kernels", value_parser = word::<Reload>())]
+                reload: Reload,
             }
 
             /// Where a schedule is described.

@@ -96,6 +96,7 @@ impl Prepared {
             None => own.format(),
         };
         let conditions = Conditions {
+            blocks: false,
             a: &|format| format == arithmetic.a,
             b: &|format| format == arithmetic.b,
             c: &|format| {

@@ -15,6 +15,7 @@ use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
+use crate::emu::step::Reload;
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::ops::Layout;
@@ -236,6 +237,7 @@ worded!(
     Strictness,
     Tf32Input,
     SparseLayout,
+    Reload,
     EngineChoice,
     ResidueChoice,
     SplitChoice,

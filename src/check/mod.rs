@@ -9,7 +9,7 @@
 //!
 //! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
 //!   `command_line`: as words of a shell.
-//! * `model`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
 //! * `subject`: a product or an operation as what is judged, and the verdict; `run`, `part`, `committed`: of a product; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
@@ -43,6 +43,7 @@ mod suggest;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod ttnn;
 pub mod verify;
 mod words;
 
@@ -75,4 +76,5 @@ pub use source::Source;
 pub use span::Span;
 pub use subject::{Judged, Trace};
 pub use tensors::Tensors;
+pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

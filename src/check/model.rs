@@ -31,6 +31,11 @@ impl Model {
         Some((path.display().to_string(), sha256.clone()))
     }
 
+    /// The rule with an arithmetic that a request has changed.
+    pub(super) fn with(self, arithmetic: Arithmetic) -> Model {
+        Model { arithmetic, ..self }
+    }
+
     /// The rule's sparse form.
     ///
     /// # Errors
@@ -103,10 +108,12 @@ impl ModelRequest {
                 return Err(CheckError::request(field, reason));
             }
         }
+        let ttnn = self.ttnn.read(self.dtype)?;
+        let instruction = one("instruction", &self.instruction, &ttnn.instruction)?;
         let wanted = Wanted {
-            instruction: self.instruction.as_deref(),
+            instruction: instruction.as_deref(),
             operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
-            accumulator: self.acc,
+            accumulator: one("acc", &self.acc, &ttnn.acc)?,
             addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
             scale: scaled.then_some(WantedScale {
                 format: self.scale_dtype,
@@ -130,6 +137,21 @@ impl ModelRequest {
             architecture,
             file,
         })
+    }
+}
+
+/// What a field or ttnn's configuration says, which must not be two things.
+fn one<T: Clone + PartialEq + std::fmt::Display>(
+    field: &'static str,
+    own: &Option<T>,
+    said: &Option<T>,
+) -> Result<Option<T>, CheckError> {
+    match (own, said) {
+        (Some(own), Some(said)) if own != said => {
+            let reason = format!("`{field}` is {own}, but `ttnn` says {said}");
+            Err(CheckError::request(field, reason))
+        }
+        (own, said) => Ok(own.clone().or_else(|| said.clone())),
     }
 }
 

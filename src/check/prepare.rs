@@ -13,7 +13,7 @@ use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::io::Files;
-use crate::num::{Format, Rounding};
+use crate::num::Format;
 use crate::report::{self, Conversion, Inputs, Product, Rule, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
@@ -106,6 +106,7 @@ impl Prepared {
         let mut arrays = Arrays::read(check, (arithmetic, sparse), &scheduling, rows, &mut from)?;
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
+        let k = problem.k;
         let d = match &check.claim {
             Claim::Tensor(source) => {
                 let said = check.d_dtype;
@@ -127,6 +128,11 @@ impl Prepared {
         };
         let possible = scheduling.check_conversion(accumulator, format);
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
+        if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
+            let reason =
+                format!("how this unit stores {accumulator} sums as {format} is not known");
+            return Err(CheckError::request("d_dtype", reason));
+        }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
@@ -135,6 +141,9 @@ impl Prepared {
                 engine.map_err(|reason| CheckError::request("engine", reason))?
             }
         };
+        let ttnn = &check.model.ttnn;
+        let changed = ttnn.between_blocks(&ttnn.read(check.model.dtype)?, arithmetic.clone(), k)?;
+        let model = model.with(changed);
         if let Some(d) = d {
             arrays.insert(Role::D, d);
         }
@@ -242,7 +251,7 @@ impl Prepared {
     /// How the finished product is rounded to D's format, if it is.
     pub fn conversion(&self) -> Option<Conversion> {
         let from = self.model.arithmetic.accumulator;
-        let rounding = Rounding::NearestEven;
+        let rounding = self.model.arithmetic.rounding_to(self.format);
         (self.format != from).then_some(Conversion {
             from,
             to: self.format,

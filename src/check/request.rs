@@ -8,6 +8,7 @@ use super::fields::Fields;
 use super::kernel::KernelRequest;
 use super::source::Source;
 use super::span::Span;
+use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
@@ -101,6 +102,8 @@ pub struct ModelRequest {
     pub scale_dtype: Option<Format>,
     /// Consecutive k that share a scale.
     pub scale_block: Option<usize>,
+    /// What ttnn says of a Tenstorrent kernel.
+    pub ttnn: TtnnRequest,
 }
 
 /// Where a model is described.
@@ -223,6 +226,7 @@ impl Check {
                 c_dtype: None,
                 scale_dtype: None,
                 scale_block: None,
+                ttnn: TtnnRequest::default(),
             },
             schedule: ScheduleRequest::default(),
             claim: Claim::Tensor(d),

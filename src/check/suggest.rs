@@ -7,6 +7,7 @@ use super::request::{
 };
 use super::source::Source;
 use super::subject::Diagnosed;
+use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::candidates::Name;
 use crate::diagnose::{Area, Ask, Case, Diagnosis, Finding, Placed, diagnose};
@@ -241,6 +242,7 @@ impl Check {
         model.c_dtype = arithmetic.addend;
         model.scale_dtype = arithmetic.scale.map(|scale| scale.format);
         model.scale_block = arithmetic.scale.map(|scale| scale.block);
+        model.ttnn = TtnnRequest::of(arithmetic);
         self
     }
 

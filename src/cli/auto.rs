@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::progress::Bar;
 use crate::check::{
-    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, option, verify,
+    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, option, verify,
 };
 use crate::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use crate::io::STDIN;
@@ -102,6 +102,7 @@ pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
         c_dtype: None,
         scale_dtype: None,
         scale_block: None,
+        ttnn: TtnnRequest::default(),
     };
     asked.schedule = ScheduleRequest::default();
     // The request names D's format whether somebody said it or the search found it.

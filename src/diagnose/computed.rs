@@ -313,6 +313,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
     let all = candidates(
         case.catalogue,
         &Conditions {
+            blocks: false,
             a: &|format| format == arithmetic.a,
             b: &|format| format == arithmetic.b,
             c: &|format| problem.c.is_none() || format == arithmetic.addend(),

@@ -29,6 +29,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let all = candidates(
         case.catalogue,
         &Conditions {
+            blocks: false,
             a: &|format| format == arithmetic.a,
             b: &|format| format == arithmetic.b,
             c: &|_| true,

@@ -54,6 +54,8 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         Step::HalfChain(step) => Some(Plan::Half(HalfPlan::new(formats, step.span))),
         // Two or four products a step: the exact engine computes them.
         Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
+        // Rounded into the accumulator after every 16 products.
+        Step::Sliced(_) | Step::SlicedIntegers(_) => None,
         // The alternative of `block_dot`, which few ask for.
         Step::BlockWindow(_) => None,
         Step::IntegerSum(step) => {

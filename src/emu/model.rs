@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
 use super::sparse::Pattern;
-use super::step::{Constant, Step};
+use super::step::{Constant, Step, StepKind};
 use crate::io::printable_ends;
-use crate::num::{Format, Kind};
+use crate::num::{Format, Kind, Rounding};
 pub use crate::num::{Formats, Scale};
 
 /// Value of the `schema` field of an architecture file.
@@ -383,6 +383,17 @@ impl Arithmetic {
             code = after;
         }
         code
+    }
+
+    /// How a finished sum is rounded to D's format. Formats for which nobody knows it are refused beforehand.
+    pub fn rounding_to(&self, to: Format) -> Rounding {
+        let rounding = self.step.rounds_results(to);
+        rounding.unwrap_or(Rounding::NearestEven)
+    }
+
+    /// A finished sum as D has it.
+    pub fn converted(&self, code: u64, to: Format) -> u64 {
+        StepKind::converted(&self.step, self.accumulator, code, to)
     }
 
     /// Without scales, C and D of one format.

@@ -8,7 +8,7 @@ use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Wor
 use super::schedule::{self, Kernel, Run};
 use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
 use crate::deadline;
-use crate::num::{Format, Rounding, result_code};
+use crate::num::{Format, Rounding};
 use crate::tensor::Tensor;
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
@@ -489,13 +489,16 @@ impl<'a> Replay<'a> {
         let from = self.arithmetic.accumulator;
         match self.convert_to {
             Some(to) if to != from => match (self.engine, to) {
+                _ if self.arithmetic.rounding_to(to) != Rounding::NearestEven => {
+                    self.arithmetic.converted(code, to)
+                }
                 (Engine::Fast(_), Format::Bf16) if from == Format::Fp32 => {
                     schedule::to_bf16(code as u32).into()
                 }
                 (Engine::Fast(_), Format::Fp16) if from == Format::Fp32 => {
                     schedule::to_fp16(code as u32).into()
                 }
-                _ => result_code(from, code, to, Rounding::NearestEven),
+                _ => self.arithmetic.converted(code, to),
             },
             _ => code,
         }

@@ -9,7 +9,7 @@ use super::{Number, Value};
 use crate::diagnose::{self, Search, Single};
 use crate::emu::schedule::Kernel;
 use crate::emu::{Choice, Engine, Problem, Replay};
-use crate::num::{Format, Rounding, Target, result_code, ulp_distance};
+use crate::num::{Format, Rounding, Target, ulp_distance};
 use crate::report::{Model, Product, Scheduled, Tool};
 
 /// Value of the `schema` field.
@@ -216,7 +216,7 @@ impl Question<'_> {
         let computed = Number::new(accumulator, code);
         let converted = (self.format != accumulator).then(|| {
             let to = self.format;
-            let code = result_code(accumulator, code, to, Rounding::NearestEven);
+            let code = arithmetic.converted(code, to);
             Number::new(to, code)
         });
         let reproduced = converted.unwrap_or(computed);

@@ -220,6 +220,7 @@ impl Prepared {
         scale: &dyn Fn(Option<Scale>) -> bool,
     ) -> Vec<Candidate> {
         let conditions = Conditions {
+            blocks: true,
             a: &|format| self.captured.a.has(format),
             b: &|format| self.captured.b.has(format),
             c,

@@ -125,6 +125,7 @@ pub fn other(
         }
     }
     let conditions = Conditions {
+        blocks: false,
         a: &|format| format == arithmetic.a,
         b: &|format| format == arithmetic.b,
         c: &|format| format == arithmetic.addend(),

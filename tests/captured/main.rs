@@ -11,3 +11,4 @@ mod identify;
 mod kernels;
 mod peers;
 mod rdna;
+mod tenstorrent;

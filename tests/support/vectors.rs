@@ -16,6 +16,9 @@ pub const RDNA: &str = "rdna-vectors";
 /// Published words of a B200.
 pub const B200: &str = "b200-words";
 
+/// Results of Tenstorrent's simulator.
+pub const TENSTORRENT: &str = "tenstorrent-vectors";
+
 /// Results of another emulator.
 pub const PEERS: &str = "peer-vectors";
 
@@ -56,6 +59,21 @@ pub fn rdna(what: &str) -> Option<Vec<Case>> {
             Some("wmma") if case.arch == "gfx1201" => format!("wmma-wave{}", case.about["wave"]),
             kind => kind.expect("a kind").to_owned(),
         };
+    }
+    Some(all)
+}
+
+/// Products of Tenstorrent's matrix unit by the vendor's simulator, with instructions as the catalogue names them.
+pub fn tenstorrent(what: &str) -> Option<Vec<Case>> {
+    let product = |about: &Value| {
+        about["instruction"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("mvmul"))
+    };
+    let mut all = cases(TENSTORRENT, what, 124, product)?;
+    for case in &mut all {
+        let fidelity = case.about["fidelity"].as_str().expect("a fidelity");
+        case.instruction = fidelity.to_lowercase().replace(' ', "");
     }
     Some(all)
 }

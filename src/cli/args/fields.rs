@@ -15,6 +15,7 @@ use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
+use crate::emu::step::Reload;
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 

@@ -11,7 +11,7 @@ use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 22] = [
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -25,6 +25,8 @@ const FILES: [&str; 20] = [
     include_str!("rdna3.json"),
     include_str!("rdna3.5.json"),
     include_str!("rdna4.json"),
+    include_str!("wormhole.json"),
+    include_str!("blackhole.json"),
     include_str!("avx512.json"),
     include_str!("amx.json"),
     include_str!("ieee-fma.json"),
@@ -330,6 +332,22 @@ impl Architecture {
                     self.name,
                     names.join(" or ")
                 )));
+            }
+            // No file says what Dst was, and there is no usual one.
+            if wanted.accumulator.is_none() && rule.step.asks_for_accumulator() {
+                let others = candidates().filter(|(own, other)| {
+                    own.name == instruction.name && wanted.fits(other, other.accumulator)
+                });
+                let mut formats: Vec<_> = others.map(|(_, rule)| rule.accumulator.name()).collect();
+                formats.dedup();
+                if formats.len() > 1 {
+                    return Err(NoRule(format!(
+                        "{} multiplies {wanted} into {}, and bits depend on which: say `acc` ('tcverify identify' tries \
+                         each)",
+                        self.name,
+                        formats.join(" or ")
+                    )));
+                }
             }
             // Which scales they are decides the result, and no file says it.
             if let Some((_, other)) = fitting.find(|(_, other)| other.scale != rule.scale) {

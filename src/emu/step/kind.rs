@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::blocks::Blocked;
 use super::clues::{Clues, Unit};
 use super::trace::Datapath;
-use crate::num::{ExactSum, Formats, Unpacked};
+use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 
 /// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
 pub trait StepKind {
@@ -75,6 +76,16 @@ pub trait StepKind {
         true
     }
 
+    /// How a finished sum is rounded to D's format, where that is another; none if nobody knows.
+    fn rounds_results(&self, _to: Format) -> Option<Rounding> {
+        Some(Rounding::NearestEven)
+    }
+
+    /// A finished sum as D has it, in such a format.
+    fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
+        result_code(from, code, to, Rounding::NearestEven)
+    }
+
     /// The chain's beginning.
     fn start(&self, _formats: Formats, c: u64) -> Carried {
         Carried::Code(c)
@@ -93,7 +104,9 @@ pub trait StepKind {
     fn finish(&self, _formats: Formats, carried: &Carried) -> u64 {
         match carried {
             Carried::Code(code) => *code,
-            Carried::Exact(_) => unreachable!("carried by another kind of step"),
+            Carried::Exact(_) | Carried::Blocks(_) => {
+                unreachable!("carried by another kind of step")
+            }
         }
     }
 }
@@ -116,6 +129,8 @@ pub enum Carried {
     Code(u64),
     /// A sum that nothing has rounded yet.
     Exact(ExactSum),
+    /// An accumulator that goes through memory on its way.
+    Blocks(Blocked),
 }
 
 /// Codes of the scales of some operands: one an operand, or none at all.

@@ -6,6 +6,7 @@
 
 mod block_dot;
 mod block_window;
+mod blocks;
 mod chained;
 mod checks;
 mod clues;
@@ -26,6 +27,8 @@ mod ordered_fma;
 mod pair;
 mod pairwise_flush;
 mod quad;
+mod sliced;
+mod sliced_integers;
 mod special;
 mod sticky_rne;
 #[cfg(test)]
@@ -39,6 +42,7 @@ use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
 pub use block_window::BlockWindow;
+pub use blocks::{Blocks, Reload};
 pub use chained::{Groups, Nans};
 pub use checks::Code;
 pub use clues::{Clues, Unit};
@@ -58,6 +62,8 @@ pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::Scaling;
+pub use sliced::{Dropping, Droppings, Sliced};
+pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};
 pub(crate) use trace::Datapath;
 use trace::Sound;
@@ -65,7 +71,7 @@ pub use trace::{Source, TermTrace, TraceObserver};
 pub(crate) use wires::fma_bits;
 
 pub use crate::num::Formats;
-use crate::num::{Class, Format, Kind, Unpacked};
+use crate::num::{Class, Format, Kind, Rounding, Unpacked};
 
 macro_rules! kinds {
     ($($kind:ident),* $(,)?) => {
@@ -148,6 +154,14 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.has_schedules()),* }
             }
 
+            fn rounds_results(&self, to: Format) -> Option<Rounding> {
+                match self { $(Step::$kind(step) => step.rounds_results(to)),* }
+            }
+
+            fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
+                match self { $(Step::$kind(step) => step.converted(from, code, to)),* }
+            }
+
             fn start(&self, formats: Formats, c: u64) -> Carried {
                 match self { $(Step::$kind(step) => step.start(formats, c)),* }
             }
@@ -180,6 +194,8 @@ kinds! {
     ComplementDot,
     FlooredPairs,
     OrderedFma,
+    Sliced,
+    SlicedIntegers,
 }
 
 /// A named constant of a step, for people and for `known_by`.
@@ -217,6 +233,16 @@ impl Step {
     /// Whether we know schedules of libraries' kernels for such units.
     pub fn has_schedules(&self) -> bool {
         StepKind::has_schedules(self)
+    }
+
+    /// How a finished sum is rounded to D's format, where that is another; none if nobody knows.
+    pub fn rounds_results(&self, to: Format) -> Option<Rounding> {
+        StepKind::rounds_results(self, to)
+    }
+
+    /// Whether the accumulator's format has to be said: units that have several, none of them the usual one.
+    pub fn asks_for_accumulator(&self) -> bool {
+        matches!(self, Step::Sliced(_))
     }
 
     /// The chain's beginning.

@@ -1,0 +1,361 @@
+//! What ttnn says of a Tenstorrent kernel: fidelity, accumulator, and how K is taken in blocks.
+
+use super::error::CheckError;
+use crate::emu::Arithmetic;
+use crate::emu::step::{Blocks, Reload, Sliced, Step};
+use crate::io::printable;
+use crate::num::Format;
+
+/// k of a tile.
+const TILE: usize = 32;
+
+/// A request's fields of ttnn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TtnnRequest {
+    /// Configurations as Python prints them.
+    pub text: Option<String>,
+    pub in0_block_w: Option<usize>,
+    pub packer_l1_acc: bool,
+    pub reload: Option<Reload>,
+}
+
+/// What configurations say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Said {
+    fidelity: Option<String>,
+    fp32_dest_acc_en: Option<bool>,
+    packer_l1_acc: Option<bool>,
+    in0_block_w: Option<usize>,
+}
+
+/// The same, with the request's other fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ttnn {
+    /// The instruction of a fidelity.
+    pub instruction: Option<String>,
+    /// Dst's format.
+    pub acc: Option<Format>,
+    in0_block_w: Option<usize>,
+    packer_l1_acc: bool,
+    reload: Option<Reload>,
+}
+
+/// Arguments of ttnn's configurations that decide no bit of a product.
+const SILENT: [&str; 24] = [
+    "math_approx_mode",
+    "dst_full_sync_en",
+    "throttle_level",
+    "compute_with_storage_grid_size",
+    "out_subblock_h",
+    "out_subblock_w",
+    "out_block_h",
+    "out_block_w",
+    "per_core_M",
+    "per_core_N",
+    "transpose_mcast",
+    "fuse_batch",
+    "mcast_in0",
+    "gather_in0",
+    "num_global_cb_receivers",
+    "hop_cores",
+    "untilize_out",
+    "allowed_worker_cores",
+    "x",
+    "y",
+    "in1_dram_sharded",
+    "num_cores",
+    "batch",
+    "dst_accum_mode",
+];
+
+impl TtnnRequest {
+    /// What asks for an arithmetic's blocks.
+    pub fn of(arithmetic: &Arithmetic) -> TtnnRequest {
+        let Step::Sliced(Sliced {
+            blocks: Some(blocks),
+            ..
+        }) = &arithmetic.step
+        else {
+            return TtnnRequest::default();
+        };
+        TtnnRequest {
+            text: None,
+            in0_block_w: Some(blocks.k / TILE),
+            packer_l1_acc: blocks.l1_acc,
+            reload: (arithmetic.accumulator == Format::Fp32).then_some(blocks.reload),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == TtnnRequest::default()
+    }
+
+    /// What all of it says of operands of a format.
+    ///
+    /// # Errors
+    /// A text that says too little, or nothing that is known.
+    pub fn read(&self, operands: Format) -> Result<Ttnn, CheckError> {
+        let said = match &self.text {
+            None => Said::default(),
+            Some(text) => {
+                let said = said(text);
+                said.map_err(|reason| CheckError::request("ttnn", format!("`ttnn`: {reason}")))?
+            }
+        };
+        if let (Some(text), Some(field)) = (said.in0_block_w, self.in0_block_w)
+            && text != field
+        {
+            let reason = format!("`in0_block_w` is {field}, but `ttnn` says {text}");
+            return Err(CheckError::request("in0_block_w", reason));
+        }
+        let narrow = match operands.exponent_bits() {
+            5 => Format::Fp16,
+            _ => Format::Bf16,
+        };
+        let wide = |fp32| if fp32 { Format::Fp32 } else { narrow };
+        let integers = operands.is_integer();
+        Ok(Ttnn {
+            instruction: said.fidelity,
+            acc: said.fp32_dest_acc_en.filter(|_| !integers).map(wide),
+            in0_block_w: self.in0_block_w.or(said.in0_block_w),
+            packer_l1_acc: self.packer_l1_acc || said.packer_l1_acc == Some(true),
+            reload: self.reload,
+        })
+    }
+
+    /// The arithmetic with what happens between blocks of K.
+    ///
+    /// # Errors
+    /// Blocks that the unit does not take, or that leave open what decides a bit.
+    pub fn between_blocks(
+        &self,
+        ttnn: &Ttnn,
+        arithmetic: Arithmetic,
+        k: usize,
+    ) -> Result<Arithmetic, CheckError> {
+        if self.is_empty() {
+            return Ok(arithmetic);
+        }
+        let Step::Sliced(step) = &arithmetic.step else {
+            if matches!(arithmetic.step, Step::SlicedIntegers(_)) && self.in0_block_w.is_none() {
+                return Ok(arithmetic);
+            }
+            let reason = match arithmetic.step {
+                Step::SlicedIntegers(_) => "how integers go through L1 between blocks is not known",
+                _ => "it is of Tenstorrent's units (wormhole, blackhole), and this is another",
+            };
+            let field = if self.text.is_some() {
+                "ttnn"
+            } else {
+                "in0_block_w"
+            };
+            return Err(CheckError::request(field, format!("`{field}`: {reason}")));
+        };
+        let fault =
+            |reason: String| CheckError::request("in0_block_w", format!("`in0_block_w`: {reason}"));
+        let tiles = k.div_ceil(TILE);
+        let Some(width) = ttnn.in0_block_w else {
+            // One tile is one block, whatever their width.
+            return match self.text.is_some() && tiles > 1 {
+                true => Err(fault(format!(
+                    "K is {k}, {tiles} tiles, and nobody says how many are a block; the program config has it \
+                     ('tcverify identify' tries them)"
+                ))),
+                false => Ok(arithmetic),
+            };
+        };
+        if width == 0 || !tiles.is_multiple_of(width) {
+            return Err(fault(format!(
+                "K is {k}, {tiles} tiles of 32, which blocks of {width} do not divide"
+            )));
+        }
+        if tiles == width {
+            return Ok(arithmetic);
+        }
+        let reload = match (arithmetic.accumulator, ttnn.reload) {
+            (Format::Fp32, None) => {
+                return Err(CheckError::request(
+                    "reload",
+                    "how FP32 sums come back from L1 depends on tt-metal's version: say `reload`, exact, tf32 or bf16 \
+                     ('tcverify identify' tries them)",
+                ));
+            }
+            (_, reload) => reload.unwrap_or(Reload::Exact),
+        };
+        let mut step = step.clone();
+        step.blocks = Some(Blocks {
+            k: TILE * width,
+            l1_acc: ttnn.packer_l1_acc,
+            reload,
+        });
+        let arithmetic = Arithmetic {
+            step: Step::Sliced(step),
+            ..arithmetic
+        };
+        arithmetic.check().map_err(fault)?;
+        Ok(arithmetic)
+    }
+}
+
+/// Reads calls such as `WormholeComputeKernelConfig(math_fidelity=MathFidelity.HiFi2, ...)`, as they are written or printed.
+fn said(text: &str) -> Result<Said, String> {
+    let mut said = Said::default();
+    let mut read = false;
+    for (name, value) in arguments(text)? {
+        let yes = || match value.to_ascii_lowercase().as_str() {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err(format!(
+                "{name} is {}, not True or False",
+                printable(&value)
+            )),
+        };
+        match name.as_str() {
+            "math_fidelity" => {
+                let known = ["lofi", "hifi2", "hifi3", "hifi4"];
+                let word = value
+                    .trim_matches(['<', '>'])
+                    .split(':')
+                    .next()
+                    .unwrap_or_default();
+                let word = word
+                    .rsplit('.')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_ascii_lowercase();
+                if !known.contains(&word.as_str()) {
+                    return Err(format!(
+                        "math_fidelity is {}; it is LoFi, HiFi2, HiFi3 or HiFi4",
+                        printable(&value)
+                    ));
+                }
+                said.fidelity = Some(word);
+            }
+            "fp32_dest_acc_en" => said.fp32_dest_acc_en = Some(yes()?),
+            "packer_l1_acc" => said.packer_l1_acc = Some(yes()?),
+            "in0_block_w" => {
+                let number = value.parse();
+                said.in0_block_w =
+                    Some(number.map_err(|_| format!("in0_block_w is {}", printable(&value)))?);
+            }
+            "fused_activation"
+                if ["none", "nullopt", "std::nullopt"]
+                    .contains(&value.to_ascii_lowercase().as_str()) => {}
+            "fused_activation" => {
+                return Err("an activation is fused, whose arithmetic is not modelled; check the product without it".into());
+            }
+            name if SILENT.contains(&name) => {}
+            name => {
+                return Err(format!(
+                    "{} is not known, nor whether it decides a bit; leave it out if it does not",
+                    printable(name)
+                ));
+            }
+        }
+        read = true;
+    }
+    if !read {
+        return Err("no argument of a ttnn configuration is in it, such as math_fidelity=MathFidelity.HiFi2".into());
+    }
+    let whole = [
+        ("math_fidelity", said.fidelity.is_some()),
+        ("fp32_dest_acc_en", said.fp32_dest_acc_en.is_some()),
+        ("packer_l1_acc", said.packer_l1_acc.is_some()),
+    ];
+    match whole.iter().find(|(_, there)| !there) {
+        Some((missing, _)) => Err(format!("{missing} is not said, and it decides bits")),
+        None => Ok(said),
+    }
+}
+
+/// The arguments of all calls, names and values, those in inner parentheses as one value.
+fn arguments(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut all = Vec::new();
+    let (mut depth, mut start) = (0usize, 0);
+    let mut take = |part: &str| {
+        let part = part.trim().trim_end_matches(',');
+        if let Some((name, value)) = part.split_once(['=', ':']) {
+            all.push((name.trim().to_owned(), value.trim().to_owned()));
+        }
+    };
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => {
+                depth += 1;
+                if depth == 1 {
+                    start = at + 1;
+                }
+            }
+            ')' | ']' | '}' => {
+                depth = depth
+                    .checked_sub(1)
+                    .ok_or("a parenthesis closes that none opens")?;
+                if depth == 0 {
+                    take(&text[start..at]);
+                    start = at + 1;
+                }
+            }
+            ',' | ';' if depth <= 1 => {
+                take(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    match depth {
+        0 => {
+            take(&text[start..]);
+            Ok(all)
+        }
+        _ => Err("a parenthesis is not closed".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_as_people_paste_them() {
+        let all = Said {
+            fidelity: Some("hifi2".into()),
+            fp32_dest_acc_en: Some(true),
+            packer_l1_acc: Some(false),
+            in0_block_w: None,
+        };
+        for text in [
+            "ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi2, math_approx_mode=False, \
+             fp32_dest_acc_en=True, packer_l1_acc=False)",
+            "WormholeComputeKernelConfig(math_fidelity=<MathFidelity.HiFi2: 2>,math_approx_mode=0,fp32_dest_acc_en=1,packer_l1_acc=0,dst_full_sync_en=0,)",
+            "math_fidelity: HiFi2, fp32_dest_acc_en: true, packer_l1_acc: false",
+        ] {
+            assert_eq!(said(text).as_ref(), Ok(&all), "{text}");
+        }
+        let both = "BlackholeComputeKernelConfig(math_fidelity=MathFidelity.LoFi, fp32_dest_acc_en=False, packer_l1_acc=True) \
+                    MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=(8, 7), in0_block_w=4, \
+                    out_subblock_h=1, per_core_M=2, fused_activation=None)";
+        let read = said(both).expect("both are read");
+        assert_eq!(
+            (read.fidelity.as_deref(), read.in0_block_w),
+            (Some("lofi"), Some(4))
+        );
+        for (text, why) in [
+            ("", "no argument"),
+            ("HiFi2", "no argument"),
+            ("f(math_fidelity=HiFi5)", "HiFi5"),
+            (
+                "f(math_fidelity=HiFi4, packer_l1_acc=True)",
+                "fp32_dest_acc_en is not said",
+            ),
+            ("f(math_fidelity=HiFi4", "not closed"),
+            ("f)", "closes"),
+            ("f(fp32_dest_acc_en=maybe)", "True or False"),
+            ("f(stochastic=1)", "not known"),
+            ("f(fused_activation=RELU)", "activation"),
+        ] {
+            let refused = said(text).expect_err(text);
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}

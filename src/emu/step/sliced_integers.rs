@@ -1,0 +1,116 @@
+//! Tenstorrent's matrix unit on integers: phases multiply some bits of the magnitudes, and sums saturate.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::check_group;
+use super::kind::{Products, StepKind};
+use super::trace::Datapath;
+use crate::num::{Format, Formats, Unpacked};
+
+/// Constants of a sum of products of slices. One step takes `tile` products; over them it goes once a phase, `group` at a
+/// time. A phase multiplies, in place, some bits of the operands' magnitudes: of A those from `a_split` on in phases 0 and 1,
+/// else those below; of B those from `b_split` on in even phases, else those below. The products and C are added exactly and
+/// clamped to -(2^31 - 1) to 2^31 - 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SlicedIntegers {
+    /// Products that are added to C at once.
+    pub group: usize,
+    /// Products that every phase goes over before the next one begins.
+    pub tile: usize,
+    /// The phases, in their order: 0 to 3.
+    pub phases: Vec<u32>,
+    /// The lowest bit of A's upper slice.
+    pub a_split: u32,
+    /// The lowest bit of B's upper slice.
+    pub b_split: u32,
+}
+
+impl StepKind for SlicedIntegers {
+    fn span(&self) -> usize {
+        self.tile
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit {
+            sum_bits: 32,
+            ..super::Unit::of(self.span())
+        }
+    }
+
+    fn add(&self, Products { a, b, .. }: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let most = i64::from(i32::MAX);
+        let mut sum = Format::Int32.integer(c);
+        for &phase in &self.phases {
+            for first in (0..self.tile).step_by(self.group) {
+                for k in first..a.len().min(first + self.group) {
+                    let product = slice(a[k], self.a_split, phase >= 2)
+                        * slice(b[k], self.b_split, phase % 2 == 1);
+                    let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
+                    sum += if product < 0 { -magnitude } else { magnitude };
+                }
+                sum = (observer.added(sum.into()) as i64).clamp(-most, most);
+            }
+        }
+        u64::from(sum as i32 as u32)
+    }
+
+    fn summary(&self) -> String {
+        let phases: Vec<_> = self.phases.iter().map(u32::to_string).collect();
+        format!(
+            "exact sums of {} products of integers and C, phase {} over {} products each, clamped to 31 bits and a sign",
+            self.group,
+            phases.join(", "),
+            self.tile
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        check_group(self.group)?;
+        if self.tile == 0 || self.tile > 1024 || !self.tile.is_multiple_of(self.group) {
+            return Err("tile must be a multiple of group, at most 1024".into());
+        }
+        if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
+            return Err("phases are one to four numbers from 0 to 3".into());
+        }
+        if self.a_split > 8 || self.b_split > 8 {
+            return Err("a_split and b_split are at most 8".into());
+        }
+        for format in [formats.a, formats.b] {
+            if format.width() > 8 {
+                return Err(format!("operands have up to 8 bits, unlike {format}"));
+            }
+        }
+        match formats.accumulator {
+            Format::Int32 => Ok(()),
+            other => Err(format!("integers add up to int32, not {other}")),
+        }
+    }
+
+    fn takes_integers(&self) -> bool {
+        true
+    }
+
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
+    }
+
+    fn has_schedules(&self) -> bool {
+        false
+    }
+}
+
+/// An integer of some of the bits.
+fn slice(x: Unpacked, split: u32, low: bool) -> i64 {
+    let low_bits = (1u64 << split) - 1;
+    let kept = match low {
+        true => x.significand & low_bits,
+        false => x.significand & !low_bits,
+    };
+    if x.negative {
+        -(kept as i64)
+    } else {
+        kept as i64
+    }
+}

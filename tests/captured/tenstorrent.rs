@@ -1,0 +1,239 @@
+//! Results of Tenstorrent's simulator: every row of them, how many rows wrong rules fail on, and the single products that
+//! people printed of silicon.
+
+use serde_json::{Value, json};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::num::{Format, Rounding, round_code};
+use tcverify::tensor::Tensor;
+
+use crate::rdna::with;
+use crate::support::case::{Case, codes};
+use crate::support::say;
+use crate::support::vectors::{TENSTORRENT, replay_all, tenstorrent};
+
+#[test]
+fn every_row_is_reproduced() {
+    if let Some(cases) = tenstorrent("products of Tenstorrent's simulator") {
+        assert_eq!(replay_all(TENSTORRENT, &cases), 16356);
+    }
+}
+
+/// A wrong rule: what it is, the rows it is tried on, its constants, how many rows fail, and of all rows, of which every
+/// second is replayed, so many fail as the vectors' own description says.
+type Control = (&'static str, fn(&Case) -> bool, fn() -> Value, usize, usize);
+
+fn floats(case: &Case) -> bool {
+    !case.accumulator.is_integer()
+}
+
+const CONTROLS: [Control; 13] = [
+    (
+        "one group of 16",
+        floats,
+        || json!({"group": 16, "groups": 1}),
+        4600,
+        9172,
+    ),
+    (
+        "groups of 4",
+        floats,
+        || json!({"group": 4, "groups": 4}),
+        5184,
+        10286,
+    ),
+    (
+        "products truncated",
+        floats,
+        || json!({"rounding.product": "rz"}),
+        4948,
+        9820,
+    ),
+    (
+        "products to nearest even",
+        floats,
+        || json!({"rounding.product": "rne"}),
+        3178,
+        6258,
+    ),
+    (
+        "sums of groups truncated",
+        floats,
+        || json!({"rounding.sum": "rz"}),
+        1906,
+        3850,
+    ),
+    (
+        "sums of groups, ties away",
+        floats,
+        || json!({"rounding.sum": "rna"}),
+        720,
+        1496,
+    ),
+    (
+        "Dst, ties up",
+        floats,
+        || json!({"rounding.addend": "rnu"}),
+        164,
+        328,
+    ),
+    (
+        "result to nearest even",
+        floats,
+        || json!({"rounding.result": "rne"}),
+        990,
+        1942,
+    ),
+    (
+        "result truncated",
+        floats,
+        || json!({"rounding.result": "rz"}),
+        2810,
+        5602,
+    ),
+    (
+        "no floor of FP16's zero products",
+        |case| floats(case) && case.a.format() == Format::Fp16,
+        || json!({"zero_exponent": null}),
+        66,
+        120,
+    ),
+    (
+        "whole significands in one phase",
+        floats,
+        || json!({"a_slice": 11, "b_slice": 11, "phases": [0]}),
+        10978,
+        21258,
+    ),
+    (
+        "a 16-bit Dst rounded once",
+        |case| case.accumulator.bytes() == 2,
+        || json!({"narrow_bits": 0}),
+        1408,
+        2962,
+    ),
+    (
+        "Wormhole without its fault",
+        |case| case.arch == "wormhole" && case.accumulator == Format::Fp32,
+        || json!({"minus_one": null}),
+        126,
+        264,
+    ),
+];
+
+#[test]
+fn wrong_rules_fail_as_often_as_they_should() {
+    let Some(cases) = tenstorrent("wrong rules of Tenstorrent") else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for (what, concerns, changes, expected, of_all) in CONTROLS {
+        let mut found = 0;
+        for case in cases.iter().filter(|case| concerns(case)) {
+            let right = case.choice().arithmetic;
+            let step = with(&right.step, changes());
+            found += case.mismatches(&Arithmetic { step, ..right });
+        }
+        if found != expected || (2 * found).abs_diff(of_all) > of_all / 10 {
+            wrong.push(format!(
+                "{what}: {found}, not {expected}; {of_all} of all rows"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    say(format_args!(
+        "tenstorrent-vectors: {} wrong rules fail as often as they should",
+        CONTROLS.len()
+    ));
+}
+
+/// Left and right enter in slices of different widths.
+#[test]
+fn the_transposed_product_is_another() {
+    let Some(cases) = tenstorrent("operands exchanged") else {
+        return;
+    };
+    let mut differing = 0;
+    for case in cases.iter().filter(|case| floats(case)) {
+        let arithmetic = case.choice().arithmetic;
+        let exchanged = Arithmetic {
+            a: arithmetic.b,
+            b: arithmetic.a,
+            ..arithmetic
+        };
+        let k = case.b.len() / case.d.len();
+        let turned =
+            |tensor: &Tensor, shape| Tensor::from_codes(tensor.format(), shape, &codes(tensor));
+        let case = Case {
+            a: turned(&case.b, vec![case.d.len(), 1, k]),
+            b: turned(&case.a, vec![case.d.len(), k, 1]),
+            ..case.clone()
+        };
+        differing += case.mismatches(&exchanged);
+    }
+    // 20,336 of 30,310 rows, of which every second is here.
+    assert_eq!(differing, 10158);
+}
+
+/// Products of two numbers that people printed of silicon, in issues of tt-metal: with the phases as they are, and exact.
+#[test]
+fn printed_products_of_silicon() {
+    let printed = [
+        ("12923", Format::Bf16, "hifi2", [1.3125, 7.96875], 10.4375),
+        ("12923", Format::Bf16, "hifi4", [1.3125, 7.96875], 10.5),
+        (
+            "16448",
+            Format::Bf16,
+            "hifi4",
+            [-3.640625, 0.298828125],
+            -1.09375,
+        ),
+        (
+            "16448",
+            Format::Bf16,
+            "hifi4",
+            [-3.640625, 0.30078125],
+            -1.1015625,
+        ),
+        ("35077", Format::Bf16, "hifi4", [508.0, 748.0], 378880.0),
+        (
+            "56553",
+            Format::Fp16,
+            "hifi4",
+            [0.025390625, 0.00244140625],
+            0.0,
+        ),
+    ];
+    let mut exchanged = 0;
+    for (issue, format, fidelity, [a, b], silicon) in printed {
+        let code = |number: f64| {
+            let code = round_code(
+                Format::Fp64,
+                number.to_bits(),
+                format,
+                Rounding::NearestEven,
+                0,
+            );
+            let back = round_code(format, code, Format::Fp64, Rounding::NearestEven, 0);
+            assert_eq!(f64::from_bits(back), number, "#{issue}");
+            code
+        };
+        let wormhole = Catalogue::builtin().find("n150").expect("it is there");
+        let choice = wormhole.select(Some(fidelity), [format; 2], Some(format));
+        let arithmetic = choice.expect("a rule").arithmetic;
+        let product = |a: f64, b: f64| {
+            let [a, b] = [a, b].map(|x| Tensor::from_codes(format, vec![1, 1], &[code(x)]));
+            let replay = Replay {
+                problem: Problem::new(a.planes(), b.planes(), None).expect("a product"),
+                arithmetic: &arithmetic,
+                convert_to: None,
+                engine: Engine::Exact,
+                kernel: None,
+            };
+            codes(&replay.collect(&|_| {}))
+        };
+        // Element-wise multiplication has its first operand in SrcA, where products of matrices have the second.
+        assert_eq!(product(b, a), [code(silicon)], "#{issue} {fidelity}");
+        exchanged += usize::from(product(a, b) != [code(silicon)]);
+    }
+    assert!(exchanged > 0);
+}
