@@ -1,19 +1,20 @@
 //! A folder of case folders, as captures lie in them.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::case::{Case, Object, case, is_operation, validate};
 use super::manifest::{json, text_of};
-use super::{BatchError, Lookup};
+use super::{BatchError, Lookup, Read};
 use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
-const DESCRIPTIVE: [&str; 11] = [
+const DESCRIPTIVE: [&str; 14] = [
     "cases",
+    "commit",
     "finite",
     "gfx",
     "gpu",
@@ -21,13 +22,18 @@ const DESCRIPTIVE: [&str; 11] = [
     "lanes",
     "n",
     "note",
+    "order",
+    "origin",
     "products_per_step",
     "rows",
     "source",
 ];
 
+/// Instructions that multiply no matrices: captures of a unit may hold what is done before and behind it.
+const NO_PRODUCTS: [&str; 2] = ["pacr", "unpacr"];
+
 /// A folder of folders with a `case.json`, in the order of their names.
-pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<(Vec<Case>, Vec<PathBuf>), BatchError> {
+pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
     let allowed = |file: &Path| match lookup.policy() {
         Some(policy) => {
             let may = policy.admit_file(path, file);
@@ -37,12 +43,19 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<(Vec<Case>, Vec<PathB
     };
     let mut cases = Vec::new();
     let mut own = Vec::new();
+    let mut no_products = Vec::new();
     for folder in subfolders(path).map_err(BatchError::File)? {
         let file = folder.join("case.json");
         allowed(&file)?;
         let few = lookup.admit_number(cases.len() + 1);
         few.map_err(BatchError::document(&file))?;
-        let case = captured_case(&folder, &file, lookup)?;
+        let fail = BatchError::document(&file);
+        let Object(fields) = text_of(&file).and_then(|text| json(&text)).map_err(fail)?;
+        if multiplies_nothing(&fields) {
+            no_products.push(name_of(&folder));
+            continue;
+        }
+        let case = captured_case(fields, &folder, &file, lookup)?;
         let admitted = case.admitted(lookup.policy(), path);
         cases.push(admitted.map_err(|error| BatchError::Case {
             place: escaped_path(&file),
@@ -51,14 +64,41 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<(Vec<Case>, Vec<PathB
         own.push(file);
     }
     allowed(&path.join("index.json"))?;
-    index(path, &cases)?;
-    Ok((cases, own))
+    let names = cases.iter().map(|case| &case.name).chain(&no_products);
+    index(path, names.map(String::as_str).collect())?;
+    Ok(Read {
+        cases,
+        own,
+        coverage: None,
+        no_products,
+    })
+}
+
+fn name_of(folder: &Path) -> String {
+    folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn multiplies_nothing(fields: &BTreeMap<String, Value>) -> bool {
+    let instruction = fields
+        .get("instruction")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let own = instruction.split(',').next().unwrap_or_default();
+    NO_PRODUCTS.contains(&own)
 }
 
 /// The case of a folder.
-fn captured_case(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Case, BatchError> {
+fn captured_case(
+    mut fields: BTreeMap<String, Value>,
+    folder: &Path,
+    file: &Path,
+    lookup: &Lookup,
+) -> Result<Case, BatchError> {
     let fail = BatchError::document(file);
-    let Object(mut fields) = text_of(file).and_then(|text| json(&text)).map_err(&fail)?;
     let k = match fields.remove("k") {
         None => None,
         Some(k) => Some(
@@ -68,8 +108,7 @@ fn captured_case(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Case, Ba
     };
     let fields = captured(fields, folder).map_err(&fail)?;
     validate(&fields, is_operation(&fields)).map_err(&fail)?;
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let case = case(name.into_owned(), fields, folder, lookup);
+    let case = case(name_of(folder), fields, folder, lookup);
     let case = case.map_err(|error| BatchError::Case {
         place: escaped_path(file),
         error,
@@ -79,17 +118,19 @@ fn captured_case(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Case, Ba
 
 /// Where an `index.json` lists the cases, they must be those that are there: one that was lost would
 /// otherwise pass unnoticed.
-fn index(folder: &Path, cases: &[Case]) -> Result<(), BatchError> {
+fn index(folder: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     let path = folder.join("index.json");
     if !path.exists() {
         return Ok(());
     }
     let fail = BatchError::document(&path);
-    let listed: Vec<Value> = text_of(&path).and_then(|text| json(&text)).map_err(&fail)?;
+    let listed: Value = text_of(&path).and_then(|text| json(&text)).map_err(&fail)?;
+    // A list, or an object with one.
+    let listed = listed.as_array().or_else(|| listed["cases"].as_array());
+    let listed = listed.ok_or_else(|| fail("lists no cases".into()))?;
     let listed = listed.iter().map(|case| case["case"].as_str());
-    let listed: Option<std::collections::BTreeSet<_>> = listed.collect();
+    let listed: Option<BTreeSet<_>> = listed.collect();
     let listed = listed.ok_or_else(|| fail("an entry has no \"case\"".into()))?;
-    let there = cases.iter().map(|case| case.name.as_str()).collect();
     if let Some(missing) = listed.difference(&there).next() {
         let missing = printable(missing);
         return Err(fail(format!("lists {missing}, which is not there")));
@@ -121,6 +162,7 @@ fn captured(
                 return Err(format!("fields {theirs:?} and {ours:?} say the same"));
             }
         }
+        tenstorrent(&mut fields)?;
         let wave = fields.remove("wave");
         if let Some(name) = mfma(&fields).or_else(|| rdna(&fields, wave.as_ref())) {
             fields.insert("instruction".to_owned(), name.into());
@@ -175,6 +217,54 @@ fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
     let typed = named(&format!("mfma-{types}"));
     Some(&typed.unwrap_or(own).name)
+}
+
+/// Tenstorrent's have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel does between
+/// blocks of K.
+fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
+    let Some(fidelity) = fields.remove("fidelity") else {
+        return Ok(());
+    };
+    let fidelity = fidelity
+        .as_str()
+        .ok_or("field \"fidelity\": text is expected")?;
+    let instruction = fidelity.to_lowercase().replace(' ', "");
+    fields.insert("instruction".to_owned(), instruction.into());
+    fields.remove("phases");
+    if fields.get("kind").and_then(Value::as_str) != Some("matmul") {
+        return Ok(());
+    }
+    fields.remove("kind");
+    // There is no C: `c.npy` is one for form's sake.
+    if fields.get("c_dtype").and_then(Value::as_str) == Some("none") {
+        fields.remove("c_dtype");
+        fields.insert("c".to_owned(), Value::Null);
+    }
+    let fp32 = fields
+        .remove("fp32_dest_acc_en")
+        .and_then(|value| value.as_bool());
+    let fp32 = fp32.ok_or("field \"fp32_dest_acc_en\": true or false is expected")?;
+    let block = fields.remove("block_k").and_then(|value| value.as_u64());
+    let block = block.filter(|k| *k > 0 && k.is_multiple_of(32));
+    let block = block.ok_or("field \"block_k\": a multiple of 32 is expected")?;
+    fields.insert("acc".to_owned(), if fp32 { "fp32" } else { "bf16" }.into());
+    fields.insert("in0_block_w".to_owned(), (block / 32).into());
+    let reload = fields.remove("reload");
+    let reload = reload.as_ref().and_then(Value::as_str);
+    // A reason may stand behind the word.
+    match reload.and_then(|text| text.split(' ').next()) {
+        Some(how @ ("exact" | "tf32" | "bf16")) if fp32 => {
+            fields.insert("reload".to_owned(), how.into());
+        }
+        // Stored as Dst has them, and read so.
+        Some("bf16") if !fp32 => {}
+        _ => {
+            return Err(
+                "field \"reload\": exact, tf32 or bf16 is expected, of a BF16 Dst bf16".into(),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// RDNA's are named as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the size of the wave beside. The catalogue has one

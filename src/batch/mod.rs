@@ -69,6 +69,8 @@ pub struct Read {
     pub own: Vec<PathBuf>,
     /// How much of what ran the cases are, where the manifest says so.
     pub coverage: Option<Coverage>,
+    /// Folders with a case that multiplies nothing, which are passed over.
+    pub no_products: Vec<String>,
 }
 
 impl Read {
@@ -86,18 +88,14 @@ impl Read {
 pub fn read(path: &Path, policy: Option<&Policy>) -> Result<Read, BatchError> {
     let lookup = Lookup::new(policy, root(path));
     let read = if path.is_dir() {
-        let (cases, own) = folder::read(path, &lookup)?;
-        Read {
-            cases,
-            own,
-            coverage: None,
-        }
+        folder::read(path, &lookup)?
     } else {
         let (cases, coverage) = manifest::read(path, &lookup)?;
         Read {
             cases,
             own: vec![path.to_owned()],
             coverage,
+            no_products: Vec::new(),
         }
     };
     if read.cases.is_empty() {

@@ -12,7 +12,7 @@ use super::reports::ReportArgs;
 use crate::attest::Claims;
 use crate::batch::{self, Pages, Policy, State};
 use crate::deadline::{Deadline, interruptible};
-use crate::io::Outputs;
+use crate::io::{Outputs, printable};
 use crate::report::CaseVerdict;
 
 /// Run many checks: a manifest's, or those of a folder of case folders
@@ -88,7 +88,16 @@ impl BatchArgs {
             cases,
             own,
             coverage,
+            no_products,
         } = read;
+        if !no_products.is_empty() {
+            let names: Vec<_> = no_products.iter().map(|name| printable(name)).collect();
+            eprintln!(
+                "tcverify: {} cases multiply nothing and are no part of the verdict: {}",
+                names.len(),
+                names.join(", ")
+            );
+        }
         let mut outputs = Outputs::new();
         let named = terms.zip(self.policy.as_deref());
         batch::protect(&mut outputs, &self.cases, (&cases, &own), named);

@@ -45,6 +45,12 @@ fn results_of_rdna() {
     all("rdna-vectors", 39);
 }
 
+/// Products; what packer and unpacker do alone is none.
+#[test]
+fn results_of_tenstorrents_simulator() {
+    all("tenstorrent-vectors", 140);
+}
+
 #[test]
 fn results_of_an_emulator() {
     all("peer-vectors", 212);

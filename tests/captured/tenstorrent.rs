@@ -1,9 +1,16 @@
 //! Results of Tenstorrent's simulator: every row of them, how many rows wrong rules fail on, and the single products that
 //! people printed of silicon.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
+use tcverify::batch::{self, Work};
+use tcverify::check::Check;
+use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::io::npy::NpyFile;
 use tcverify::num::{Format, Rounding, round_code};
+use tcverify::report::Verdict;
 use tcverify::tensor::Tensor;
 
 use crate::rdna::with;
@@ -236,4 +243,88 @@ fn printed_products_of_silicon() {
         exchanged += usize::from(product(a, b) != [code(silicon)]);
     }
     assert!(exchanged > 0);
+}
+
+/// Blocks of K as tt-metal's kernel takes them: with other blocks, another way between them or another fidelity they differ.
+#[test]
+fn blocks_of_k_decide_bits() {
+    let Some(vectors) = std::env::var_os("TCVERIFY_VECTORS") else {
+        say(format_args!(
+            "SKIPPED: blocks of K: TCVERIFY_VECTORS is not set"
+        ));
+        return;
+    };
+    let read = batch::read(&PathBuf::from(vectors).join(TENSTORRENT), None).expect("cases");
+    assert_eq!(read.no_products.len(), 13);
+    let (mut kernels, mut wrong) = (0, [0; 4]);
+    for case in read.cases {
+        let Work::Product(check) = case.work else {
+            panic!("{}: no product", case.name);
+        };
+        if check.model.ttnn.in0_block_w.is_none() {
+            continue;
+        }
+        kernels += 1;
+        let changes: [fn(&mut Check); 4] = [
+            |check| check.model.ttnn.in0_block_w = Some(4),
+            |check| check.model.ttnn.packer_l1_acc ^= true,
+            |check| check.model.ttnn.reload = Some(Reload::Bf16),
+            |check| check.model.instruction = Some("hifi3".into()),
+        ];
+        for (change, wrong) in changes.into_iter().zip(&mut wrong) {
+            let mut check = (*check).clone();
+            change(&mut check);
+            let Ok(prepared) = check.prepare() else {
+                // A BF16 Dst is read again as it is.
+                assert_eq!(check.model.acc, Some(Format::Bf16));
+                continue;
+            };
+            let report = prepared.run(&()).expect("a report");
+            *wrong += usize::from(report.verdict == Verdict::Different);
+        }
+    }
+    assert_eq!((kernels, wrong), (16, [4, 8, 8, 14]));
+}
+
+/// What the packer does alone: a sum stored as BF16, and sums added in memory.
+#[test]
+fn packer_and_memory() {
+    let Some(vectors) = std::env::var_os("TCVERIFY_VECTORS") else {
+        say(format_args!(
+            "SKIPPED: the packer: TCVERIFY_VECTORS is not set"
+        ));
+        return;
+    };
+    let root = PathBuf::from(vectors).join(TENSTORRENT);
+    let mut rows = 0;
+    for (case, format, added) in [
+        ("both-pack-bf16-bf16", Format::Bf16, false),
+        ("both-pack-fp32-bf16", Format::Fp32, false),
+        ("both-l1acc-bf16", Format::Bf16, true),
+        ("both-l1acc-fp32", Format::Fp32, true),
+    ] {
+        let read = |name: &str, format| {
+            let file = NpyFile::open(&root.join(case).join(name)).expect("a file");
+            codes(&file.tensor(format).expect("codes"))
+        };
+        let to = if added { format } else { Format::Bf16 };
+        let (a, b, d) = (
+            read("a.npy", format),
+            read("b.npy", format),
+            read("d.npy", to),
+        );
+        let mut truncated = 0;
+        for ((a, b), d) in a.into_iter().zip(b).zip(d) {
+            let got = match added {
+                true => added_in_memory(format, a, b),
+                false => packed(format, a),
+            };
+            assert_eq!(got, d, "{case}: {a:x} {b:x}");
+            truncated += usize::from(!added && a >> (format.width() - 16) == d);
+            rows += 1;
+        }
+        // Cutting would be another rule.
+        assert!(added || truncated < 790, "{case}: {truncated}");
+    }
+    assert_eq!(rows, 3197);
 }

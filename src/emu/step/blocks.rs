@@ -189,7 +189,6 @@ fn finite(x: Unpacked, format: Format) -> (i128, i32) {
 pub fn packed(format: Format, code: u64) -> u64 {
     let x = format.unpack(code);
     let rounded = match x.class {
-        Class::Finite if x.is_below_normal(format) => return 0,
         Class::Finite => round_code(format, code, Format::Bf16, Rounding::NearestAway, 0),
         _ => return Format::Bf16.infinity(x.negative).expect("it has one"),
     };

@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
 pub use block_window::BlockWindow;
-pub use blocks::{Blocks, Reload};
+pub use blocks::{Blocks, Reload, added_in_memory, packed};
 pub use chained::{Groups, Nans};
 pub use checks::Code;
 pub use clues::{Clues, Unit};

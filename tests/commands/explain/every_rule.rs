@@ -206,6 +206,8 @@ fn stage_adds_up(stage: &Stage, step: &Step, arithmetic: &Arithmetic, place: &st
         let expected = match (&term.of, &arithmetic.step) {
             // Vortex's lanes have a mind of their own.
             (_, Kind::StickyRne(_)) => continue,
+            // Of slices, phase by phase.
+            (_, Kind::Sliced(_)) => continue,
             (&Of::Product(k), _) => products(k..k + 1),
             (Of::Products(_), Kind::FlooredPairs(_)) => continue,
             (&Of::Products([first, end]), _) => products(first..end),
