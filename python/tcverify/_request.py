@@ -37,6 +37,10 @@ class CheckFields(TypedDict, total=False):
     c_dtype: FormatLike | None
     scale_dtype: FormatLike | None
     scale_block: int | None
+    ttnn: str | None
+    in0_block_w: int | None
+    packer_l1_acc: bool | None
+    reload: Literal["exact", "tf32", "bf16"] | None
     schedule: str | None
     schedule_file: str | os.PathLike[str] | None
     kernel: str | None

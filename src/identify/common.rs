@@ -122,7 +122,7 @@ mod tests {
             for c in [None, Some(c.planes())] {
                 let problem = Problem::new(a.planes(), b.planes(), c).unwrap();
                 let conditions = Conditions {
-                    blocks: true,
+                    blocks: false,
                     a: &|one| one == format,
                     b: &|one| one == format,
                     c: &|_| true,

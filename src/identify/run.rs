@@ -220,7 +220,8 @@ impl Prepared {
         scale: &dyn Fn(Option<Scale>) -> bool,
     ) -> Vec<Candidate> {
         let conditions = Conditions {
-            blocks: true,
+            // So many that they are for whoever asks for such a unit.
+            blocks: !self.architectures.is_empty(),
             a: &|format| self.captured.a.has(format),
             b: &|format| self.captured.b.has(format),
             c,

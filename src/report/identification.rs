@@ -14,7 +14,7 @@ use crate::num::Format;
 pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
-pub const NEVER_SEARCHED: [&str; 6] = [
+pub const NEVER_SEARCHED: [&str; 7] = [
     "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
     "orders of k within a tile or backwards, but for Triton's",
     "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or where something gives \
@@ -22,6 +22,7 @@ pub const NEVER_SEARCHED: [&str; 6] = [
     "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
      that are not given; 3xTF32 with its products in other orders",
     "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
+    "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
     "schedules on RDNA GPUs, and several accumulators on processors",
 ];
 

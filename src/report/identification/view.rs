@@ -2,6 +2,7 @@
 
 use super::ties::{Line, Tie, ties};
 use super::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
+use crate::emu::step::Step;
 use crate::num::decimal;
 use crate::report::KernelWords;
 use crate::report::view::{Item, Section, Tone, View, counted, grouped};
@@ -402,9 +403,16 @@ impl Identified {
         let rounded = self
             .rounded_to
             .map_or(String::new(), |f| format!(", rounded to {f}"));
+        let blocks = match &a.step {
+            Step::Sliced(step) => step.blocks.map(|blocks| blocks.summary()),
+            _ => None,
+        };
         format!(
-            "{}*{}{scale}{addend} -> {}{rounded}",
-            a.a, a.b, a.accumulator
+            "{}*{}{scale}{addend} -> {}{rounded}{}",
+            a.a,
+            a.b,
+            a.accumulator,
+            blocks.unwrap_or_default()
         )
     }
 }

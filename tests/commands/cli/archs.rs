@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 22] = [
     "volta",
     "turing",
     "ampere",
@@ -18,6 +18,8 @@ const NAMES: [&str; 20] = [
     "rdna3",
     "rdna3.5",
     "rdna4",
+    "wormhole",
+    "blackhole",
     "avx512",
     "amx",
     "ieee-fma",

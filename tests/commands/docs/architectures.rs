@@ -127,11 +127,8 @@ pub(super) fn takes(rule: &Rule, alternatives: &[&[Format]]) -> bool {
         let any = rule.operands.iter().any(|[a, _]| formats.contains(a));
         // A processor multiplies UINT8 with INT8, and neither with its own kind.
         let mixed = rule.operands.iter().all(|[a, b]| a != b);
-        assert!(
-            all == any || mixed,
-            "a column of formats that do not occur together"
-        );
-        any
+        // Of FP8 Tenstorrent's have E5M2 alone, which is less than the column says.
+        all || mixed && any
     };
     alternatives.iter().any(has)
 }

@@ -11,6 +11,7 @@ fn all(d: Format) -> Vec<Candidate> {
     candidates(
         Catalogue::builtin(),
         &Conditions {
+            blocks: false,
             a: &|_| true,
             b: &|_| true,
             c: &|_| true,
