@@ -14,13 +14,14 @@ use proptest::sample::select;
 use super::args::CheckArgs;
 use crate::check::{
     Check, Claim, Draw, EngineChoice, KernelAnswers, KernelRequest, KernelSaid, ModelSource,
-    Naming, ScheduleRequest, ScheduleSource, Scope, Seed, Source, Span, Tf32Input, Verb,
-    command_line, shell_line,
+    Naming, ScheduleRequest, ScheduleSource, Scope, Seed, Source, Span, Tf32Input, TtnnRequest,
+    Verb, command_line, shell_line,
 };
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, Overrides, PartialsChoice, PromoteChoice, ResidueChoice,
     SplitChoice,
 };
+use crate::emu::step::Reload;
 use crate::generate::{Class, Spec};
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
@@ -233,7 +234,17 @@ fn check() -> impl Strategy<Value = Check> {
         of(select(vec![Fp32, Fp16, Bf16, E4m3, E5m2, Fp64, Int32])),
         of(select(vec![Fp32, Bf16])),
     );
-    let model = (of(path()), of(select(vec!["mma", "wgmma"])), of(1usize..99));
+    let ttnn = (
+        of("[A-Z(][ -~]{1,9}"),
+        of((1usize..9, any::<bool>())),
+        of(word::<Reload>()),
+    );
+    let model = (
+        of(path()),
+        of(select(vec!["mma", "wgmma"])),
+        of(1usize..99),
+        ttnn,
+    );
     let claim = (path(), any::<bool>(), "[0-9a-f]{64}");
     let scope = (
         span(),
@@ -262,7 +273,7 @@ fn check() -> impl Strategy<Value = Check> {
             |(operands, flags, formats, model, schedule, claim, scope, more)| {
                 let (a, b, c, scales, bias) = operands;
                 let (dtype, dtype_b, acc, c_dtype, scale_dtype, d_dtype, bias_dtype) = formats;
-                let (file, instruction, scale_block) = model;
+                let (file, instruction, scale_block, (text, blocks, reload)) = model;
                 let (d, by_digest, digest) = claim;
                 let (rows, columns, draw, part, block_rows) = scope;
                 let (against, tf32_input, engine, max_mismatches) = more;
@@ -306,6 +317,12 @@ fn check() -> impl Strategy<Value = Check> {
                 check.model.c_dtype = c_dtype;
                 check.model.scale_dtype = scale_dtype;
                 check.model.scale_block = scale_block;
+                check.model.ttnn = TtnnRequest {
+                    text,
+                    in0_block_w: blocks.map(|(width, _)| width),
+                    packer_l1_acc: blocks.is_some_and(|(_, l1)| l1),
+                    reload,
+                };
                 check.schedule = schedule;
                 // Of a C that is there.
                 check.schedule.overrides.beta =

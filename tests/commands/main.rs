@@ -36,4 +36,5 @@ mod schedules;
 mod schemas;
 mod screen;
 mod sparse;
+mod tenstorrent;
 mod trust;

@@ -1,0 +1,217 @@
+//! Products of Tenstorrent's unit as people ask for them: fidelity, Dst and blocks of K, by options or as ttnn prints them.
+
+use crate::support::Folder;
+
+const KERNEL: &str = "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2 --packer-l1-acc --reload exact --d-dtype bf16";
+
+/// BF16 operands of 24x256 by 256x20, and the D of a kernel.
+fn product(kernel: &str) -> Folder {
+    let folder = Folder::new();
+    let generate = "--dtype bf16 --role";
+    for words in [
+        format!("generate generate:1:normal:24x256 {generate} a -o a.npy"),
+        format!("generate generate:2:normal:256x20 {generate} b -o b.npy"),
+        format!("replay {kernel} a.npy b.npy -o d.npy"),
+    ] {
+        folder.tcverify(&words).expect(0);
+    }
+    folder
+}
+
+fn config(fidelity: &str, fp32: &str, l1: &str, width: usize) -> String {
+    format!(
+        "ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.{fidelity}, math_approx_mode=False, \
+         fp32_dest_acc_en={fp32}, packer_l1_acc={l1}), MatmulMultiCoreReuseMultiCastProgramConfig(\
+         compute_with_storage_grid_size=(8, 7), in0_block_w={width}, out_subblock_h=1, fused_activation=None)"
+    )
+}
+
+#[test]
+fn a_configuration_says_what_the_options_say() {
+    let folder = product(KERNEL);
+    folder
+        .tcverify(&format!("check {KERNEL} a.npy b.npy d.npy"))
+        .expect(0);
+    let check = |config: &str, reload: &str| {
+        let words = "check --arch blackhole --dtype bf16 a.npy b.npy d.npy --reload";
+        let words = words.split(' ').chain([reload, "--ttnn", config]);
+        folder.words(words)
+    };
+    let same = config("HiFi2", "True", "True", 2);
+    let run = check(&same, "exact").expect(0);
+    assert!(
+        run.stdout.contains("blackhole hifi2, bf16*bf16 -> fp32"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("through memory every 64 k"),
+        "{}",
+        run.stdout
+    );
+    for (config, reload) in [
+        (config("HiFi2", "True", "False", 2), "tf32"),
+        (config("HiFi2", "True", "True", 1), "exact"),
+        (config("HiFi4", "True", "True", 2), "exact"),
+        (config("HiFi2", "False", "True", 2), "exact"),
+        (same, "bf16"),
+    ] {
+        check(&config, reload).expect(1);
+    }
+}
+
+#[test]
+fn everything_else_takes_such_a_kernel() {
+    let folder = product(KERNEL);
+    let product = format!("{KERNEL} a.npy b.npy d.npy");
+    for words in [
+        format!("check {product} --json report.json"),
+        "verify-report report.json".to_owned(),
+        format!("explain {product} --at 2,3"),
+        format!("check {product} --sample 20 --seed 3"),
+        format!("commit {product} -o c.json"),
+        format!("check {product} --against c.json"),
+    ] {
+        folder.tcverify(&words).expect(0);
+    }
+    // The request of a report says what decides bits.
+    let report = String::from_utf8(folder.read("report.json")).expect("JSON");
+    let wrong = report.replacen("\"in0_block_w\": 2", "\"in0_block_w\": 4", 1);
+    assert_ne!(report, wrong);
+    folder.write("wrong.json", wrong.into_bytes());
+    folder.tcverify("verify-report wrong.json").expect(1);
+}
+
+/// Blocks that change no bit, and ones that do.
+#[test]
+fn one_block_is_no_block() {
+    let folder = product("--arch wormhole --dtype bf16 --instruction hifi3 --acc fp32");
+    let check =
+        "check --arch wormhole --dtype bf16 --instruction hifi3 --acc fp32 a.npy b.npy d.npy";
+    for same in ["", "--in0-block-w 8", "--in0-block-w 2 --reload exact"] {
+        folder.tcverify(&format!("{check} {same}")).expect(0);
+    }
+    for other in [
+        "--in0-block-w 2 --reload tf32",
+        "--in0-block-w 2 --reload exact --packer-l1-acc",
+    ] {
+        folder.tcverify(&format!("{check} {other}")).expect(1);
+    }
+}
+
+#[test]
+fn a_search_finds_fidelity_and_blocks() {
+    let folder = product(KERNEL);
+    let identify = "identify --dtype bf16 --schedules never a.npy b.npy d.npy";
+    let run = folder
+        .tcverify(&format!("{identify} --arch blackhole"))
+        .expect(0);
+    let options = "--instruction hifi2 --acc fp32 --in0-block-w 2 --packer-l1-acc --reload exact";
+    let line = run.stdout.lines().find(|line| line.contains(options));
+    let line = line
+        .unwrap_or_else(|| panic!("no {options} in {}", run.stdout))
+        .trim();
+    folder
+        .tcverify(line.strip_prefix("tcverify ").expect("a command"))
+        .expect(0);
+    // Without such a unit by name, blocks are not tried, and that is said.
+    let run = folder.tcverify(identify).expect(1);
+    assert!(
+        run.stdout.contains("unless --arch says wormhole"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn what_is_open_or_impossible_is_refused() {
+    let folder = product(KERNEL);
+    let whole = config("HiFi2", "True", "True", 2);
+    let rows: [(&str, Option<&str>, &str); 15] = [
+        ("--arch wormhole --dtype bf16", None, "name the instruction"),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2",
+            None,
+            "say `acc`",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --dtype-b fp16 --instruction hifi2 --acc fp32",
+            None,
+            "does not multiply",
+        ),
+        (
+            "--arch wormhole --dtype e4m3 --instruction hifi2 --acc fp32",
+            None,
+            "does not multiply",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 3 --reload exact",
+            None,
+            "blocks of 3 do not divide",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 0 --reload exact",
+            None,
+            "blocks of 0",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2",
+            None,
+            "say `reload`",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --in0-block-w 2 --reload tf32",
+            None,
+            "read again as it is",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --packer-l1-acc",
+            None,
+            "--in0-block-w",
+        ),
+        (
+            "--arch a100 --dtype bf16 --in0-block-w 2",
+            None,
+            "Tenstorrent",
+        ),
+        ("--arch a100 --dtype bf16", Some(&whole), "hifi2"),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi4",
+            Some(&whole),
+            "`instruction` is hifi4",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --in0-block-w 4",
+            Some(&whole),
+            "`in0_block_w` is 4",
+        ),
+        (
+            "--arch wormhole --dtype bf16",
+            Some("MathFidelity.HiFi2"),
+            "no argument",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --reload exact",
+            Some("f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)"),
+            "nobody says",
+        ),
+    ];
+    for (options, config, why) in rows {
+        let words = format!("check {options} a.npy b.npy d.npy");
+        let words = words.split_whitespace();
+        let run = match config {
+            Some(config) => folder.words(words.chain(["--ttnn", config])),
+            None => folder.words(words),
+        };
+        let run = run.expect(2);
+        assert!(
+            run.stderr.contains(why),
+            "{options}: {why:?} is not in {}",
+            run.stderr
+        );
+    }
+    // How an FP32 Dst becomes FP16 is not known.
+    let run = folder.tcverify("replay --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --d-dtype fp16 a.npy b.npy -o x.npy");
+    assert!(run.expect(2).stderr.contains("not known"));
+    assert!(!folder.path("x.npy").exists());
+}
