@@ -113,7 +113,8 @@ fn what_an_agreement_proves() {
     let report = run(&check, product(Format::Fp16, [4, 4, 16]));
     let told = report.discrimination.expect("D agrees");
     assert_eq!(told.elements, 16);
-    assert_eq!(told.others, told.same.len() as u64 + 2);
+    // Three phases alone of each of Tenstorrent's units take no upper slices.
+    assert_eq!(told.others, told.same.len() as u64 + 2 + 6);
     let names: Vec<&str> = told
         .same
         .iter()

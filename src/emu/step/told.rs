@@ -184,7 +184,9 @@ fn adding_is_running_once() {
         };
         let added = arithmetic.step.add(products, c, &mut Sound(&mut ()));
         assert_eq!(added, run, "{}", arithmetic.canonical_json());
-        assert_ne!(added, c);
+        // Of numbers as small as these all but the first slices are zero.
+        let sliced = matches!(arithmetic.step, Step::Sliced(_) | Step::SlicedIntegers(_));
+        assert!(sliced || added != c);
     }
 }
 
