@@ -7,7 +7,7 @@ use super::blocks::{Blocks, packed};
 use super::checks::check_group;
 use super::kind::{Carried, Products, StepKind};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::num::{Class, Format, Formats, Rounding, Unpacked, shift_right};
+use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
 use crate::words::words;
 
 /// Bits of a significand that the slices divide, the hidden one included.
@@ -256,8 +256,11 @@ impl StepKind for Sliced {
     }
 
     fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
-        debug_assert!(to == Format::Bf16);
-        packed(from, code)
+        match to {
+            Format::Bf16 => packed(from, code),
+            // Refused beforehand: nobody knows it.
+            _ => result_code(from, code, to, Rounding::NearestEven),
+        }
     }
 
     fn start(&self, _: Formats, c: u64) -> Carried {

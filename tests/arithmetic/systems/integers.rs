@@ -86,6 +86,9 @@ fn every_integer_rule_of_the_catalogue_multiplies() {
     for arch in Catalogue::builtin().architectures() {
         for instruction in &arch.instructions {
             for rule in instruction.rules.iter().filter(|r| r.accumulator == Int32) {
+                if matches!(&rule.step, Step::SlicedIntegers(step) if step.phases != [0, 1, 2, 3]) {
+                    continue; // It multiplies by some bits only.
+                }
                 for &operands in &rule.operands {
                     let arithmetic = Arithmetic::of(rule, operands);
                     let [a, b] = operands.map(|f| f.max_finite(true) | f.max_finite(false));

@@ -35,8 +35,8 @@ fn data_that_nothing_rounds_tell_nothing() {
     let told = &found["discrimination"];
     let same = told["same"].as_array().unwrap();
     assert!(same.len() > 8, "{told}");
-    // RDNA 3's complements are not exact even here.
-    assert_eq!(told["others"].as_u64(), Some(same.len() as u64 + 2));
+    // RDNA 3's complements are not exact even here, nor are Tenstorrent's units with some phases only.
+    assert_eq!(told["others"].as_u64(), Some(same.len() as u64 + 8));
     assert!(told["elements"].as_u64() > Some(50));
     let named = |name: &str| same.iter().any(|alike| alike["architecture"] == name);
     assert!(

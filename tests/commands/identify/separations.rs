@@ -1,7 +1,7 @@
 //! Operands that tell two models apart do so.
 
 use tcverify::candidates::{Candidate, Conditions, candidates};
-use tcverify::emu::step::{ComplementDot, Groups, Step, StickyRne};
+use tcverify::emu::step::{ComplementDot, Groups, Sliced, Step, StickyRne};
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Problem, Replay};
 use tcverify::identify::{comparable, separate};
 use tcverify::num::Format;
@@ -68,7 +68,16 @@ fn indistinct(one: &Candidate, other: &Candidate) -> bool {
         _ => None,
     };
     let same_pairs = pairs(one).is_some() && pairs(one) == pairs(other);
-    only_c || same_pairs || (step(one).is_some() && step(one) == step(other))
+    // What one phase goes over before the next decides nothing where there is one.
+    let phase = |candidate: &Candidate| match &candidate.arithmetic.step {
+        Step::Sliced(step) if step.phases.len() == 1 => Some(Sliced {
+            tile: 16,
+            ..step.clone()
+        }),
+        _ => None,
+    };
+    let same_phase = phase(one).is_some() && phase(one) == phase(other);
+    only_c || same_pairs || same_phase || (step(one).is_some() && step(one) == step(other))
 }
 
 /// Any two different models of FP16 or E4M3 operands with FP32 results are separated, and the
