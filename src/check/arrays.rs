@@ -263,8 +263,12 @@ impl Arrays {
                 Role::C => (addend, rows),
                 Role::Azp | Role::AzpAdj => (Format::Int32, &None),
                 Role::SparseA => {
-                    let opened = open(role, source, Format::Int32, from)?;
-                    let stored = opened.header().descr.as_stored();
+                    // Words of any width, which no format says.
+                    let opened = match from.memory.arrays.remove(&role) {
+                        Some(array) if *source == Source::Memory => array,
+                        _ => open(role, source, Format::Int32, from)?,
+                    };
+                    let stored = opened.as_stored();
                     by_role.insert(role, Array::read(role, opened, stored, &None)?);
                     continue;
                 }

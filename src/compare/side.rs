@@ -43,16 +43,23 @@ impl Side {
     }
 }
 
-/// A check of files, and of arrays that the caller holds.
+/// A check of files, and of arrays that the caller holds; what a search found names files in their place.
 ///
 /// # Errors
 /// As of [`Check::prepare`].
 pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
+    let mut check = check.clone();
+    for role in arrays.keys() {
+        match role {
+            Role::D => check.claim = Claim::Tensor(Source::Memory),
+            role => drop(check.operands.arrays.insert(*role, Source::Memory)),
+        }
+    }
     let held = Tensors {
         arrays,
         ..Tensors::default()
     };
-    Prepared::from_tensors_in(check, &Files::default(), held)
+    Prepared::from_tensors_in(&check, &Files::default(), held)
 }
 
 /// What the rule of one side says of the other's result.

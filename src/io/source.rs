@@ -173,6 +173,14 @@ impl Source {
         &self.header
     }
 
+    /// The format as which its elements keep their stored bits.
+    pub fn as_stored(&self) -> Format {
+        match &self.contents {
+            Contents::Tensor(tensor) => tensor.format(),
+            _ => self.header.descr.as_stored(),
+        }
+    }
+
     /// The array as a tensor of this format.
     ///
     /// # Errors
