@@ -138,7 +138,9 @@ impl Metadata<'_> {
     ) -> Result<impl Fn(usize, usize) -> usize + use<>, String> {
         let group = 64 / self.width;
         let swizzled = self.layout == SparseLayout::Cutlass;
-        if swizzled && (![2, 4].contains(&self.width) || !m.is_multiple_of(32) || words % 2 != 0) {
+        if swizzled
+            && (![2, 4].contains(&self.width) || !m.is_multiple_of(32) || !words.is_multiple_of(2))
+        {
             return Err(format!(
                 "CUTLASS's metadata are words of 16 or 32 bits, of a multiple of 32 rows and an even number a row; these are \
                  {m} rows of {words} words of {} bits",

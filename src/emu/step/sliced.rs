@@ -182,7 +182,9 @@ impl StepKind for Sliced {
     fn check(&self, formats: Formats) -> Result<(), String> {
         check_group(self.group)?;
         let at_once = self.group.checked_mul(self.groups).filter(|n| *n > 0);
-        if at_once.is_none_or(|n| self.tile == 0 || self.tile > 1024 || self.tile % n != 0) {
+        if at_once
+            .is_none_or(|n| self.tile == 0 || self.tile > 1024 || !self.tile.is_multiple_of(n))
+        {
             return Err("tile must be a multiple of group times groups, at most 1024".into());
         }
         if self.group > 64 || self.groups > 64 {
