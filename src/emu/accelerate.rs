@@ -5,15 +5,16 @@ use std::ops::Range;
 
 use tcverify_kernels::{
     BlockPlan, BlockStep, ChainPlan, DotAdd, ExactEngine, FloorPlan, FloorStep, GroupPlan,
-    HalfPlan, IntegerPlan, LanePlan, LaneRule, LaneStep, PairsPlan, Plan, Platform, Specials,
-    StickyPlan, StickyStep, SumPlan,
+    HalfPlan, IntegerPlan, LanePlan, LaneRule, LaneStep, PairsPlan, Plan, Platform, SlicePlan,
+    Specials, StickyPlan, StickyStep, SumPlan,
 };
 
 use super::step::Step;
 use super::step::{
     Addend, BlockDot, Fused, FusedFloor, FusedHalves, IntegerOverflow, PairRule, PairwiseFlush,
-    Scaling, StickyRne,
+    Scaling, Sliced, StickyRne,
 };
+use super::step::{Dropping, Droppings};
 use super::{Arithmetic, Block, Engine, Problem, exact};
 use crate::num::{Class, Formats, Rounding, Unpacked};
 
@@ -54,8 +55,9 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         Step::HalfChain(step) => Some(Plan::Half(HalfPlan::new(formats, step.span))),
         // Two or four products a step: the exact engine computes them.
         Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
-        // Rounded into the accumulator after every 16 products.
-        Step::Sliced(_) | Step::SlicedIntegers(_) => None,
+        Step::Sliced(step) => slices(step, formats).map(Plan::Slices),
+        // Few ask for them.
+        Step::SlicedIntegers(_) => None,
         // The alternative of `block_dot`, which few ask for.
         Step::BlockWindow(_) => None,
         Step::IntegerSum(step) => {
@@ -145,6 +147,37 @@ fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
         nan,
     };
     LanePlan::new(formats, step).map(Plan::Lanes)
+}
+
+/// Slices, groups and roundings must be Tenstorrent's.
+fn slices(step: &Sliced, formats: Formats) -> Option<SlicePlan> {
+    let rounding = Droppings {
+        product: Dropping::NearestAway,
+        sum: Dropping::NearestUp,
+        addend: Dropping::NearestAway,
+        result: Dropping::NearestAway,
+    };
+    let sizes = (step.group, step.groups, step.a_slice, step.b_slice);
+    if sizes != (8, 2, 7, 5) || step.rounding != rounding {
+        return None;
+    }
+    let reload = match step.blocks {
+        None => None,
+        Some(blocks) if blocks.l1_acc => return None,
+        Some(blocks) => Some((blocks.k, blocks.reload.cuts(formats.accumulator))),
+    };
+    let plan = SlicePlan {
+        a: formats.a,
+        b: formats.b,
+        accumulator: formats.accumulator,
+        tile: step.tile,
+        phases: step.phases.clone(),
+        zero_exponent: step.zero_exponent,
+        narrow_bits: step.narrow_bits,
+        minus_one: step.minus_one,
+        reload,
+    };
+    SlicePlan::new(formats, plan)
 }
 
 fn block(step: &BlockDot, formats: Formats) -> Option<BlockPlan> {

@@ -5,7 +5,7 @@
 //! * `plan`: which kernel, and its constants.
 //! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
 //!   `tile`: what a kernel offers.
-//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums. `integers`.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`).
 //! * `native`: instructions of this processor that are judged.
@@ -28,6 +28,7 @@ mod platform;
 mod promoted;
 mod real;
 mod selftest;
+mod slices;
 mod special;
 mod sums;
 mod tile;
@@ -48,6 +49,7 @@ pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::{Platform, Wide};
 pub use promoted::{Merging, Promotion};
+pub use slices::SlicePlan;
 pub use sums::SumPlan;
 
 use self::context::Context;
@@ -90,6 +92,7 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
             }
         },
         Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
+        Plan::Slices(plan) => work.with(&slices::SliceKernel { plan, platform }),
     }
 }
 

@@ -7,6 +7,7 @@ use super::half::HalfPlan;
 use super::integers::IntegerPlan;
 use super::lanes::LanePlan;
 use super::pairs::PairsPlan;
+use super::slices::SlicePlan;
 use super::sums::SumPlan;
 
 /// The vector kernel for a model.
@@ -31,4 +32,6 @@ pub enum Plan {
     /// Exact sums, rounded once.
     Sum(SumPlan),
     Integers(IntegerPlan),
+    /// Slices of significands, rounded after sixteen products (Tenstorrent).
+    Slices(SlicePlan),
 }

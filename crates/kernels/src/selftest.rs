@@ -175,6 +175,7 @@ mod tests {
     use crate::integers::IntegerPlan;
     use crate::lanes::{LanePlan, LaneRule, LaneStep};
     use crate::pairs::PairsPlan;
+    use crate::slices::SlicePlan;
     use crate::sums::SumPlan;
     use tcverify_num::Rounding;
 
@@ -204,6 +205,7 @@ mod tests {
                 Plan::Block(plan) => plan.fraction_bits -= 8,
                 Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
                 Plan::Pairs(plan) => plan.group = 6 - plan.group,
+                Plan::Slices(plan) => plan.phases[0] ^= 1,
                 Plan::Lanes(lanes) => {
                     *lanes = lane_plan(formats.a, lanes.rule, formats.scale, 23);
                 }
@@ -299,6 +301,10 @@ mod tests {
             };
             (Plan::Integers(plan), product(format, Format::Int32))
         };
+        let slices = |format, accumulator, phases: &[u32]| {
+            let formats = product(format, accumulator);
+            (Plan::Slices(slice_plan(formats, phases)), formats)
+        };
         let ue8m0 = Scale {
             format: Format::Ue8m0,
             block: 32,
@@ -364,6 +370,10 @@ mod tests {
             half(Format::Fp32),
             integers(Format::Int8, Some(33)),
             integers(Format::Uint8, None),
+            slices(Format::Bf16, Format::Fp32, &[0, 1, 2, 3]),
+            slices(Format::Tf32, Format::Bf16, &[0, 1]),
+            slices(Format::Fp16, Format::Fp32, &[2]),
+            slices(Format::Fp16, Format::Fp16, &[3, 0]),
         ];
         groups.chain(others).collect()
     }
@@ -431,6 +441,26 @@ mod tests {
             nan: 0x7fff_ffff,
         };
         FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
+    }
+
+    /// Wormhole.
+    fn slice_plan(formats: Formats, phases: &[u32]) -> SlicePlan {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        let (fp16, fp32) = (a.exponent_bits() == 5, accumulator == Format::Fp32);
+        let plan = SlicePlan {
+            a,
+            b,
+            accumulator,
+            tile: 32,
+            phases: phases.to_vec(),
+            zero_exponent: (fp16 && fp32).then_some(-30),
+            narrow_bits: if fp32 { 0 } else { 13 },
+            minus_one: fp32.then_some(27),
+            reload: fp32.then_some((64, 13)),
+        };
+        SlicePlan::new(formats, plan).expect("the kernel has these constants")
     }
 
     /// Blackwell.

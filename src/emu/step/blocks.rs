@@ -113,12 +113,17 @@ impl Blocks {
 
 impl Reload {
     fn of(self, format: Format, code: u64) -> u64 {
-        let cut = match (format, self) {
+        let cut = self.cuts(format);
+        code >> cut << cut
+    }
+
+    /// Bits that are lost.
+    pub fn cuts(self, format: Format) -> u32 {
+        match (format, self) {
             (Format::Fp32, Reload::Tf32) => 13,
             (Format::Fp32, Reload::Bf16) => 16,
             _ => 0,
-        };
-        code >> cut << cut
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every kernel of this machine, and with feature `emulated-neon` NEON's, against the exact engine over
 //! every plan of the catalogue; each passes its self-test.
 
+use serde_json::{Value, json};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
@@ -156,6 +157,44 @@ fn kernels_of(kind: &str) {
     assert!(count > 0, "{kind}");
 }
 
+/// Slices in phases that no fidelity has, through memory in blocks, at any floor, with any fault.
+#[test]
+fn slices_that_nobody_takes() {
+    let pick =
+        |random: &mut SplitMix64, all: &[Value]| all[random.word() as usize % all.len()].clone();
+    let mut random = SplitMix64(38);
+    let all: Vec<_> = known()
+        .into_iter()
+        .filter(|(of, ..)| of == "sliced")
+        .collect();
+    let mut blocks = 0;
+    for seed in 0..60 {
+        let (_, _, mut arithmetic) = all[random.word() as usize % all.len()].clone();
+        let mut step = serde_json::to_value(&arithmetic.step).expect("plain data");
+        let phase = |random: &mut SplitMix64| json!(random.word() % 4);
+        let phases = 1 + random.word() % 4;
+        step["phases"] = (0..phases).map(|_| phase(&mut random)).collect();
+        step["tile"] = pick(&mut random, &[json!(16), json!(32)]);
+        if arithmetic.accumulator == Format::Fp32 {
+            step["minus_one"] = pick(&mut random, &[json!(null), json!(0), json!(20), json!(28)]);
+        }
+        if arithmetic.accumulator != Format::Fp16 && random.word() % 2 == 0 {
+            let reload = match arithmetic.accumulator {
+                Format::Fp32 => pick(&mut random, &[json!("exact"), json!("tf32"), json!("bf16")]),
+                _ => json!("exact"),
+            };
+            step["blocks"] = json!({"k": 32, "l1_acc": false, "reload": reload});
+            blocks += 1;
+        }
+        arithmetic.step = serde_json::from_value(step).expect("a step");
+        arithmetic.check().expect("it could be built");
+        for operands in KINDS {
+            check(&arithmetic, operands, seed);
+        }
+    }
+    assert!(blocks > 10);
+}
+
 macro_rules! kernels {
     ($($kind:ident,)*) => {
         $(#[test]
@@ -184,5 +223,6 @@ kernels!(
     half_chain,
     integer_sum,
     pairwise_flush,
+    sliced,
     sticky_rne,
 );

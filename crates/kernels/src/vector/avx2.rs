@@ -95,6 +95,17 @@ unsafe impl Vector for Avx2 {
             _mm256_sll_epi16(x, _mm_and_si128(_mm256_castsi256_si128(y), _mm_cvtsi32_si128(15)));
         fn shift_right_halves(x: __m256i, y: __m256i) -> __m256i =
             _mm256_srl_epi16(x, _mm_and_si128(_mm256_castsi256_si128(y), _mm_cvtsi32_si128(15)));
+        fn multiply_fractions(x: __m256i, y: __m256i) -> __m256i = _mm256_mulhrs_epi16(x, y);
+        fn halve_4096(x: __m256i) -> __m256i = {
+            // Both bytes of a half look up theirs: the low one x, the high one x + 8, or nothing from 16 on.
+            let table = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                0, 0, 0, 0, 0, -128, 64, 32, 16, 8, 4, 2, 1, 0, 0, 0,
+            ));
+            let x = _mm256_min_epu16(x, _mm256_set1_epi16(15));
+            let both = _mm256_or_si256(x, _mm256_slli_epi16::<8>(x));
+            _mm256_shuffle_epi8(table, _mm256_add_epi16(both, _mm256_set1_epi16(0x7800)))
+        };
+        fn negate_halves(x: __m256i, sign: __m256i) -> __m256i = _mm256_sign_epi16(x, sign);
         fn turn(from: *const u8, step: usize, to: *mut i32) = {
             // Squares of four lanes first, then both halves of a register.
             let mut fours = [_mm256_setzero_si256(); 8];

@@ -80,6 +80,9 @@ unsafe impl Vector for Avx512 {
         fn equal_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(x, y));
         fn shift_left_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_sllv_epi16(x, y);
         fn shift_right_halves(x: __m512i, y: __m512i) -> __m512i = _mm512_srlv_epi16(x, y);
+        fn multiply_fractions(x: __m512i, y: __m512i) -> __m512i = _mm512_mulhrs_epi16(x, y);
+        fn negate_halves(x: __m512i, sign: __m512i) -> __m512i =
+            _mm512_mask_sub_epi16(x, _mm512_movepi16_mask(sign), _mm512_setzero_si512(), x);
         fn turn(from: *const u8, step: usize, to: *mut i32) = {
             // Squares of four lanes first, then squares of such squares.
             let mut fours = [_mm512_setzero_si512(); 16];

@@ -107,6 +107,13 @@ pub fn multiply_bytes(x: i32, y: i32) -> i32 {
     halves(product(0) + product(1), product(2) + product(3))
 }
 
+/// Signed: `x * y / 2^15`, to nearest, ties up.
+#[inline(always)]
+pub fn multiply_fractions(x: u16, y: u16) -> u16 {
+    let product = i32::from(x as i16) * i32::from(y as i16);
+    ((product + (1 << 14)) >> 15) as u16
+}
+
 #[inline(always)]
 pub fn add_halves(x: i32, y: i32) -> i32 {
     let high = (x >> 16) as i16;

@@ -108,6 +108,26 @@ pub unsafe trait Vector {
     unsafe fn shift_left_halves(x: Self::I, y: Self::I) -> Self::I;
     /// 16-bit halves `>> y`, zeros shifted in; halves of `y` are alike, from 0 to 15.
     unsafe fn shift_right_halves(x: Self::I, y: Self::I) -> Self::I;
+    /// `x * y / 2^15` of signed 16-bit halves, to nearest, ties up; not of -2^15 times itself.
+    unsafe fn multiply_fractions(x: Self::I, y: Self::I) -> Self::I;
+    /// `4096 >> x` of unsigned 16-bit halves: 0 from 13 on.
+    #[inline(always)]
+    unsafe fn halve_4096(x: Self::I) -> Self::I {
+        // SAFETY: as every method.
+        unsafe {
+            let x = Self::min_halves(x, Self::splat(15 << 16 | 15));
+            Self::shift_right_halves(Self::splat(4096 << 16 | 4096), x)
+        }
+    }
+    /// 16-bit halves times those of `sign`, 1 or -1.
+    #[inline(always)]
+    unsafe fn negate_halves(x: Self::I, sign: Self::I) -> Self::I {
+        // SAFETY: as every method.
+        unsafe {
+            let negative = Self::equal_halves(sign, Self::splat(-1));
+            Self::sub_halves(Self::xor(x, negative), negative)
+        }
+    }
 
     unsafe fn splat_b(x: u32) -> Self::B;
     unsafe fn load_b(from: *const u8) -> Self::B;

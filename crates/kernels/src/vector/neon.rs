@@ -152,6 +152,9 @@ unsafe impl Vector for Neon {
             let left = vnegq_s16(vreinterpretq_s16_s32(y));
             vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(x), left))
         };
+        fn multiply_fractions(x: int32x4_t, y: int32x4_t) -> int32x4_t = vreinterpretq_s32_s16(
+            vqrdmulhq_s16(vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y))
+        );
         fn power_of_two(x: int32x4_t) -> [f64; 4] = doubles::powers(lanes(x));
         fn multiply_pairs(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let (x, y) = (vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y));

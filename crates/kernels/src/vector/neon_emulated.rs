@@ -76,6 +76,11 @@ intrinsics! {
     vminq_s32: int32x4_t, int32x4_t -> int32x4_t = i32::min;
     vminq_u32: uint32x4_t, uint32x4_t -> uint32x4_t = u32::min;
     vaddq_s16: int16x8_t, int16x8_t -> int16x8_t = i16::wrapping_add;
+    // SQRDMULH: saturates where both are -2^15.
+    vqrdmulhq_s16: int16x8_t, int16x8_t -> int16x8_t = |x, y| {
+        let product = (2 * i64::from(x) * i64::from(y) + (1 << 15)) >> 16;
+        product.min(i16::MAX.into()) as i16
+    };
     vmull_s16: int16x4_t, int16x4_t -> int32x4_t = |x, y| i32::from(x) * i32::from(y);
     // SSHL: by the lowest byte, to the right where that is negative.
     vshlq_s32: int32x4_t, int32x4_t -> int32x4_t = |x, y| match y as i8 {

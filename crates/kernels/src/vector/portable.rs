@@ -204,6 +204,7 @@ unsafe impl Vector for Portable {
         fn equal_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| mask(x == y) as u16);
         fn shift_left_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| x << y);
         fn shift_right_halves(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, |x, y| x >> y);
+        fn multiply_fractions(x: [i32; N], y: [i32; N]) -> [i32; N] = by_halves(x, y, doubles::multiply_fractions);
         fn power_of_two(x: [i32; N]) -> [f64; N] = doubles::powers(x);
         fn multiply_pairs(x: [i32; N], y: [i32; N]) -> [i32; N] = zip(x, y, |x, y| {
                 let low = i32::from(x as i16) * i32::from(y as i16);
