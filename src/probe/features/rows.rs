@@ -364,7 +364,12 @@ fn rounding(x: &Answers) -> Option<String> {
         up(1, last - 1, true)?,
         up(3, last - 2, true)?,
     );
-    Some(format!("{} to {} bits", mode(seen), p + FULL - last))
+    let bits = p + FULL - last;
+    // Terms up to 1 that add up to 4: what they all lack, the result cannot show.
+    if depth(x).is_some_and(|depth| bits >= depth + 3) {
+        return Some(format!("{bits} bits or more: terms have no others"));
+    }
+    Some(format!("{} to {bits} bits", mode(seen)))
 }
 
 fn monotonic(x: &Answers) -> Option<String> {

@@ -78,15 +78,9 @@ fn every_machine_is_recognised() {
                     let machine = Arithmetic::of(rule, pair);
                     let name = &architecture.name;
                     let what = format!("{name} {} {pair:?} {}", instruction.name, rule.accumulator);
-                    // A simulator's chain of halves, a processor's in an order of its own and slices are not inferred; of pairs with scales some are enough.
+                    // A simulator's chain of halves and a processor's in an order of its own are not inferred; of pairs with scales some are enough.
                     let some = pair[0] == pair[1] || pair == [Format::E2m1, Format::E4m3];
-                    let chain = matches!(
-                        machine.step,
-                        Step::HalfChain(_)
-                            | Step::OrderedFma(_)
-                            | Step::Sliced(_)
-                            | Step::SlicedIntegers(_)
-                    );
+                    let chain = matches!(machine.step, Step::HalfChain(_) | Step::OrderedFma(_));
                     if chain || machine.scale.is_some() && !some {
                         continue;
                     }
