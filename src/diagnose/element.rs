@@ -1,6 +1,6 @@
 //! One element of D: its row of A, its column of B, its C.
 
-use crate::emu::step::{Carried, Formats, TraceObserver};
+use crate::emu::step::{Carried, Datapath, Formats, Products, StepKind, TraceObserver};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
 use crate::num::{Class, Dyadic, Format, Unpacked, Value, fma, quiet_nan};
 
@@ -33,6 +33,27 @@ pub enum Change {
     Missing(usize),
     /// The product's sign is turned.
     Flipped(usize),
+    /// Of the step with this first k, this sum is minus one unit.
+    MinusOne { step: usize, sum: usize },
+}
+
+/// One sum of a step is minus one unit.
+struct OneSum {
+    before: usize,
+}
+
+impl TraceObserver for OneSum {}
+
+impl Datapath for OneSum {
+    fn is_sound(&self) -> bool {
+        false
+    }
+
+    fn added(&mut self, sum: i128) -> i128 {
+        let mine = self.before == 0;
+        self.before = self.before.wrapping_sub(1);
+        if mine { -1 } else { sum }
+    }
 }
 
 impl Element {
@@ -127,7 +148,18 @@ impl Element {
         let scales = self.taken.scales.as_ref();
         let scales = scales.map(|[x, y]| [&x[k.clone()], &y[k.clone()]]);
         let mut carried = step.start(formats, before);
-        step.run_observed(formats, &a, &b, scales, &mut carried, watch);
+        match change {
+            Some(Change::MinusOne { step: first, sum }) if first == k.start => {
+                let products = Products {
+                    formats,
+                    a: &a,
+                    b: &b,
+                    scales,
+                };
+                StepKind::run(step, products, &mut carried, &mut OneSum { before: sum });
+            }
+            _ => step.run_observed(formats, &a, &b, scales, &mut carried, watch),
+        }
         let code = step.finish(formats, &carried);
         // The last instruction is filled up with zero products.
         match k.end == self.k() {

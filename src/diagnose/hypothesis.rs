@@ -88,6 +88,8 @@ pub enum Hypothesis {
     ProductMissing,
     /// `at`: its k.
     ProductFlipped,
+    /// `at`: first k of a sum, one past the last, and the phase.
+    KnownFault,
     /// `at`: row and column of the operand, and the bit.
     InputFlipped,
     /// `at`: the row it is from, where there is one.
@@ -111,7 +113,7 @@ impl Hypothesis {
 }
 
 /// What no kernel does on purpose: a result that comes about so is wrong.
-const FAULTS: [Hypothesis; 16] = [
+const FAULTS: [Hypothesis; 17] = [
     Hypothesis::Unwritten,
     Hypothesis::BitFlipped,
     Hypothesis::LostTail,
@@ -120,6 +122,7 @@ const FAULTS: [Hypothesis; 16] = [
     Hypothesis::SliceMissing,
     Hypothesis::ProductMissing,
     Hypothesis::ProductFlipped,
+    Hypothesis::KnownFault,
     Hypothesis::InputFlipped,
     Hypothesis::RowMoved,
     Hypothesis::ColumnMoved,

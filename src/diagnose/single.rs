@@ -7,10 +7,11 @@ use serde::Serialize;
 use super::element::{Change, Element};
 use super::trial::Work;
 use super::{Found, Hypothesis, WORK};
+use crate::emu::step::{Step, StepKind};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::{
     Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
-    result_code, round_code,
+    round_code,
 };
 
 /// What was tried and what gave D.
@@ -103,8 +104,48 @@ impl Single<'_> {
             self.stopped_early(chain, &mut found);
             self.step_missing(chain, &mut found);
             self.products(chain, &mut found);
+            self.known_fault(chain, &mut found);
         }
         found
+    }
+
+    /// The fault of a unit's adder where the model does not have it: one sum as if it were minus one unit.
+    fn known_fault(&self, chain: &Chain, found: &mut Vec<Found>) {
+        let element = chain.element;
+        let Step::Sliced(step) = &element.arithmetic.step else {
+            return;
+        };
+        let Some(bits) = step.minus_one else { return };
+        let at_once = step.group * step.groups;
+        let of_phase = step.tile / at_once;
+        let sums = step.phases.len() * of_phase;
+        let all: Vec<[usize; 2]> = (0..element.steps())
+            .flat_map(|step| (0..sums).map(move |sum| [step, sum]))
+            .collect();
+        let at: Vec<[usize; 2]> = all
+            .into_par_iter()
+            .filter(|&[step, sum]| {
+                let first = element.range(step).start;
+                let change = Change::MinusOne { step: first, sum };
+                self.gives(element.finish_from(step, chain.accumulators[step], Some(change)))
+            })
+            .collect();
+        if let Some(&[number, sum]) = at.first() {
+            let first = element.range(number).start + sum % of_phase * at_once;
+            let end = (first + at_once).min(element.k());
+            let phase = step.phases[sum / of_phase] as usize;
+            let more = match at.len() {
+                1 => String::new(),
+                n => format!(" (or another of {n} sums)"),
+            };
+            let text = format!(
+                "the unit's known fault, in a place where the model does not have it: the sum of k {first} to {} in phase \
+                 {phase}{more} came out as -2^{bits} units",
+                end - 1
+            );
+            let found_here = Found::new(Hypothesis::KnownFault, text);
+            found.push(found_here.at([first, end, phase]));
+        }
     }
 
     /// Whether a code of the accumulator's format ends as D.
@@ -117,8 +158,9 @@ impl Single<'_> {
         if from == to {
             return Some(code);
         }
+        let step = &self.replay.arithmetic.step;
         let rounds = from == Format::Fp32 && matches!(to, Format::Fp16 | Format::Bf16);
-        rounds.then(|| result_code(from, code, to, Rounding::NearestEven))
+        (rounds && step.rounds_results(to).is_some()).then(|| step.converted(from, code, to))
     }
 
     fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {

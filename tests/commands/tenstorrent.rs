@@ -220,3 +220,31 @@ fn what_is_open_or_impossible_is_refused() {
     assert!(run.expect(2).stderr.contains("not known"));
     assert!(!folder.path("x.npy").exists());
 }
+
+/// One element is a power of two that a sum of minus one unit would give: of Wormhole that is its known fault, of Blackhole it
+/// is not.
+#[test]
+fn a_known_fault_is_named() {
+    for (arch, named) in [("wormhole", true), ("blackhole", false)] {
+        let kernel = format!("--arch {arch} --dtype bf16 --instruction hifi2 --acc fp32");
+        let folder = product(&kernel);
+        let whole = folder.read("d.npy");
+        let mut found = Vec::new();
+        for exponent in -4..16 {
+            let mut d = whole.clone();
+            let at = d.len() - 4 * 77;
+            let value = -f32::from(2u8).powi(exponent);
+            d[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            folder.write("wrong.npy", d);
+            let run = folder
+                .tcverify(&format!("check {kernel} a.npy b.npy wrong.npy"))
+                .expect(1);
+            if run.stdout.contains("the unit's known fault") {
+                assert!(run.stdout.contains("phase 1"), "{}", run.stdout);
+                found.push(exponent);
+            }
+        }
+        // That of the last sum, which nothing follows.
+        assert_eq!(found.len(), usize::from(named), "{arch}: {found:?}");
+    }
+}
