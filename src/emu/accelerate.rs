@@ -161,11 +161,11 @@ fn slices(step: &Sliced, formats: Formats) -> Option<SlicePlan> {
     if sizes != (8, 2, 7, 5) || step.rounding != rounding {
         return None;
     }
-    let reload = match step.blocks {
-        None => None,
-        Some(blocks) if blocks.l1_acc => return None,
-        Some(blocks) => Some((blocks.k, blocks.reload.cuts(formats.accumulator))),
-    };
+    let blocks = step.blocks.map(|blocks| tcverify_kernels::Blocks {
+        k: blocks.k,
+        lost_bits: blocks.reload.cuts(formats.accumulator),
+        added: blocks.l1_acc,
+    });
     let plan = SlicePlan {
         a: formats.a,
         b: formats.b,
@@ -175,7 +175,7 @@ fn slices(step: &Sliced, formats: Formats) -> Option<SlicePlan> {
         zero_exponent: step.zero_exponent,
         narrow_bits: step.narrow_bits,
         minus_one: step.minus_one,
-        reload,
+        blocks,
     };
     SlicePlan::new(formats, plan)
 }

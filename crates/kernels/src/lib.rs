@@ -49,7 +49,7 @@ pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::{Platform, Wide};
 pub use promoted::{Merging, Promotion};
-pub use slices::SlicePlan;
+pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
 
 use self::context::Context;
@@ -92,7 +92,10 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
             }
         },
         Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
-        Plan::Slices(plan) => work.with(&slices::SliceKernel { plan, platform }),
+        Plan::Slices(plan) if plan.blocks.is_some_and(|blocks| blocks.added) => {
+            work.with(&slices::SliceKernel::<[i32; 3]>::new(plan, platform))
+        }
+        Plan::Slices(plan) => work.with(&slices::SliceKernel::<i32>::new(plan, platform)),
     }
 }
 

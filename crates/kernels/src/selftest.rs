@@ -175,7 +175,7 @@ mod tests {
     use crate::integers::IntegerPlan;
     use crate::lanes::{LanePlan, LaneRule, LaneStep};
     use crate::pairs::PairsPlan;
-    use crate::slices::SlicePlan;
+    use crate::slices::{Blocks, SlicePlan};
     use crate::sums::SumPlan;
     use tcverify_num::Rounding;
 
@@ -458,7 +458,11 @@ mod tests {
             zero_exponent: (fp16 && fp32).then_some(-30),
             narrow_bits: if fp32 { 0 } else { 13 },
             minus_one: fp32.then_some(27),
-            reload: fp32.then_some((64, 13)),
+            blocks: fp32.then_some(Blocks {
+                k: 32,
+                lost_bits: 13,
+                added: fp16,
+            }),
         };
         SlicePlan::new(formats, plan).expect("the kernel has these constants")
     }

@@ -7,6 +7,7 @@
 //!
 //! An accumulator is its code with an FP32's places: FP16's five bits of exponent are the lower ones of eight.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::platform::{Platform, Vectorized};
@@ -48,8 +49,19 @@ pub struct SlicePlan {
     pub narrow_bits: u32,
     /// The power of two, in units, of a sum of minus one unit.
     pub minus_one: Option<u32>,
-    /// So many k the accumulator goes through memory, and loses so many low bits.
-    pub reload: Option<(usize, u32)>,
+    /// What happens between blocks of k.
+    pub blocks: Option<Blocks>,
+}
+
+/// How an accumulator goes through memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// k of a block.
+    pub k: usize,
+    /// Low bits that are lost on the way back.
+    pub lost_bits: u32,
+    /// Whether sums of blocks are added in memory, as FP32 numbers; the last block starts from theirs.
+    pub added: bool,
 }
 
 impl SlicePlan {
@@ -65,7 +77,10 @@ impl SlicePlan {
             && formats.addend == plan.accumulator
             && plan.minus_one.is_none_or(|bits| bits < 29)
             && [0, 13].contains(&plan.narrow_bits)
-            && plan.reload.is_none_or(|(k, _)| k % plan.tile == 0);
+            && plan.blocks.is_none_or(|blocks| {
+                let known = !blocks.added || plan.accumulator == Format::Fp32;
+                known && blocks.k.is_multiple_of(plan.tile)
+            });
         fits.then_some(plan)
     }
 
@@ -80,10 +95,48 @@ impl SlicePlan {
     }
 }
 
-/// The kernel of a plan, with the vectors of a platform.
-pub struct SliceKernel {
-    pub plan: SlicePlan,
-    pub platform: Platform,
+/// The kernel of a plan, with the vectors of a platform. `S` is an accumulator, or an accumulator, the sum of a block alone
+/// and the sum in memory.
+pub struct SliceKernel<S> {
+    plan: SlicePlan,
+    platform: Platform,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S> SliceKernel<S> {
+    pub fn new(plan: SlicePlan, platform: Platform) -> SliceKernel<S> {
+        SliceKernel {
+            plan,
+            platform,
+            state: PhantomData,
+        }
+    }
+}
+
+/// An accumulator with what belongs to it.
+pub trait Held: Copy + Default + Send + Sync {
+    fn of(all: [i32; 3]) -> Self;
+    fn all(self) -> [i32; 3];
+}
+
+impl Held for i32 {
+    fn of([main, ..]: [i32; 3]) -> i32 {
+        main
+    }
+
+    fn all(self) -> [i32; 3] {
+        [self, 0, 0]
+    }
+}
+
+impl Held for [i32; 3] {
+    fn of(all: [i32; 3]) -> [i32; 3] {
+        all
+    }
+
+    fn all(self) -> [i32; 3] {
+        self
+    }
 }
 
 /// Of A `[strip][plane][k][ROWS]`, each number in both halves of a lane: exponents, and of both slices the slice and 1 as bytes,
@@ -167,8 +220,8 @@ impl Splitter {
     }
 }
 
-impl TileKernel for SliceKernel {
-    type State = i32;
+impl<S: Held> TileKernel for SliceKernel<S> {
+    type State = S;
     type Panel = Panel;
     type A = Sliced<i32>;
     type B = Sliced<u16>;
@@ -190,14 +243,16 @@ impl TileKernel for SliceKernel {
         false
     }
 
-    fn start(&self, code: u64) -> i32 {
+    fn start(&self, code: u64) -> S {
         let format = self.plan.accumulator;
         let negative = code & format.sign_mask() != 0;
         let magnitude = (code & (format.sign_mask() - 1)) as i32;
-        magnitude << self.plan.below() | if negative { i32::MIN } else { 0 }
+        let sign = if negative { i32::MIN } else { 0 };
+        S::of([magnitude << self.plan.below() | sign, 0, 0])
     }
 
-    fn finish(&self, state: i32) -> Option<u64> {
+    fn finish(&self, state: S) -> Option<u64> {
+        let [state, ..] = state.all();
         let format = self.plan.accumulator;
         let magnitude = (state & i32::MAX) as u64 >> self.plan.below();
         Some(magnitude | if state < 0 { format.sign_mask() } else { 0 })
@@ -276,23 +331,33 @@ impl TileKernel for SliceKernel {
         a: &Sliced<i32>,
         strip: usize,
         b: &Sliced<u16>,
-        state: &mut [i32],
+        state: &mut [S],
         _: &dyn StepFallback,
     ) -> bool {
         let size = OF_A * panel.padded * ROWS;
+        let mut planes = [[0; ROWS * WIDEST]; 3];
+        for (i, state) in state.iter().enumerate() {
+            for (plane, one) in planes.iter_mut().zip(state.all()) {
+                plane[i] = one;
+            }
+        }
         self.platform.vectorized(RunTile {
             plan: &self.plan,
             start: panel.k.start,
             depth: panel.padded,
             a: &a.0[strip * size..][..size],
             b: &b.0,
-            state,
+            state: &mut planes,
         });
+        for (i, state) in state.iter_mut().enumerate() {
+            *state = S::of([0, 1, 2].map(|plane| planes[plane][i]));
+        }
         true
     }
 }
 
-/// A tile: `[plane][k][ROWS]`, `[plane][k][columns]` and `[ROWS][columns]`.
+/// A tile: `[plane][k][ROWS]`, `[plane][k][columns]` and, of accumulators, sums of a block alone and sums in memory,
+/// `[ROWS][columns]`.
 struct RunTile<'a> {
     plan: &'a SlicePlan,
     /// The first k, of all.
@@ -300,7 +365,7 @@ struct RunTile<'a> {
     depth: usize,
     a: &'a [i32],
     b: &'a [u16],
-    state: &'a mut [i32],
+    state: &'a mut [[i32; ROWS * WIDEST]; 3],
 }
 
 impl Vectorized for RunTile<'_> {
@@ -311,39 +376,71 @@ impl Vectorized for RunTile<'_> {
         let columns = ACROSS * V::LANES;
         assert!(self.a.len() == OF_A * self.depth * ROWS);
         assert!(self.b.len() == OF_B * self.depth * columns);
-        assert!(self.state.len() == ROWS * columns);
+        assert!(columns <= WIDEST);
         let tile = self.plan.tile;
         assert!(tile <= MOST && self.depth.is_multiple_of(tile));
         let constants = Constants::new(self.plan);
         for left in (0..columns).step_by(2 * V::LANES) {
             for first in (0..self.depth).step_by(tile) {
                 let k = self.start + first;
-                let reloaded = self
-                    .plan
-                    .reload
-                    .filter(|(block, _)| k > 0 && k % block == 0);
-                let kept = reloaded.map_or(-1, |(_, bits)| -1 << bits);
+                let blocks = self.plan.blocks.filter(|blocks| k >= blocks.k);
+                // With sums of blocks in memory, one that starts from zero is computed beside.
+                let chains = 1 + usize::from(blocks.is_some_and(|blocks| blocks.added));
                 for row in 0..ROWS {
-                    // SAFETY: features are the caller's promise; `tile` k from `first` on, and two registers of lanes from
-                    // `left` on, lie within the lengths just asserted.
-                    unsafe {
-                        let at = self.state.as_mut_ptr().add(row * columns + left);
-                        let other = at.add(V::LANES);
-                        let mut c = [V::load(at), V::load(other)];
-                        c = c.map(|c| V::and(c, V::splat(kept)));
-                        let work = Work {
-                            constants: &constants,
-                            depth: self.depth,
-                            a: self.a.as_ptr().add(first * ROWS + row),
-                            b: self.b.as_ptr().add(first * columns + left),
-                        };
-                        work.tile::<V>(&self.plan.phases, tile, &mut c);
-                        V::store(at, c[0]);
-                        V::store(other, c[1]);
+                    let lanes = row * columns + left..row * columns + left + 2 * V::LANES;
+                    if let Some(blocks) = blocks.filter(|blocks| k.is_multiple_of(blocks.k)) {
+                        for i in lanes.clone() {
+                            blocks.between(k == blocks.k, i, self.state);
+                        }
+                    }
+                    for state in &mut self.state[..chains] {
+                        // SAFETY: features are the caller's promise; `tile` k from `first` on, and two registers of lanes from
+                        // `left` on, lie within the lengths just asserted.
+                        unsafe {
+                            let at = state.as_mut_ptr().add(lanes.start);
+                            let other = at.add(V::LANES);
+                            let mut c = [V::load(at), V::load(other)];
+                            let work = Work {
+                                constants: &constants,
+                                depth: self.depth,
+                                a: self.a.as_ptr().add(first * ROWS + row),
+                                b: self.b.as_ptr().add(first * columns + left),
+                            };
+                            work.tile::<V>(&self.plan.phases, tile, &mut c);
+                            V::store(at, c[0]);
+                            V::store(other, c[1]);
+                        }
                     }
                 }
             }
         }
+    }
+}
+
+impl Blocks {
+    /// What becomes of one element; `first`: after the first block.
+    fn between(&self, first: bool, i: usize, state: &mut [[i32; ROWS * WIDEST]; 3]) {
+        let [main, alone, stored] = state;
+        stored[i] = match first || !self.added {
+            true => main[i],
+            false => added_in_memory(stored[i], alone[i]),
+        };
+        main[i] = stored[i] & (-1 << self.lost_bits);
+        alone[i] = 0;
+    }
+}
+
+/// IEEE's sum, to nearest even; subnormal numbers are zeros of their sign, and there is one NaN.
+fn added_in_memory(x: i32, y: i32) -> i32 {
+    let flushed = |x: f32| match x.is_subnormal() {
+        true => 0f32.copysign(x),
+        false => x,
+    };
+    let [x, y] = [x, y].map(|code| flushed(f32::from_bits(code as u32)));
+    let sum = flushed(x + y);
+    match sum.is_nan() {
+        true => 0x7fc0_0000,
+        false => sum.to_bits() as i32,
     }
 }
 
