@@ -6,8 +6,9 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 
 use super::progress::Bar;
+use super::values::word;
 use super::{Ending, show};
-use crate::screen::{Coverage, Suite, measure};
+use crate::screen::{Coverage, Kind, Suite, measure};
 use crate::words::Word;
 
 /// Inject faults into the exact engine, and count how many of them a suite finds
@@ -20,6 +21,10 @@ pub struct Measure {
     /// How many faults of each place and unit; all there are, if fewer
     #[arg(long, value_name = "N", default_value_t = 200)]
     faults: usize,
+
+    /// What happens to a number
+    #[arg(long, value_name = "KIND", default_value = "stuck", value_parser = word::<Kind>())]
+    kind: Kind,
 
     /// They act in one of so many steps, at random; 1 is always
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
@@ -51,12 +56,14 @@ impl Measure {
                 "no unit of the suite's {before} products has {unit} in its name"
             ));
         }
-        let (faults, one_in, rounds) = (self.faults, self.one_in, self.rounds);
-        let coverage = measure(&suite, faults, one_in, rounds, self.seed, &Bar::new())?;
+        let (one_in, rounds) = (self.one_in, self.rounds);
+        let faults = (self.kind, self.faults);
+        let coverage = measure(&suite, faults, [one_in, rounds], self.seed, &Bar::new())?;
         show::print(|out| {
             writeln!(
                 out,
-                "Faults found by {} {}, {}, {rounds} time(s)\n",
+                "Faults ({}) found by {} {}, {}, {rounds} time(s)\n",
+                self.kind.word(),
                 suite.arch,
                 suite.level.word(),
                 match one_in {

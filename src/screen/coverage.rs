@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::elements::of_lane;
+use super::elements::{Where, of_place};
 use super::error::ScreenError;
 use super::fault::{Fault, Injector, Place};
 use super::faulty::Chain;
+use super::kinds::Kind;
 use super::make::payload;
-use super::stuck::{bits, hypotheses};
+use super::stuck::bits;
 use super::suite::{Placement, Product, Suite};
 use super::tiles::codes;
 use crate::check::{Prepared, Progress};
@@ -54,7 +55,7 @@ pub fn unit(product: &Product) -> String {
     )
 }
 
-/// Injects faults into every unit of the suite: `faults` of each place, drawn by the seed (all if there are
+/// Injects faults of a kind into every unit of the suite: `faults` of each place, drawn by the seed (all if there are
 /// fewer), always acting or in one of `one_in` steps, in lane drawn with them. Only products that are placed on
 /// every SM count: `rounds` runs of the suite on the SM with the fault.
 ///
@@ -62,9 +63,8 @@ pub fn unit(product: &Product) -> String {
 /// If a product of the suite cannot be computed.
 pub fn measure(
     suite: &Suite,
-    faults: usize,
-    one_in: u64,
-    rounds: u64,
+    (kind, faults): (Kind, usize),
+    [one_in, rounds]: [u64; 2],
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<Coverage>, ScreenError> {
@@ -90,14 +90,12 @@ pub fn measure(
     let mut random = SplitMix64(seed);
     let measured = units.into_iter().map(|(unit, products)| {
         let arithmetic = &products[0].prepared.model().arithmetic;
-        let all = hypotheses(arithmetic, false);
         let places = Place::ALL.iter().map(|(place, _, _)| *place);
         let places = places.filter(|&place| !bits(arithmetic, place).is_empty());
         let found = places.map(|place| {
-            let mut of_place: Vec<_> = all.iter().filter(|f| f.place == place).copied().collect();
-            draw(&mut of_place, faults, &mut random);
+            let mut of_place = kind.drawn((arithmetic, place), faults, &mut random);
             for fault in &mut of_place {
-                fault.lane = (random.word() % 32) as usize;
+                fault.of = Where::Lane((random.word() % 32) as usize);
                 fault.one_in = one_in;
             }
             inject(place, &of_place, &products, rounds)
@@ -114,15 +112,6 @@ struct Ready<'a> {
     product: &'a Product,
     prepared: Prepared,
     right: Vec<u64>,
-}
-
-/// Some of a list, at random.
-fn draw(list: &mut Vec<Fault>, count: usize, random: &mut SplitMix64) {
-    for i in 0..count.min(list.len()) {
-        let other = i + (random.word() % (list.len() - i) as u64) as usize;
-        list.swap(i, other);
-    }
-    list.truncate(count);
 }
 
 fn inject(place: Place, faults: &[Fault], products: &[Ready], rounds: u64) -> Found {
@@ -164,7 +153,7 @@ fn finds(ready: &Ready, fault: &Fault, round: u64) -> bool {
     let Some(mut chain) = Chain::of(&ready.prepared) else {
         return false;
     };
-    let mut elements = of_lane(ready.product.shape(), fault.lane);
+    let mut elements = of_place(ready.product.shape(), fault.of);
     elements.any(|[row, column]| {
         let at = row * ready.product.n + column;
         let seed = (round << 32 | at as u64) ^ u64::from(ready.product.sha256.0[0]) << 56;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::elements::{PERIODS, Where};
 use crate::emu::step::{Datapath, TraceObserver};
 use crate::num::Format;
 use crate::random::{GOLDEN, mix};
@@ -38,18 +39,19 @@ words! {
     }
 }
 
-/// A broken bit in the unit of one lane: `product:bit=13,stuck=1,k=3,lane=5,sm=77`.
+/// Broken bits in the unit of one lane: `product:bit=13,stuck=1,k=3,lane=5,sm=77`; or a number that is lost and counts as
+/// zero: `product:zero,k=3,lane=5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fault {
     pub place: Place,
-    /// From the least significant on: of a code (`operand`, `rounding`), of a product of significands, in
-    /// units of the grid (`aligner`, `adder`).
-    pub bit: u32,
+    /// Which bits, from the least significant on: of a code (`operand`, `rounding`), of a product of significands, in
+    /// units of the grid (`aligner`, `adder`). All of them: the number.
+    pub bits: u128,
     pub stuck: Stuck,
     /// Which product of a step, which scale, or which aligner: of `operand`, `scale`, `product` and `aligner`.
     pub k: usize,
-    /// Lane whose elements of D pass through the unit.
-    pub lane: usize,
+    /// The elements of D that pass through the unit.
+    pub of: Where,
     /// SM that has it.
     pub sm: u32,
     /// It acts in one of so many steps, at random; 1 is always.
@@ -79,32 +81,49 @@ impl Place {
 
 impl Fault {
     /// A bit that is always so, in lane 0 of SM 0.
-    pub fn always(place: Place, bit: u32, stuck: Stuck, k: usize) -> Fault {
+    pub fn always(place: Place, bits: u128, stuck: Stuck, k: usize) -> Fault {
         Fault {
             place,
-            bit,
+            bits,
             stuck,
             k,
-            lane: 0,
+            of: Where::Lane(0),
             sm: 0,
             one_in: 1,
             above: 0,
         }
     }
 
+    /// Whether the number is lost: it counts as zero.
+    pub fn is_zero(&self) -> bool {
+        self.bits == u128::MAX && self.stuck == Stuck::Zero
+    }
+
+    /// The numbers of its bits.
+    fn numbers(&self) -> Vec<u32> {
+        (0..128).filter(|bit| self.bits >> bit & 1 == 1).collect()
+    }
+
     /// What it is, without where.
     pub fn describe(&self) -> String {
-        let mut text = match self.stuck {
-            Stuck::Flip => format!("bit {} inverted", self.bit),
-            stuck => format!("bit {} stuck at {}", self.bit, stuck.word()),
+        let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
+        let bits = match &numbers[..] {
+            [one] => format!("bit {one}"),
+            several => format!("bits {}", several.join(", ")),
         };
-        text += match self.place {
-            Place::Operand => " of an operand of A",
-            Place::Scale => " of a scale of A",
-            Place::Product => " of a product",
-            Place::Aligner => " behind the aligner",
-            Place::Adder => " of the sum",
-            Place::Rounding => " of the rounded result",
+        let (bits, of) = match (self.is_zero(), self.stuck) {
+            (true, _) => ("zero".to_owned(), "in place of"),
+            (false, Stuck::Flip) => (format!("{bits} inverted"), "of"),
+            (false, stuck) => (format!("{bits} stuck at {}", stuck.word()), "of"),
+        };
+        let mut text = match self.place {
+            Place::Operand => format!("{bits} {of} an operand of A"),
+            Place::Scale => format!("{bits} {of} a scale of A"),
+            Place::Product => format!("{bits} {of} a product"),
+            Place::Aligner if self.is_zero() => format!("{bits} {of} a term behind the aligner"),
+            Place::Aligner => format!("{bits} behind the aligner"),
+            Place::Adder => format!("{bits} {of} the sum"),
+            Place::Rounding => format!("{bits} {of} the rounded result"),
         };
         match self.place {
             Place::Scale => text += &format!(" (scale {} of a step)", self.k),
@@ -115,11 +134,10 @@ impl Fault {
     }
 
     fn spoil(&self, number: u128) -> u128 {
-        let bit = 1u128 << self.bit;
         match self.stuck {
-            Stuck::Zero => number & !bit,
-            Stuck::One => number | bit,
-            Stuck::Flip => number ^ bit,
+            Stuck::Zero => number & !self.bits,
+            Stuck::One => number | self.bits,
+            Stuck::Flip => number ^ self.bits,
         }
     }
 
@@ -132,11 +150,17 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (place, stuck) = (self.place.word(), self.stuck.word());
-        write!(f, "{place}:bit={},stuck={stuck}", self.bit)?;
+        match self.is_zero() {
+            true => write!(f, "{place}:zero")?,
+            false => {
+                let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
+                write!(f, "{place}:bit={},stuck={stuck}", numbers.join("+"))?;
+            }
+        }
         if self.place.has_k() {
             write!(f, ",k={}", self.k)?;
         }
-        write!(f, ",lane={},sm={}", self.lane, self.sm)?;
+        write!(f, ",{},sm={}", self.of, self.sm)?;
         if self.one_in > 1 {
             write!(f, ",one-in={}", self.one_in)?;
         }
@@ -155,8 +179,12 @@ impl FromStr for Fault {
         let (place, rest) = text.split_once(':').unwrap_or((text, ""));
         let place = Place::of_word(place)
             .ok_or_else(|| format!("{place:?} is no place of a fault ({})", places.join(", ")))?;
-        let mut fault = Fault::always(place, u32::MAX, Stuck::One, 0);
+        let mut fault = Fault::always(place, 0, Stuck::One, 0);
         for part in rest.split(',').filter(|part| !part.is_empty()) {
+            if part == "zero" {
+                (fault.bits, fault.stuck) = (u128::MAX, Stuck::Zero);
+                continue;
+            }
             let (key, value) = part
                 .split_once('=')
                 .ok_or_else(|| format!("{part:?}: KEY=VALUE is expected"))?;
@@ -165,32 +193,60 @@ impl FromStr for Fault {
                 _ => Err(format!("{part:?}: a number up to {most} is expected")),
             };
             match key {
-                "bit" => fault.bit = number(119)? as u32,
+                "bit" => {
+                    fault.bits = bits(value).ok_or_else(|| {
+                        format!("{part:?}: numbers up to 119 with + between them are expected")
+                    })?
+                }
                 "stuck" => {
                     fault.stuck = Stuck::of_word(value)
                         .ok_or_else(|| format!("{part:?}: 0, 1 or flip is expected"))?;
                 }
                 "k" if place.has_k() => fault.k = number(1023)? as usize,
-                "lane" => fault.lane = number(31)? as usize,
+                "lane" => fault.of = Where::Lane(number(31)? as usize),
+                "rows" | "columns" => {
+                    let axis = usize::from(key == "columns");
+                    fault.of = every(axis, value).ok_or_else(|| {
+                        format!("{part:?}: REST/PERIOD with a period of 2, 4, 8 or 16 is expected")
+                    })?;
+                }
                 "sm" => fault.sm = number(1023)? as u32,
                 "one-in" => fault.one_in = number(1 << 40)?.max(1),
                 "above" => fault.above = number(200)? as u32,
                 _ => {
                     return Err(format!(
-                        "{part:?}: bit, stuck, k (of operand, scale, product and aligner), lane, sm, one-in and above \
-                         are what a fault has"
+                        "{part:?}: bit, stuck, zero, k (of operand, scale, product and aligner), lane, rows, columns, sm, \
+                         one-in and above are what a fault has"
                     ));
                 }
             }
         }
-        if fault.bit == u32::MAX {
+        if fault.bits == 0 {
             return Err(format!("{text:?}: bit=N is missing"));
         }
-        if matches!(place, Place::Operand | Place::Scale | Place::Rounding) && fault.bit > 63 {
+        let wide = fault.bits >> 64 != 0 && !fault.is_zero();
+        if matches!(place, Place::Operand | Place::Scale | Place::Rounding) && wide {
             return Err(format!("{text:?}: numbers there have up to 64 bits"));
         }
         Ok(fault)
     }
+}
+
+/// The bits of `3+7`.
+fn bits(text: &str) -> Option<u128> {
+    let mut bits = 0;
+    for number in text.split('+') {
+        bits |= 1 << number.parse::<u32>().ok().filter(|bit| *bit < 120)?;
+    }
+    Some(bits)
+}
+
+/// The rows or columns of `1/4`.
+fn every(axis: usize, text: &str) -> Option<Where> {
+    let (rest, period) = text.split_once('/')?;
+    let period = period.parse().ok().filter(|n| PERIODS.contains(n))?;
+    let rest = rest.parse().ok().filter(|rest| *rest < period)?;
+    Some(Where::Every { axis, period, rest })
 }
 
 /// Spoils what passes through the broken place.
@@ -199,8 +255,8 @@ pub struct Injector<'a> {
     /// Of the draw whether a rare fault acts.
     state: u64,
     acts: bool,
-    /// It acts in this step alone.
-    only: Option<usize>,
+    /// It acts in these steps alone.
+    only: Option<[usize; 2]>,
     steps: usize,
     /// Which unit of a row has the first product of this step.
     first: usize,
@@ -219,10 +275,10 @@ impl<'a> Injector<'a> {
         }
     }
 
-    /// Acts in one step alone, counted from 0.
-    pub fn once(fault: &'a Fault, step: usize) -> Injector<'a> {
+    /// Acts in one step, counted from 0, or in two.
+    pub fn only(fault: &'a Fault, steps: [usize; 2]) -> Injector<'a> {
         Injector {
-            only: Some(step),
+            only: Some(steps),
             ..Injector::new(fault, 0)
         }
     }
@@ -235,7 +291,7 @@ impl<'a> Injector<'a> {
     pub fn step(&mut self, first: usize) -> bool {
         self.first = first;
         if let Some(only) = self.only {
-            self.acts = self.steps == only;
+            self.acts = only.contains(&self.steps);
             self.steps += 1;
         } else if self.fault.one_in > 1 {
             self.state = self.state.wrapping_add(GOLDEN);
@@ -284,8 +340,9 @@ impl Datapath for Injector<'_> {
     }
 
     fn rounded(&mut self, format: Format, code: u64) -> u64 {
-        match self.is(Place::Rounding) && self.fault.bit < 8 * format.bytes() as u32 {
-            true => self.fault.spoil(code.into()) as u64,
+        let bits = self.fault.bits & format.max_code() as u128;
+        match self.is(Place::Rounding) && bits != 0 {
+            true => self.fault.spoil(code.into()) as u64 & format.max_code(),
             false => code,
         }
     }
@@ -301,6 +358,8 @@ mod tests {
             "product:bit=13,stuck=1,k=3,lane=5,sm=77",
             "adder:bit=2,stuck=flip,lane=0,sm=0,one-in=1000",
             "rounding:bit=31,stuck=0,lane=31,sm=7,above=80",
+            "aligner:zero,k=2,columns=3/16,sm=0",
+            "operand:bit=3+9,stuck=flip,k=0,rows=0/2,sm=1",
         ] {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
@@ -310,6 +369,8 @@ mod tests {
             ("product:bit=1,lane=32", "up to 31"),
             ("adder:bit=1,k=2", "are what a fault has"),
             ("scale:bit=64", "up to 64 bits"),
+            ("adder:bit=3+x", "with + between"),
+            ("adder:zero,rows=2/2", "REST/PERIOD"),
             ("adder:bit=1,stuck=2", "flip"),
             ("adder:bit", "KEY=VALUE"),
         ] {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
+use super::elements::Where;
 use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 use super::kernel_of::Other;
@@ -17,6 +18,7 @@ use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
 use crate::commit::{Hash, leaf};
 use crate::io::printable;
+use crate::report::grouped;
 use crate::words::Word;
 
 /// Judges results of one suite; each with the name of where it was read.
@@ -263,13 +265,17 @@ impl Bench<'_> {
             }
             return (Condition::Alike, said);
         }
-        let one_place = wrong.lanes.len() == 1 && wrong.sms.len() <= 1;
-        let mut broken = match one_place {
-            true => self.broken(&evidence),
-            false => Broken::default(),
+        let at: Vec<[usize; 2]> = evidence
+            .iter()
+            .flat_map(|(_, seen)| seen.iter().filter(|seen| seen.wrong).map(|seen| seen.at))
+            .collect();
+        let place = Where::most(&at).filter(|_| wrong.sms.len() <= 1);
+        let mut broken = match place {
+            Some(place) => self.broken(&evidence, place),
+            None => Broken::default(),
         };
         for fault in &mut broken.fits {
-            fault.lane = wrong.lanes.first().map_or(0, |(lane, _)| *lane);
+            fault.of = place.unwrap_or(Where::Lane(0));
             fault.sm = wrong.sms.first().map_or(0, |(sm, _)| *sm);
         }
         wrong.fits = broken
@@ -278,17 +284,18 @@ impl Bench<'_> {
             .take(8)
             .map(ToString::to_string)
             .collect();
-        pattern::fault(results, wrong, &broken)
+        pattern::fault(results, wrong, (place, &broken))
     }
 
-    /// The broken bits that fit the wrong elements.
-    fn broken(&self, evidence: &[(String, Vec<Seen>)]) -> Broken {
+    /// The faults that fit the wrong elements of a place.
+    fn broken(&self, evidence: &[(String, Vec<Seen>)], place: Where) -> Broken {
         let mut units: BTreeMap<(&str, Option<&str>), Unit> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());
             let of_unit = units.entry(unit).or_default();
-            of_unit.push((&self.ready[name].prepared, seen.clone()));
+            let seen = seen.iter().filter(|seen| place.holds(seen.at));
+            of_unit.push((&self.ready[name].prepared, seen.copied().collect()));
         }
         stuck::broken(&units.into_values().collect::<Vec<_>>())
     }
@@ -321,11 +328,23 @@ impl Bench<'_> {
         let said = format!("all {compared} results {of} are right, {sms}");
         match missing.len() {
             0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
-            0 => (Condition::Clean, said),
+            0 => (Condition::Clean, said + &seldom(compared)),
             n => (
                 Condition::Incomplete,
                 format!("{said}; {n} that this program should compute were not run{why}"),
             ),
         }
+    }
+}
+
+/// What so many right results say of faults that act seldom: one in n is never seen in as many results with 5 %.
+fn seldom(results: u64) -> String {
+    let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
+    match one_in >= 2.0 {
+        true => format!(
+            "; a fault that spoils one result in {} or more would have shown (95 %)",
+            grouped(one_in as u64)
+        ),
+        false => String::new(),
     }
 }

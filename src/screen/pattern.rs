@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::elements::lane;
+use super::elements::{Where, lane};
 use super::fleet::{Condition, FirstWrong, Wrong};
 use super::results::{Failure, Results};
 use super::stuck::{Acts, Broken};
@@ -74,9 +74,13 @@ fn temperatures(failures: &[Failure]) -> Option<[u32; 2]> {
     all.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// A condition, and the sentence that says it, of wrong elements that no other kernel explains.
-pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, String) {
-    let fits = &broken.fits;
+/// A condition, and the sentence that says it, of wrong elements that no other kernel explains. `place`: where most of them
+/// lie, and what fits them.
+pub fn fault(
+    results: &Results,
+    wrong: &Wrong,
+    (place, broken): (Option<Where>, &Broken),
+) -> (Condition, String) {
     let list = |numbers: &[u32]| {
         let shown: Vec<_> = numbers.iter().take(6).map(u32::to_string).collect();
         let more = if numbers.len() > 6 { " and others" } else { "" };
@@ -89,10 +93,15 @@ pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, S
         1 => format!("on SM {}", sms[0]),
         n => format!("on {n} of {} SMs ({})", wrong.sms_seen, list(&sms)),
     };
-    let of = match lanes.len() {
-        0 => String::new(),
-        1 => format!(" in lane {}", lanes[0]),
-        n => format!(" in {n} lanes ({})", list(&lanes)),
+    let of = match (place, lanes.len()) {
+        (Some(Where::Lane(lane)), _) => format!(" in lane {lane}"),
+        (Some(Where::Every { axis, period, rest }), _) => format!(
+            " in {} {rest} of every {period} (counted from 0)",
+            ["row", "column"][axis]
+        ),
+        (None, 0) => String::new(),
+        (None, 1) => format!(" in lane {}", lanes[0]),
+        (None, n) => format!(" in {n} lanes ({})", list(&lanes)),
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
@@ -100,46 +109,74 @@ pub fn fault(results: &Results, wrong: &Wrong, broken: &Broken) -> (Condition, S
             format!("wrong results {on}{heat}; no tile was kept, so nothing says which element");
         return (Condition::Unplaced, said);
     }
-    let one_place = sms.len() <= 1 && lanes.len() == 1;
-    if one_place && let Some(first) = fits.first() {
-        let others = match fits.len() {
-            1 => String::new(),
-            n => format!(" ({} other broken bits would give the same)", n - 1),
-        };
-        let fault = first.describe();
-        let (all, given) = (wrong.elements, broken.explained as u64);
-        let elements = match given == all {
-            true => format!("all {all}"),
-            false => format!("{given} of {all}"),
-        };
-        // What does not act in the cold is no line that is stuck.
-        return match broken.acts {
-            Some(Acts::Always) if heat.is_empty() && given == all => (
-                Condition::Stuck,
-                format!(
-                    "always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"
-                ),
-            ),
-            _ => (
-                Condition::Intermittent,
-                format!(
-                    "now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}"
-                ),
-            ),
-        };
-    }
-    let first = wrong.bits.first().map_or(0, |(bit, _, _)| *bit);
-    if one_place && wrong.bits.len() == 1 {
-        let said = format!("always bit {first} of D{of} {on}{heat}: a line");
-        return (Condition::Intermittent, said);
-    }
-    let bits = match wrong.bits.len() {
-        1 => format!("bit {first}"),
-        n => format!("any of {n} bits"),
+    let (all, given) = (wrong.elements, broken.explained as u64);
+    let elements = match given == all {
+        true => format!("all {all}"),
+        false => format!("{given} of {all}"),
     };
-    let said =
-        format!("{bits} of D{of} {on}{heat}: no single broken bit explains it; a marginal part");
-    (Condition::Marginal, said)
+    let rate = rate(results);
+    let Some(first) = broken.fits.first() else {
+        let bits = match &wrong.bits[..] {
+            [(bit, _, _)] => format!("bit {bit}"),
+            several => format!("any of {} bits", several.len()),
+        };
+        let tried = match place {
+            Some(_) => {
+                "no single bit that is stuck or inverted and no lost number gives one of them, always or in one or two steps \
+                 of an element"
+            }
+            None => {
+                "they do not lie in one lane or row or column pattern, so that no single fault was looked for"
+            }
+        };
+        let said = format!("{bits} of D{of} {on}{heat}: {tried}; a marginal part; {rate}");
+        return (Condition::Marginal, said);
+    };
+    let others = match broken.fits.len() {
+        1 => String::new(),
+        n => format!(" ({} other faults would give the same)", n - 1),
+    };
+    let fault = first.describe();
+    // What does not act in the cold is no line that is stuck.
+    match broken.acts {
+        _ if 10 * given < 9 * all => (
+            Condition::Marginal,
+            format!(
+                "wrong{of} {on}{heat}: the best single fault, {fault}, explains {elements} wrong elements{others}; a marginal \
+                 part; {rate}"
+            ),
+        ),
+        Some(Acts::Always) if heat.is_empty() => (
+            Condition::Stuck,
+            format!(
+                "always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"
+            ),
+        ),
+        _ => (
+            Condition::Intermittent,
+            format!(
+                "now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}; {rate}"
+            ),
+        ),
+    }
+}
+
+/// How many results were wrong, with the interval that holds the rate in 95 of 100 such runs (Wilson, Journal of the American
+/// Statistical Association 22, 1927).
+fn rate(results: &Results) -> String {
+    let (wrong, all) = (results.wrong() as f64, results.compared().max(1) as f64);
+    let z = 1.96f64;
+    let share = wrong / all;
+    let middle = share + z * z / (2.0 * all);
+    let half = z * (share * (1.0 - share) / all + z * z / (4.0 * all * all)).sqrt();
+    let percent = |x: f64| 100.0 * (x / (1.0 + z * z / all)).clamp(0.0, 1.0);
+    format!(
+        "{} of {} results wrong, a rate of {:.2} to {:.2} % (95 %)",
+        results.wrong(),
+        results.compared(),
+        percent(middle - half),
+        percent(middle + half)
+    )
 }
 
 /// From which temperature on, if cooler runs of the same were right.

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use super::elements::lane;
 use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
@@ -260,9 +259,10 @@ impl Run<'_> {
         let Some(mut chain) = Chain::of(prepared) else {
             return;
         };
-        // A unit without this bit has not this fault.
+        // A unit without these bits has not this fault.
         let bits = bits(&prepared.model().arithmetic, fault.place);
-        if self.temperature < fault.above || !bits.contains(&fault.bit) {
+        let has = bits.clone().any(|bit| fault.bits >> bit & 1 == 1);
+        if self.temperature < fault.above || !has {
             return;
         }
         let width = self.product.d.bytes();
@@ -276,7 +276,7 @@ impl Run<'_> {
             for row in rows {
                 for column in columns
                     .clone()
-                    .filter(|&column| lane(row, column) == fault.lane)
+                    .filter(|&column| fault.of.holds([row, column]))
                 {
                     let at = row * self.product.n + column;
                     let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);

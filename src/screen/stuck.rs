@@ -1,10 +1,9 @@
-//! Which broken bit gives the very elements that came out wrong.
+//! Which broken bit, or lost number, gives the very elements that came out wrong.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::elements::lane;
 use super::fault::{Fault, Injector, Place, Stuck};
 use super::faulty::{Chain, turns};
 use crate::check::Prepared;
@@ -25,25 +24,23 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
     Always,
-    /// In one step of an element that is wrong, in none of others.
+    /// In one step of an element that is wrong or in two, in none of others.
     NowAndThen,
 }
 
-/// Every bit of a unit of this arithmetic that can be broken, stuck at 0 and at 1, or inverted.
-pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
+/// Every bit of a unit of this arithmetic that can be broken: stuck at 0 and at 1, and inverted; and every number that can be
+/// lost.
+pub fn hypotheses(arithmetic: &Arithmetic) -> Vec<Fault> {
     let mut all = Vec::new();
-    for (_, word, _) in Place::ALL {
-        let place = Place::of_word(word).expect("listed");
-        let paths = paths(arithmetic, place);
-        for k in 0..paths {
-            for bit in bits(arithmetic, place) {
-                let kinds = match inverted {
-                    true => [Stuck::Flip].as_slice(),
-                    false => [Stuck::Zero, Stuck::One].as_slice(),
-                };
-                for &stuck in kinds {
-                    all.push(Fault::always(place, bit, stuck, k));
-                }
+    for (place, _, _) in Place::ALL {
+        for k in 0..paths(arithmetic, *place) {
+            let numbers = bits(arithmetic, *place);
+            if !numbers.is_empty() {
+                all.push(Fault::always(*place, u128::MAX, Stuck::Zero, k));
+            }
+            for bit in numbers {
+                let kinds = Stuck::ALL.iter().map(|(stuck, _, _)| *stuck);
+                all.extend(kinds.map(|stuck| Fault::always(*place, 1 << bit, stuck, k)));
             }
         }
     }
@@ -51,7 +48,7 @@ pub fn hypotheses(arithmetic: &Arithmetic, inverted: bool) -> Vec<Fault> {
 }
 
 /// How many parts of this kind a unit has beside each other.
-fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
+pub fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
     let span = arithmetic.step.span();
     let unit = arithmetic.step.unit(arithmetic.formats());
     let rows = if span == 1 { turns(arithmetic) } else { 1 };
@@ -111,52 +108,43 @@ pub struct Broken {
 pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
 /// Elements by which most hypotheses are ruled out, and how many of them one must give.
-const FIRST: usize = 4;
-const ENOUGH: usize = 3;
+const FIRST: usize = 6;
+const ENOUGH: usize = 4;
 
-/// The broken bits that give the most wrong elements: always, which has to leave right what is right; or now
-/// and then, in one step of each.
+/// Up to so many steps, two of them are tried together.
+const PAIRS: usize = 64;
+
+/// The faults that give the most wrong elements: always, which have to leave right what is right; or now and then, in one
+/// step of each or in two.
 pub fn broken(units: &[Unit]) -> Broken {
-    let total: usize = units.iter().map(|unit| wrong(unit).count()).sum();
-    let mut scores: Vec<(Fault, usize)> = Vec::new();
-    for unit in units {
-        let count = wrong(unit).count();
-        for fault in always(unit) {
-            add(&mut scores, fault, count);
+    let total: usize = units.iter().map(|unit| wrong(unit).len()).sum();
+    let of = |counted: fn(&Unit) -> Vec<(Fault, usize)>, acts| {
+        let mut scores: Vec<(Fault, usize)> = Vec::new();
+        for (fault, count) in units.iter().flat_map(counted) {
+            match scores.iter_mut().find(|(known, _)| *known == fault) {
+                Some((_, sum)) => *sum += count,
+                None => scores.push((fault, count)),
+            }
         }
-    }
-    let best = best(scores, Acts::Always);
-    if best.explained == total || units.is_empty() {
+        best(scores, acts)
+    };
+    let best = of(always, Acts::Always);
+    if 10 * best.explained >= 9 * total {
         return best;
     }
-    let mut scores = Vec::new();
-    for unit in units {
-        for (fault, count) in now_and_then(unit) {
-            add(&mut scores, fault, count);
-        }
-    }
-    let rare = self::best(scores, Acts::NowAndThen);
+    let rare = of(now_and_then, Acts::NowAndThen);
     // What acts always is the simpler story where both tell as much.
-    let found = if rare.explained > best.explained {
-        rare
-    } else {
-        best
-    };
-    match 10 * found.explained >= 9 * total {
-        true => found,
-        false => Broken::default(),
-    }
-}
-
-fn add(scores: &mut Vec<(Fault, usize)>, fault: Fault, count: usize) {
-    match scores.iter_mut().find(|(known, _)| *known == fault) {
-        Some((_, sum)) => *sum += count,
-        None => scores.push((fault, count)),
+    match rare.explained > best.explained {
+        true => rare,
+        false => best,
     }
 }
 
 fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {
     let explained = scores.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    if explained == 0 {
+        return Broken::default();
+    }
     let fits = scores.into_iter().filter(|(_, count)| *count == explained);
     Broken {
         fits: fits.map(|(fault, _)| fault).collect(),
@@ -165,59 +153,80 @@ fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {
     }
 }
 
-fn wrong<'a>(unit: &'a Unit<'a>) -> impl Iterator<Item = (&'a Prepared, Seen)> {
+fn wrong<'a>(unit: &'a Unit<'a>) -> Vec<(&'a Prepared, Seen)> {
     let all = unit
         .iter()
         .flat_map(|(prepared, seen)| seen.iter().map(|s| (*prepared, *s)));
-    all.filter(|(_, seen)| seen.wrong)
+    all.filter(|(_, seen)| seen.wrong).collect()
 }
 
-/// Those that give every wrong element of a unit, and leave the right ones of the lane as they are.
-fn always(unit: &Unit) -> Vec<Fault> {
-    let Some((first, seen)) = unit.first() else {
-        return Vec::new();
-    };
-    let mut left = hypotheses(&first.model().arithmetic, false);
-    let at = seen.iter().find(|seen| seen.wrong).map(|seen| seen.at);
-    let its_lane = at.map(|[row, column]| lane(row, column));
-    for (prepared, seen) in unit {
-        let Some(mut chain) = Chain::of(prepared) else {
-            return Vec::new();
-        };
-        // The wrong ones rule out the most.
-        let in_lane = |seen: &&Seen| Some(lane(seen.at[0], seen.at[1])) == its_lane;
-        let mut seen: Vec<_> = seen.iter().filter(in_lane).collect();
-        seen.sort_by_key(|seen| !seen.wrong);
-        for Seen { at, given, .. } in seen {
-            left.retain(|fault| chain.element(*at, Injector::new(fault, 0)) == *given);
-        }
-    }
-    left
-}
-
-/// Those that give most wrong elements of a unit if they act in one step of each, and how many.
-fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
+/// Those that are likely by a few elements, and how many of all they give; `given`: whether one gives an element. A fault that
+/// `refuted` knows is none.
+fn counted(
+    unit: &Unit,
+    given: impl Fn(&mut Chain, &Fault, &Seen) -> bool + Sync,
+    refuted: impl Fn(&Fault) -> bool + Sync,
+) -> Vec<(Fault, usize)> {
     let Some((first, _)) = unit.first() else {
         return Vec::new();
     };
-    let elements: Vec<_> = wrong(unit).collect();
-    let gives = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
-        let mut steps = 0..chain.steps();
-        steps.any(|step| chain.element(seen.at, Injector::once(fault, step)) == seen.given)
+    let elements = wrong(unit);
+    let count = |fault: &Fault, elements: &[(&Prepared, Seen)]| {
+        // Elements of a product follow one another, so that its operands are taken apart once.
+        let mut count = 0;
+        for of_product in elements.chunk_by(|(x, _), (y, _)| std::ptr::eq(*x, *y)) {
+            let Some(mut chain) = Chain::of(of_product[0].0) else {
+                continue;
+            };
+            let given = of_product
+                .iter()
+                .filter(|(_, seen)| given(&mut chain, fault, seen));
+            count += given.count();
+        }
+        count
     };
-    let counted = |fault: &Fault, elements: &[(&Prepared, Seen)]| {
-        let given = elements.iter().filter(|(prepared, seen)| {
-            Chain::of(prepared).is_some_and(|mut chain| gives(&mut chain, fault, seen))
-        });
-        given.count()
-    };
-    let all = hypotheses(&first.model().arithmetic, true);
-    let few = &elements[..elements.len().min(FIRST)];
+    let stride = elements.len().div_ceil(FIRST).max(1);
+    let few: Vec<_> = elements.iter().step_by(stride).copied().collect();
     let enough = few.len().min(ENOUGH);
-    let likely = all
+    let likely = hypotheses(&first.model().arithmetic)
         .into_par_iter()
-        .filter(|fault| counted(fault, few) >= enough);
+        .filter(|fault| {
+            // Most give none.
+            let start = few.len().min(3);
+            count(fault, &few[..start]) > 0 && count(fault, &few) >= enough
+        });
     likely
-        .map(|fault| (fault, counted(&fault, &elements)))
+        .filter(|fault| !refuted(fault))
+        .map(|fault| (fault, count(&fault, &elements)))
         .collect()
+}
+
+/// Those that leave the right elements of a unit as they are.
+fn always(unit: &Unit) -> Vec<(Fault, usize)> {
+    let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
+        chain.element(seen.at, Injector::new(fault, 0)) == seen.given
+    };
+    counted(unit, given, |fault| {
+        unit.iter().any(|(prepared, seen)| {
+            let Some(mut chain) = Chain::of(prepared) else {
+                return true;
+            };
+            let mut right = seen.iter().filter(|seen| !seen.wrong);
+            right.any(|seen| !given(&mut chain, fault, seen))
+        })
+    })
+}
+
+/// Those that act in one step of an element, or in two.
+fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
+    let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
+        let steps = chain.steps();
+        let last = |first: usize| match steps <= PAIRS {
+            true => steps,
+            false => first + 1,
+        };
+        let mut pairs = (0..steps).flat_map(|one| (one..last(one)).map(move |two| [one, two]));
+        pairs.any(|steps| chain.element(seen.at, Injector::only(fault, steps)) == seen.given)
+    };
+    counted(unit, given, |_| false)
 }

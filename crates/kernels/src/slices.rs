@@ -519,14 +519,14 @@ impl Work<'_> {
             for first in (0..tile).step_by(GROUP) {
                 let mut exponents = [V::splat(0); GROUP];
                 let mut most = V::splat(self.constants.zero);
-                for (k, exponent) in exponents.iter_mut().enumerate() {
-                    let k = first + k;
-                    *exponent = V::add_halves(self.a::<V>(0, k), self.b::<V>(0, k));
-                    most = V::max_halves(most, *exponent);
+                for i in 0..GROUP {
+                    let k = first + i;
+                    exponents[i] = V::add_halves(self.a::<V>(0, k), self.b::<V>(0, k));
+                    most = V::max_halves(most, exponents[i]);
                 }
-                for (k, exponent) in exponents.into_iter().enumerate() {
-                    let k = first + k;
-                    let factor = V::halve_4096(V::sub_halves(most, exponent));
+                for i in 0..GROUP {
+                    let k = first + i;
+                    let factor = V::halve_4096(V::sub_halves(most, exponents[i]));
                     factors[k] = V::negate_halves(factor, self.b::<V>(1, k));
                 }
                 largest[first / GROUP] = most;
@@ -537,22 +537,20 @@ impl Work<'_> {
                 let offset = V::splat(self.constants.offset - below as i32);
                 for first in (0..tile).step_by(AT_ONCE) {
                     let mut sums = [V::splat(0); GROUPS];
-                    for (group, sum) in sums.iter_mut().enumerate() {
-                        for k in 0..GROUP {
-                            let k = first + group * GROUP + k;
-                            let product =
-                                V::multiply_bytes(self.b::<V>(of_b, k), self.a::<V>(of_a, k));
-                            let kept = V::multiply_fractions(product, factors[k]);
-                            *sum = V::add_halves(*sum, kept);
-                        }
+                    for i in 0..AT_ONCE {
+                        let k = first + i;
+                        let product = V::multiply_bytes(self.b::<V>(of_b, k), self.a::<V>(of_a, k));
+                        let kept = V::multiply_fractions(product, factors[k]);
+                        sums[i / GROUP] = V::add_halves(sums[i / GROUP], kept);
                     }
                     let mine = first / GROUP;
-                    let exponents = [largest[mine], largest[mine + 1]];
-                    for (half, c) in c.iter_mut().enumerate() {
-                        let sums = sums.map(|sum| half_of::<V>(sum, half));
-                        let exponents =
-                            exponents.map(|all| V::add(half_of::<V>(all, half), offset));
-                        *c = self.accumulate::<V>(sums, exponents, *c);
+                    for half in 0..2 {
+                        let of = [half_of::<V>(sums[0], half), half_of::<V>(sums[1], half)];
+                        let exponents = [
+                            V::add(half_of::<V>(largest[mine], half), offset),
+                            V::add(half_of::<V>(largest[mine + 1], half), offset),
+                        ];
+                        c[half] = self.accumulate::<V>(of, exponents, c[half]);
                     }
                 }
             }
@@ -577,34 +575,33 @@ impl Work<'_> {
         } = *self.constants;
         // SAFETY: the caller's promise.
         unsafe {
-            let (zero, one) = (V::splat(0), V::splat(1));
+            let zero = V::splat(0);
             let own = V::and(V::shift_right(c, V::splat(23)), V::splat(255));
             let mut largest = own;
-            for exponent in exponents {
-                largest = V::max(largest, exponent);
+            for group in 0..GROUPS {
+                largest = V::max(largest, exponents[group]);
             }
-            let distance = |exponent| V::min(V::sub(largest, exponent), V::splat(31));
-            // Rounds up from a half on: the last bit but one is counted once more.
-            let nearest =
-                |twice, down| V::shift_right(V::add(V::shift_right(twice, down), one), one);
-            let narrowed = |x| match narrow {
-                true => V::shift_left(nearest(x, V::splat(12)), V::splat(13)),
-                false => x,
-            };
-
             let hidden = V::and(V::greater(own, zero), V::splat(1 << 23));
             let fraction = V::and(c, V::splat((1 << 23) - 1));
             // Of a field of 0 there is no number.
             let fraction = V::and(fraction, V::greater(own, zero));
             let magnitude = V::or(fraction, hidden);
-            let kept = narrowed(nearest(V::add(magnitude, magnitude), distance(own)));
+            let mut kept = nearest::<V>(V::add(magnitude, magnitude), distance::<V>(largest, own));
+            if narrow {
+                kept = narrowed::<V>(kept);
+            }
             let sign = V::shift_right(c, V::splat(31));
             let mut total = V::sub(V::xor(kept, sign), sign);
-            for (sum, exponent) in sums.into_iter().zip(exponents) {
+            for group in 0..GROUPS {
                 // One too small for the accumulator is zero.
-                let sum = V::and(sum, V::greater(exponent, zero));
+                let exponent = exponents[group];
+                let sum = V::and(sums[group], V::greater(exponent, zero));
                 let twice = V::shift_left(sum, V::splat(14));
-                total = V::add(total, narrowed(nearest(twice, distance(exponent))));
+                let mut kept = nearest::<V>(twice, distance::<V>(largest, exponent));
+                if narrow {
+                    kept = narrowed::<V>(kept);
+                }
+                total = V::add(total, kept);
             }
             if fault != 0 {
                 let minus_one = V::equal(total, V::splat(-1));
@@ -620,7 +617,7 @@ impl Work<'_> {
                 V::splat(126 + precision),
             );
             let down = V::max(size, zero);
-            let kept = nearest(V::add(magnitude, magnitude), down);
+            let kept = nearest::<V>(V::add(magnitude, magnitude), down);
             let number = V::bits(V::to_float(kept));
             // Where the last of 24 bits counts as 1.
             let up = V::add(V::add(down, largest), V::splat(-150));
@@ -632,6 +629,30 @@ impl Work<'_> {
             V::and(V::or(number, sign), there)
         }
     }
+}
+
+/// How far below the largest exponent; from 31 on nothing is left.
+#[inline(always)]
+unsafe fn distance<V: Vector>(largest: V::I, exponent: V::I) -> V::I {
+    // SAFETY: the caller's promise, here and below.
+    unsafe { V::min(V::sub(largest, exponent), V::splat(31)) }
+}
+
+/// Half of `twice`, shifted down and rounded, up from a half on.
+#[inline(always)]
+unsafe fn nearest<V: Vector>(twice: V::I, down: V::I) -> V::I {
+    // SAFETY: as above.
+    unsafe {
+        let one = V::splat(1);
+        V::shift_right(V::add(V::shift_right(twice, down), one), one)
+    }
+}
+
+/// Rounded again, to 13 bits fewer.
+#[inline(always)]
+unsafe fn narrowed<V: Vector>(x: V::I) -> V::I {
+    // SAFETY: as above.
+    unsafe { V::shift_left(nearest::<V>(x, V::splat(12)), V::splat(13)) }
 }
 
 /// The first half of each lane, or the second, signed.

@@ -55,6 +55,8 @@ fn may_be_open(machine: &Arithmetic, finding: &Finding) -> bool {
                 .is_some_and(|phases| phases.len() == 1)
         }
         ("sliced", "zero_exponent") => finding.value.is_null(),
+        // Sums of a 16-bit Dst are multiples of 2^13 units.
+        ("sliced", "minus_one") => machine.accumulator != Format::Fp32,
         // The whole product of bytes, however it is sliced.
         ("sliced_integers", _) => true,
         ("complement_dot" | "floored_pairs", "least_leading") => {
@@ -92,7 +94,10 @@ fn every_machine_is_recognised() {
                     let chain = matches!(machine.step, Step::HalfChain(_) | Step::OrderedFma(_));
                     // Of slices, in 24 instructions that differ in their phases, likewise.
                     let slices = match &machine.step {
-                        Step::Sliced(step) => ![1, 4].contains(&step.phases.len()) || !some,
+                        Step::Sliced(step) => {
+                            let wide = [Format::Bf16, Format::Fp16].contains(&pair[0]);
+                            ![1, 4].contains(&step.phases.len()) || !some || !wide
+                        }
                         _ => false,
                     };
                     if chain || slices || machine.scale.is_some() && !some {
