@@ -134,6 +134,7 @@ pub fn fault(
     };
     let others = match broken.fits.len() {
         1 => String::new(),
+        2 => " (one other fault would give the same)".to_owned(),
         n => format!(" ({} other faults would give the same)", n - 1),
     };
     let fault = first.describe();

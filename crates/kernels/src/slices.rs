@@ -495,6 +495,8 @@ struct Work<'a> {
     b: *const u16,
 }
 
+// Indices, not iterators: the closures in those are not compiled for the vectors of the machine.
+#[allow(clippy::needless_range_loop)]
 impl Work<'_> {
     #[inline(always)]
     unsafe fn a<V: Vector>(&self, plane: usize, k: usize) -> V::I {

@@ -333,3 +333,74 @@ fn names_of_nodes_are_data() {
         );
     }
 }
+
+/// What one fault does is called that: an inverted bit, a lost number, one beside a stray bit, one in every few columns.
+#[test]
+fn single_faults_are_named() {
+    let suite = suite("v100", Level::Quick);
+    for (inject, condition, fits, said) in [
+        (
+            "operand:bit=4,stuck=flip,k=0,lane=30,sm=0",
+            Condition::Stuck,
+            true,
+            "bit 4 inverted of an operand of A",
+        ),
+        (
+            "product:zero,k=3,lane=5,sm=2",
+            Condition::Stuck,
+            true,
+            "zero in place of a product (product 3 of a step)",
+        ),
+        (
+            "adder:zero,columns=1/4,sm=0,one-in=20",
+            Condition::Intermittent,
+            true,
+            "in column 1 of every 4",
+        ),
+        // Of bits that are inverted together no single one is the fault.
+        (
+            "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
+            Condition::Marginal,
+            false,
+            "no single bit that is stuck or inverted and no lost number",
+        ),
+    ] {
+        let fleet = judged(&suite, &[device("n", Some(inject))]);
+        let gpu = &fleet.gpus[0];
+        assert_eq!(gpu.condition, condition, "{inject}: {gpu:?}");
+        assert!(gpu.said.contains(said), "{inject}: {}", gpu.said);
+        let named = inject.split(",one-in").next().unwrap().to_owned();
+        let mine = gpu.wrong.fits.contains(&named);
+        assert_eq!(mine, fits, "{inject}: {:?}", gpu.wrong.fits);
+    }
+}
+
+/// A stray bit elsewhere does not hide what gives all the others.
+#[test]
+fn a_stray_bit_hides_no_stuck_one() {
+    let suite = suite("v100", Level::Quick);
+    let fault = "product:bit=8,stuck=1,k=2,lane=5,sm=1";
+    let mut all = results(&suite, &[device("n", Some(fault))]);
+    let (_, results) = &mut all[0];
+    let tile = results
+        .failures
+        .iter_mut()
+        .find_map(|failure| failure.tiles.first_mut()?.payload.as_mut())
+        .expect("a tile");
+    // One bit of the tile's last element.
+    let last = tile.pop().expect("a digit").to_digit(16).expect("a digit");
+    tile.push(char::from_digit(last ^ 1, 16).expect("a digit"));
+    let gpu = &judge(&suite, suite.id(), all).unwrap().gpus[0];
+    assert_eq!(gpu.condition, Condition::Stuck, "{gpu:?}");
+    assert!(
+        gpu.wrong.fits.contains(&fault.to_owned()),
+        "{:?}",
+        gpu.wrong.fits
+    );
+    let but_one = format!(
+        "{} of {} wrong elements",
+        gpu.wrong.elements - 1,
+        gpu.wrong.elements
+    );
+    assert!(gpu.said.contains(&but_one), "{}", gpu.said);
+}
