@@ -112,7 +112,7 @@ const FIRST: usize = 6;
 const ENOUGH: usize = 4;
 
 /// Up to so many steps, two of them are tried together.
-const PAIRS: usize = 32;
+const PAIRS: usize = 16;
 
 /// The faults that give the most wrong elements: always, which have to leave right what is right; or now and then, in one
 /// step of each or in two.
