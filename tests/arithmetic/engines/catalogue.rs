@@ -178,12 +178,12 @@ fn slices_that_nobody_takes() {
         if arithmetic.accumulator == Format::Fp32 {
             step["minus_one"] = pick(&mut random, &[json!(null), json!(0), json!(20), json!(28)]);
         }
-        if arithmetic.accumulator != Format::Fp16 && random.word() % 2 == 0 {
+        if arithmetic.accumulator != Format::Fp16 && random.word().is_multiple_of(2) {
             let reload = match arithmetic.accumulator {
                 Format::Fp32 => pick(&mut random, &[json!("exact"), json!("tf32"), json!("bf16")]),
                 _ => json!("exact"),
             };
-            let added = arithmetic.accumulator == Format::Fp32 && random.word() % 2 == 0;
+            let added = arithmetic.accumulator == Format::Fp32 && random.word().is_multiple_of(2);
             step["blocks"] = json!({"k": 32, "l1_acc": added, "reload": reload});
             blocks += 1;
         }
