@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use tcverify::emu::Catalogue;
 use tcverify::screen::{
-    Level, Library, Place, Placement, Simulated, Suite, make, measure, simulate,
+    Kind, Level, Library, Place, Placement, Simulated, Suite, make, measure, simulate,
 };
 use tcverify::words::Word;
 
@@ -190,7 +190,7 @@ fn faults_stay_in_screening() {
 #[test]
 fn stuck_bits_are_found() {
     let all = suite("v100", Level::Quick);
-    let coverage = measure(&all, 100_000, 1, 1, 1, &()).unwrap();
+    let coverage = measure(&all, (Kind::Stuck, 100_000), [1, 1], 1, &()).unwrap();
     assert_eq!(coverage.len(), 4);
     for unit in &coverage {
         assert_eq!(unit.found.len(), 5);
@@ -208,7 +208,7 @@ fn stuck_bits_are_found() {
     }
     let mut one = all.clone();
     one.products.retain(|product| product.family == "special");
-    let special = measure(&one, 100_000, 1, 1, 1, &()).unwrap();
+    let special = measure(&one, (Kind::Stuck, 100_000), [1, 1], 1, &()).unwrap();
     let products = special[0]
         .found
         .iter()
@@ -229,7 +229,7 @@ fn rare_faults_need_time() {
         .products
         .retain(|product| product.check.acc == Some(tcverify::num::Format::Fp32));
     let found = |rounds| {
-        let coverage = measure(&suite, 20, 10_000, rounds, 1, &()).unwrap();
+        let coverage = measure(&suite, (Kind::Stuck, 20), [10_000, rounds], 1, &()).unwrap();
         coverage[0]
             .found
             .iter()

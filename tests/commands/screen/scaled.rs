@@ -3,7 +3,7 @@
 use tcverify::check::{Fields, Source};
 use tcverify::generate::Spec;
 use tcverify::screen::{
-    Condition, Injection, Level, Place, Simulated, Suite, judge, measure, simulate,
+    Condition, Injection, Kind, Level, Place, Simulated, Suite, judge, measure, simulate,
 };
 
 use super::suite;
@@ -96,7 +96,7 @@ fn a_broken_scale_is_named() {
 #[test]
 fn stuck_scales_are_found() {
     let suite = of("rtx-blackwell", "mma-mxf4nvf4");
-    let coverage = measure(&suite, 100_000, 1, 1, 1, &()).unwrap();
+    let coverage = measure(&suite, (Kind::Stuck, 100_000), [1, 1], 1, &()).unwrap();
     assert_eq!(coverage.len(), 3);
     for unit in &coverage {
         let scales = unit
