@@ -342,7 +342,7 @@ fn seldom(results: u64) -> String {
     let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
     match one_in >= 2.0 {
         true => format!(
-            "; a fault that spoils one result in {} or more would have shown (95 %)",
+            "; a fault that spoils one result in {}, or more often, would have shown (95 %)",
             grouped(one_in as u64)
         ),
         false => String::new(),

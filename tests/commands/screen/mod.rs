@@ -172,11 +172,12 @@ fn faults_stay_in_screening() {
     }
     datapaths.sort();
     runners.sort();
-    // The second hands a listener's run on, in the datapath of a sound unit.
-    assert_eq!(runners, ["faulty.rs", "mod.rs"]);
+    // The first asks what would give a D that differs; the last hands a listener's run on, in the datapath of a sound unit.
+    assert_eq!(runners, ["element.rs", "faulty.rs", "mod.rs"]);
     assert_eq!(
         datapaths,
         [
+            "element.rs: impl Datapath for OneSum {",
             "fault.rs: impl Datapath for Injector<'_> {",
             "fma.rs: impl FmaWires for () {}",
             "tests.rs: impl Datapath for Meter {",
