@@ -143,8 +143,8 @@ fn a_sound_unit_gives_every_digest() {
     }
 }
 
-/// Faults reach numbers through the datapath alone, and none but screening's changes any: steps take listeners, and
-/// what runs a step with a datapath of its own is screening.
+/// Faults reach numbers through the datapath alone, and none but screening's and a diagnosis' changes any: steps take listeners,
+/// and what runs a step with a datapath of its own is one of these two, which give no verdict.
 #[test]
 fn faults_stay_in_screening() {
     let mut datapaths = Vec::new();
