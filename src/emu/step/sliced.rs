@@ -188,7 +188,7 @@ impl StepKind for Sliced {
             "a_slice" => numbers(6..=SIGNIFICAND as usize),
             "b_slice" => numbers(1..=SIGNIFICAND as usize),
             "narrow_bits" => numbers(0..=16),
-            "minus_one" => or_none(numbers(0..=32)),
+            "minus_one" => or_none(numbers(1..=32)),
             "zero_exponent" => or_none((-160..=20).map(|n| json!(n)).collect()),
             "product" | "sum" | "addend" | "result" => {
                 ["rz", "rne", "rna", "rnu"].map(|word| json!(word)).into()

@@ -48,17 +48,6 @@ fn may_be_open(machine: &Arithmetic, finding: &Finding) -> bool {
             finding.value == json!(ascending(finding))
         }
         // Only FP16 results reach the floor, and BF16 ones are cut far above.
-        // One phase goes over all k in their order, however many at a time. Below every result.
-        ("sliced" | "sliced_integers", "tile") => {
-            serde_json::to_value(&machine.step).unwrap()["phases"]
-                .as_array()
-                .is_some_and(|phases| phases.len() == 1)
-        }
-        ("sliced", "zero_exponent") => finding.value.is_null(),
-        // Sums of a 16-bit Dst are multiples of 2^13 units.
-        ("sliced", "minus_one") => machine.accumulator != Format::Fp32,
-        // The whole product of bytes, however it is sliced.
-        ("sliced_integers", _) => true,
         ("complement_dot" | "floored_pairs", "least_leading") => {
             machine.accumulator != Format::Fp16
         }
@@ -89,18 +78,16 @@ fn every_machine_is_recognised() {
                     let machine = Arithmetic::of(rule, pair);
                     let name = &architecture.name;
                     let what = format!("{name} {} {pair:?} {}", instruction.name, rule.accumulator);
-                    // A simulator's chain of halves and a processor's in an order of its own are not inferred; of pairs with scales some are enough.
+                    // A simulator's chain of halves and a processor's in an order of its own are not inferred, slices below; of pairs with scales some are enough.
                     let some = pair[0] == pair[1] || pair == [Format::E2m1, Format::E4m3];
-                    let chain = matches!(machine.step, Step::HalfChain(_) | Step::OrderedFma(_));
-                    // Of slices, in 24 instructions that differ in their phases, likewise.
-                    let slices = match &machine.step {
-                        Step::Sliced(step) => {
-                            let wide = [Format::Bf16, Format::Fp16].contains(&pair[0]);
-                            ![1, 4].contains(&step.phases.len()) || !some || !wide
-                        }
-                        _ => false,
-                    };
-                    if chain || slices || machine.scale.is_some() && !some {
+                    let chain = matches!(
+                        machine.step,
+                        Step::HalfChain(_)
+                            | Step::OrderedFma(_)
+                            | Step::Sliced(_)
+                            | Step::SlicedIntegers(_)
+                    );
+                    if chain || machine.scale.is_some() && !some {
                         continue;
                     }
                     // Equal digests are equal arithmetic, so equal answers.
@@ -127,8 +114,7 @@ fn every_machine_is_recognised() {
                 finding.allowed()
             );
             // What counts as determined was tried with other values, and each failed a case.
-            let only =
-                ["group", "lanes", "scaling", "narrow_bits"].contains(&finding.name.as_str());
+            let only = ["group", "lanes", "scaling"].contains(&finding.name.as_str());
             assert!(
                 !finding.determined() || only || !finding.refuted.is_empty(),
                 "{what}: nothing else was tried for {}",
@@ -136,6 +122,31 @@ fn every_machine_is_recognised() {
             );
         }
     });
+}
+
+/// Of all phases together, and of the first alone: slices, groups and roundings.
+#[test]
+fn slices_are_recognised() {
+    let wormhole = Catalogue::builtin().find("wormhole").unwrap();
+    for fidelity in ["hifi4", "lofi"] {
+        let choice = wormhole.select(Some(fidelity), [Format::Bf16; 2], Some(Format::Fp32));
+        let machine = choice.unwrap().arithmetic;
+        let found = recognised(fidelity, &machine);
+        assert_eq!(
+            discriminant(&found.arithmetic.step),
+            discriminant(&machine.step)
+        );
+        for finding in &found.constants {
+            let below_all = finding.name == "zero_exponent";
+            let one_phase = finding.name == "tile" && fidelity == "lofi";
+            assert!(
+                finding.determined() || below_all || one_phase,
+                "{fidelity}: {} could be {}",
+                finding.name,
+                finding.allowed()
+            );
+        }
+    }
 }
 
 #[test]
