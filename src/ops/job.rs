@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::float32::{Bump, Bumping, Exactly, Log, Natively, Tracing, with_fma};
 use super::row_kernel::{Inputs, Means, OpError, Parameters, Planned, RowKernel};
 use super::rule::Rule;
-use super::{attention, elementwise, norm, quantize, rope, softmax};
+use super::{attention, block_float, elementwise, norm, quantize, rope, softmax};
 use crate::emu::Engine;
 use crate::num::Format;
 
@@ -144,6 +144,10 @@ impl<'a> Job<'a> {
             Rule::QuantizeFp8(rule) => {
                 only_y(&["y", "scale"])?;
                 Ok(job(quantize::plan(rule, inputs, parameters)?, engine))
+            }
+            Rule::QuantizeBfp(rule) => {
+                only_y(&["y"])?;
+                Ok(job(block_float::plan(rule, inputs)?, engine))
             }
             other => {
                 only_y(&["y"])?;

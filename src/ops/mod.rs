@@ -4,10 +4,11 @@
 //! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that decides a bit; [`Variant`]: a rule with
 //!   its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and why.
 //! * [`Job`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
-//!   `quantize`, `attention`: the kinds.
+//!   `quantize`, `block_float`, `attention`: the kinds.
 
 mod arrays;
 mod attention;
+mod block_float;
 mod elementwise;
 pub mod float32;
 mod job;

@@ -47,6 +47,7 @@ rule! {
     Softmax(Softmax),
     Rope(Rope),
     QuantizeFp8(Quantize),
+    QuantizeBfp(BlockFloat),
     Attention(Attention),
 }
 
@@ -72,6 +73,7 @@ impl Rule {
             Rule::Softmax(_) => "softmax",
             Rule::Rope(_) => "rope",
             Rule::QuantizeFp8(_) => "quantize_fp8",
+            Rule::QuantizeBfp(_) => "quantize_bfp",
             Rule::Attention(_) => "attention",
         }
     }
@@ -302,6 +304,14 @@ vocabulary! {
         pub apply: Apply,
         /// NaN becomes a bound, as fminf and fmaxf do it; otherwise it stays one.
         pub clamp: bool,
+    }
+
+    /// To block floating point: BF16 to nearest, ties away from zero, then magnitudes under one exponent, ties up.
+    struct BlockFloat {
+        /// Neighbours in a row that share an exponent.
+        pub shared: usize,
+        /// At most seven; fewer are what cutting leaves of seven.
+        pub magnitude_bits: u32,
     }
 
     /// What shares a scale.

@@ -4,6 +4,8 @@ use super::rule::{Attention, Rule, Square, Sum, Threads};
 
 /// More threads than a block has.
 const MOST_THREADS: usize = 1024;
+/// More neighbours share no exponent.
+const MOST_SHARED: usize = 1024;
 
 /// Refuses rules that cannot be computed.
 ///
@@ -43,6 +45,12 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
             }
         }
         Rule::Attention(rule) => attention(rule),
+        Rule::QuantizeBfp(rule) => match (rule.shared, rule.magnitude_bits) {
+            (1..=MOST_SHARED, 1..=7) => Ok(()),
+            _ => Err(format!(
+                "shared is 1 to {MOST_SHARED} elements, magnitude_bits are 1 to 7"
+            )),
+        },
         _ => Ok(()),
     }
 }

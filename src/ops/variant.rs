@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 54] = files![
+const FILES: [&str; 57] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -95,6 +95,9 @@ const FILES: [&str; 54] = files![
     "quantize-fp8--vllm-static",
     "quantize-fp8--vllm-group",
     "quantize-fp8--te-tensor",
+    "quantize-bfp--bfp8",
+    "quantize-bfp--bfp4",
+    "quantize-bfp--bfp2",
     "attention--flash-attention-2",
     "attention--pytorch-flash",
     "attention--flash-attention-3",

@@ -10,6 +10,7 @@ use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::{Format, Rounding, round_code};
+use tcverify::ops::{Inputs, Job, Means, Parameters};
 use tcverify::report::Verdict;
 use tcverify::tensor::Tensor;
 
@@ -327,4 +328,85 @@ fn packer_and_memory() {
         assert!(added || truncated < 790, "{case}: {truncated}");
     }
     assert_eq!(rows, 3197);
+}
+
+/// A code and its shared exponent as the unpacker reads them, told apart from how the tool does it.
+fn unpacked(width: u32, code: u64, exponent: u64) -> u64 {
+    let negative = code >> (width - 1) & 1;
+    let mut magnitude = (code & ((1 << (width - 1)) - 1)) << (8 - width);
+    if magnitude == 0 {
+        return negative * 0xff80;
+    }
+    let mut field = exponent;
+    while magnitude & 0x40 == 0 {
+        (magnitude, field) = (magnitude << 1, field.wrapping_sub(1));
+    }
+    negative << 15 | (field & 0xff) << 7 | magnitude << 1 & 0x7f
+}
+
+/// What the packer stores as block floats, and what the unpacker makes of codes.
+#[test]
+fn block_floats() {
+    let Some(vectors) = std::env::var_os("TCVERIFY_VECTORS") else {
+        say(format_args!(
+            "SKIPPED: block floats: TCVERIFY_VECTORS is not set"
+        ));
+        return;
+    };
+    let root = PathBuf::from(vectors).join(TENSTORRENT);
+    let open = |case: &str, name: &str| NpyFile::open(&root.join(case).join(name)).expect("a file");
+    let mut read = 0;
+    for width in [2, 4, 8] {
+        let case = format!("both-unpack-bfp{width}");
+        let column = |name, format| codes(&open(&case, name).tensor(format).expect("codes"));
+        let byte = Format::Uint8;
+        let (code, exponent) = (column("a.npy", byte), column("b.npy", byte));
+        for ((code, exponent), d) in code
+            .into_iter()
+            .zip(exponent)
+            .zip(column("d.npy", Format::Bf16))
+        {
+            assert_eq!(
+                unpacked(width, code, exponent),
+                d,
+                "{case}: {code:x} {exponent:x}"
+            );
+            read += 1;
+        }
+    }
+    assert_eq!(read, 3672);
+    let (mut groups, mut cut) = (0, [0; 3]);
+    for (width, at) in [(8, 0), (4, 1), (2, 2)] {
+        for format in [Format::Bf16, Format::Fp32] {
+            let case = format!("both-pack-{format}-bfp{width}");
+            let x = open(&case, "a.npy").tensor(format).expect("sums");
+            let stored = codes(&open(&case, "d.npy").tensor(Format::Uint8).expect("bytes"));
+            let wanted = stored.chunks(17).flat_map(|group| {
+                let values = group[1..].iter();
+                values.map(|&code| unpacked(width, code, group[0]))
+            });
+            let computed = |name: &str| {
+                let variant = tcverify::ops::find("quantize_bfp", Some(name)).expect("a variant");
+                let inputs = Inputs::from([("x", &x)]);
+                let means = Means {
+                    arithmetic: None,
+                    engine: Engine::Exact,
+                };
+                let job = Job::new(&variant.rule, &inputs, &Parameters::default(), means);
+                let job = job.expect("a job");
+                (0..job.rows())
+                    .flat_map(|row| job.row(row))
+                    .collect::<Vec<_>>()
+            };
+            let got = computed(&format!("bfp{width}"));
+            let other = computed(if width == 8 { "bfp4" } else { "bfp8" });
+            for ((wanted, got), other) in wanted.zip(got).zip(other) {
+                assert_eq!(u64::from(got), wanted, "{case}");
+                cut[at] += usize::from(u64::from(other) != wanted);
+            }
+            groups += x.shape()[0];
+        }
+    }
+    assert_eq!(groups, 1200);
+    assert!(cut.iter().all(|&wrong| wrong > 1000), "{cut:?}");
 }
