@@ -20,6 +20,8 @@ pub struct Clues<'a> {
     pub zero_exponent: i32,
     /// Whether any answer is -0.
     pub minus_zero: bool,
+    /// Whether infinity times zero is no number.
+    pub infinities: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
     /// Where a NaN C comes back quiet with its payload: what a NaN operand gives, and infinity times zero.

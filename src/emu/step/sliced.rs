@@ -2,9 +2,11 @@
 //! every phase into the accumulator.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::blocks::{Blocks, packed};
 use super::checks::check_group;
+use super::clues::{Clues, numbers};
 use super::kind::{Carried, Products, StepKind};
 use super::trace::{Datapath, Source, TermTrace};
 use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
@@ -134,6 +136,68 @@ const NEVER: i32 = -4096;
 impl StepKind for Sliced {
     fn span(&self) -> usize {
         self.tile
+    }
+
+    /// Every fidelity and every phase alone, with the fault and without; none where infinities are no numbers.
+    fn hypotheses(clues: &Clues) -> Vec<Sliced> {
+        let formats = clues.formats;
+        if clues.infinities {
+            return Vec::new();
+        }
+        let narrow_bits = match formats.accumulator {
+            Format::Fp32 => 0,
+            _ => SUM - SIGNIFICAND,
+        };
+        let mut all = Vec::new();
+        for zero_exponent in [None, Some(2 * formats.a.min_exponent() - 2)] {
+            for minus_one in [None, Some(27)] {
+                for (tile, phases) in [32, 16].into_iter().flat_map(|tile| {
+                    let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
+                    phases.map(|phases| (tile, phases.collect()))
+                }) {
+                    all.push(Sliced {
+                        group: 8,
+                        groups: 2,
+                        tile,
+                        phases,
+                        a_slice: 7,
+                        b_slice: 5,
+                        zero_exponent,
+                        narrow_bits,
+                        rounding: Droppings {
+                            product: Dropping::NearestAway,
+                            sum: Dropping::NearestUp,
+                            addend: Dropping::NearestAway,
+                            result: Dropping::NearestAway,
+                        },
+                        blocks: None,
+                        minus_one,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
+        let or_none = |mut values: Vec<Value>| {
+            values.push(Value::Null);
+            values
+        };
+        Some(match constant {
+            "phases" => phases(),
+            "tile" => numbers([8, 16, 24, 32, 48, 64, 96, 128]),
+            "groups" => numbers(1..=8),
+            "a_slice" => numbers(6..=SIGNIFICAND as usize),
+            "b_slice" => numbers(1..=SIGNIFICAND as usize),
+            "narrow_bits" => numbers(0..=16),
+            "minus_one" => or_none(numbers(1..=32)),
+            "zero_exponent" => or_none((-160..=20).map(|n| json!(n)).collect()),
+            "product" | "sum" | "addend" | "result" => {
+                ["rz", "rne", "rna", "rnu"].map(|word| json!(word)).into()
+            }
+            _ => return None,
+        })
     }
 
     fn unit(&self, _: Formats) -> super::Unit {
@@ -534,6 +598,12 @@ fn c_taken(c: Unpacked, format: Format) -> Option<(i32, i128)> {
         exponent,
         i128::from(significand) << (SUM - 1 - format.fraction_bits()),
     ))
+}
+
+/// Some of the phases, each once.
+pub(super) fn phases() -> Vec<Value> {
+    let some = (1..16).map(|bits| (0..4).filter(|phase| bits >> phase & 1 == 1).collect());
+    some.map(|phases: Vec<u32>| json!(phases)).collect()
 }
 
 /// What stages are called.

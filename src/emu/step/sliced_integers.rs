@@ -1,9 +1,12 @@
 //! Tenstorrent's matrix unit on integers: phases multiply some bits of the magnitudes, and sums saturate.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::checks::check_group;
+use super::clues::{Clues, numbers};
 use super::kind::{Products, StepKind};
+use super::sliced::phases;
 use super::trace::Datapath;
 use crate::num::{Format, Formats, Unpacked};
 
@@ -30,6 +33,29 @@ pub struct SlicedIntegers {
 impl StepKind for SlicedIntegers {
     fn span(&self) -> usize {
         self.tile
+    }
+
+    fn hypotheses(_: &Clues) -> Vec<SlicedIntegers> {
+        let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
+        let of = |tile| {
+            phases.clone().map(move |phases| SlicedIntegers {
+                group: 16,
+                tile,
+                phases: phases.collect(),
+                a_split: 4,
+                b_split: 5,
+            })
+        };
+        [32, 16].into_iter().flat_map(of).collect()
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
+        Some(match constant {
+            "phases" => phases(),
+            "tile" => numbers([8, 16, 24, 32, 48, 64, 96, 128]),
+            "a_split" | "b_split" => numbers(0..=8),
+            _ => return None,
+        })
     }
 
     fn unit(&self, _: Formats) -> super::Unit {

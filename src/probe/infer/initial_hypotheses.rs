@@ -20,6 +20,7 @@ pub fn all(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
         precisions: reading.map_or(&[][..], |reading| &reading.precisions),
         zero_exponent: reading.map_or(0, |reading| reading.zero_exponent),
         minus_zero: reading.is_some_and(|reading| reading.minus_zero),
+        infinities: reading.is_some_and(|reading| reading.infinities),
         nan: reading.map_or(Code(0), |reading| reading.nan),
         nans: reading.and_then(|reading| reading.nans),
     };

@@ -24,6 +24,8 @@ pub struct Reading {
     pub halves: Option<Halves>,
     /// Whether any answer is -0.
     pub minus_zero: bool,
+    /// Whether infinity times zero is no number.
+    pub infinities: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
     /// What a NaN operand gives, and infinity times zero, where a NaN C keeps its payload.
@@ -97,6 +99,7 @@ impl Reading {
                 halves(&|i, j| count(acc, answer(Tag(name, i as i32, j as i32))?, unit))
             }),
             minus_zero: answers.contains(&acc.zero(true)),
+            infinities: answer(Tag("inf-zero", 0, 0)).is_some_and(|code| acc.unpack(code).is_nan()),
             nan: Code(nans.first().copied().unwrap_or(quiet)),
             nans: payloads(suite, answers),
         }

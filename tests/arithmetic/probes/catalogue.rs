@@ -78,7 +78,7 @@ fn every_machine_is_recognised() {
                     let machine = Arithmetic::of(rule, pair);
                     let name = &architecture.name;
                     let what = format!("{name} {} {pair:?} {}", instruction.name, rule.accumulator);
-                    // A simulator's chain of halves, a processor's in an order of its own and slices are not inferred; of pairs with scales some are enough.
+                    // A simulator's chain of halves and a processor's in an order of its own are not inferred, slices below; of pairs with scales some are enough.
                     let some = pair[0] == pair[1] || pair == [Format::E2m1, Format::E4m3];
                     let chain = matches!(
                         machine.step,
@@ -122,6 +122,31 @@ fn every_machine_is_recognised() {
             );
         }
     });
+}
+
+/// Of all phases together, and of the first alone: slices, groups and roundings.
+#[test]
+fn slices_are_recognised() {
+    let wormhole = Catalogue::builtin().find("wormhole").unwrap();
+    for fidelity in ["hifi4", "lofi"] {
+        let choice = wormhole.select(Some(fidelity), [Format::Bf16; 2], Some(Format::Fp32));
+        let machine = choice.unwrap().arithmetic;
+        let found = recognised(fidelity, &machine);
+        assert_eq!(
+            discriminant(&found.arithmetic.step),
+            discriminant(&machine.step)
+        );
+        for finding in &found.constants {
+            let below_all = finding.name == "zero_exponent";
+            let one_phase = finding.name == "tile" && fidelity == "lofi";
+            assert!(
+                finding.determined() || below_all || one_phase,
+                "{fidelity}: {} could be {}",
+                finding.name,
+                finding.allowed()
+            );
+        }
+    }
 }
 
 #[test]
