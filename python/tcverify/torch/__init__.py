@@ -1,9 +1,10 @@
-"""A model's matrix products: recorded (:func:`capture`), or computed as a GPU would (:class:`simulate`)."""
+"""A model's matrix products: recorded (:func:`capture`), judged beside a loop (:class:`step_gate`), or computed as a GPU would (:class:`simulate`)."""
 
 from tcverify.torch import _ready as _ready
 from tcverify.torch import _sparse as _sparse
 from tcverify.torch._capture import Captured, capture
 from tcverify.torch._coverage import Coverage, NotRecordedError
+from tcverify.torch._gate import Disagreement, Judged, step_gate
 from tcverify.torch._pair import Product, ProductPair, assert_close
 from tcverify.torch._register import product, register
 from tcverify.torch._scaled_mm import scaled_mm
@@ -12,6 +13,8 @@ from tcverify.torch._simulate import simulate
 __all__ = [
     "Captured",
     "Coverage",
+    "Disagreement",
+    "Judged",
     "NotRecordedError",
     "Product",
     "ProductPair",
@@ -21,4 +24,5 @@ __all__ = [
     "register",
     "scaled_mm",
     "simulate",
+    "step_gate",
 ]

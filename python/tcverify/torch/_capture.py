@@ -9,7 +9,7 @@ import os
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,10 @@ class Captured:
     operations: int = 0
     #: Bytes of tensors that were stored.
     bytes: int = 0
-    #: Calls that were passed over, by the reason: ``select``, ``every``, ``max_bytes``.
+    #: Calls that were passed over, by the reason: ``select``, ``every``, ``only``, ``max_bytes``.
     skipped: Counter[str] = field(default_factory=Counter)
+    #: Products that ``select`` and ``every`` left.
+    offered: int = 0
     #: How many products ran, how many of them were recorded, and why not all.
     coverage: Coverage = field(default_factory=Coverage)
     #: Operations between products that no rule describes: (operation, module, why) and how often.
@@ -129,6 +131,7 @@ class capture(_outside.Watching):
     :param arch: the GPU; by default the CUDA device's own, or that of the :class:`simulate` around it.
     :param select: patterns of module paths (``"*.attn.*"``); only those products.
     :param every: of each module's operation only every so-manieth call, the first always.
+    :param only: of the products that are left, counted from 0 in the order in which they run, only these.
     :param max_bytes: tensors of at most so many bytes in all; products beyond are counted, not stored.
     :param shard_bytes: about how many bytes a file of tensors has, and how many wait in memory.
     :param operations: also what stands between products, as far as a rule is known (docs/python.md): sums, SiLU, GELU (tanh),
@@ -153,6 +156,7 @@ class capture(_outside.Watching):
         arch: str | None = None,
         select: str | Sequence[str] | None = None,
         every: int = 1,
+        only: Collection[int] | None = None,
         max_bytes: int | None = None,
         shard_bytes: int = 256 << 20,
         kernels: bool = False,
@@ -170,6 +174,7 @@ class capture(_outside.Watching):
         self._arch = arch
         self._select = [select] if isinstance(select, str) else select
         self._every = every
+        self._only = only
         self._max_bytes = max_bytes
         self._kernels = kernels
         self._fields = _products.common(fields)
@@ -393,6 +398,8 @@ class capture(_outside.Watching):
     def _passed(self, op: str, *, product: bool = True) -> bool:
         with self._lock:
             reason = self._passed_over(op)
+            if reason is None and product:
+                reason = self._not_chosen()
             if reason is None:
                 return False
             if product:
@@ -408,6 +415,11 @@ class capture(_outside.Watching):
         call = self._calls[module, op]
         self._calls[module, op] += 1
         return "every" if call % self._every else None
+
+    def _not_chosen(self) -> str | None:
+        number = self.captured.offered
+        self.captured.offered += 1
+        return "only" if self._only is not None and number not in self._only else None
 
     def _run(self, func: Any, args: Any, kwargs: Any, found: _products.Wanted) -> tuple[Any, list[str]]:
         if not (self._kernels and found.a.is_cuda):

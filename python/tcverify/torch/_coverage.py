@@ -25,7 +25,7 @@ class Coverage:
     recorded: int = 0
     #: (operation, module, why): what nobody asked to leave out.
     missed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    #: The same of ``select``, ``every`` and ``max_bytes``.
+    #: The same of ``select``, ``every``, ``only`` and ``max_bytes``.
     passed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     @property
