@@ -173,6 +173,9 @@ class step_gate:
         self._hear(self._judge.done())
         now = time.monotonic()
         self._begun = self._begun or now
+        if number == self._next and not self._ranks.several and self._missing > 0:
+            # Steps became faster than they were when this one was planned.
+            self._next = number + 1
         if number != self._next:
             yield
         else:
@@ -264,11 +267,15 @@ class step_gate:
         """Seconds of a step that is not watched, as far as they are counted."""
         return max(1e-9, (self.seconds - self._in_watched) / max(1, self.steps - self.watched))
 
-    def _planned(self, number: int) -> int:
-        """The next step to be watched: when the share of time is there that one more would cost."""
+    @property
+    def _missing(self) -> float:
+        """Seconds until the share of time is there that one more watched step would cost."""
         expected = self.cost / self.watched if self.watched else self._typical
-        missing = (self.cost + expected) / self._asked - self.seconds
-        wish = number + max(1, math.ceil(missing / self._typical))
+        return (self.cost + expected) / self._asked - self.seconds
+
+    def _planned(self, number: int) -> int:
+        """The next step to be watched."""
+        wish = number + max(1, math.ceil(self._missing / self._typical))
         if self._judge.waiting >= WAITING:
             wish = max(wish, 2 * number + 1)
         return int(max(self._ranks.gathered(wish)))
