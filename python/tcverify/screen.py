@@ -2,13 +2,15 @@
 
   python -m tcverify.screen suite.json --device cuda:0 [--seconds S] [--stop] -o results/node17-0.json
 
-or, without the package, this file alone: python3 tcverify_screen.py (scripts/screen).
+or, without the package, this file alone: python3 tcverify_screen.py (scripts/screen). --device ttnn:0 is a Tenstorrent chip,
+whose products ttnn multiplies as the suite's configurations say (docs/tenstorrent.md).
 
 Products of a route "instruction" are for screen.cu; those of a route "library" are PyTorch's here. Exit codes: 0
 every result is right, 1 one is wrong, 2 anything else. One file, the standard library and PyTorch.
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -359,6 +361,117 @@ class Machine:
             )
 
 
+class Chip:
+    """ttnn on one Tenstorrent chip. Products of BF16, by the configurations that the suite names."""
+
+    # Names of ttnn that a suite may call: compute kernels, and programs.
+    KERNELS = ("WormholeComputeKernelConfig", "BlackholeComputeKernelConfig")
+    PROGRAMS = (
+        "MatmulMultiCoreReuseProgramConfig",
+        "MatmulMultiCoreReuseMultiCastProgramConfig",
+        "MatmulMultiCoreReuseMultiCast1DProgramConfig",
+    )
+
+    def __init__(self, device):
+        try:
+            import torch
+            import ttnn
+        except ImportError as error:
+            raise Fault(f"{error}; this program needs ttnn and PyTorch") from None
+        self.torch, self.ttnn = torch, ttnn
+        self.index = int(device.partition(":")[2] or 0)
+        self.device = ttnn.open_device(device_id=self.index)
+        self.architecture = ttnn.get_arch_name()
+        version = getattr(ttnn, "__version__", "of unknown version")
+        self.about = {
+            "name": self.architecture,
+            "uuid": None,
+            "driver": None,
+            "multiprocessors": None,
+            "program": f"tcverify_screen.py, ttnn {version}, torch {torch.__version__}",
+        }
+
+    def sense(self):
+        return None, None
+
+    def configurations(self, text):
+        """The compute kernel's and the program's of a suite's text, which is read and not run."""
+        try:
+            calls = ast.parse(f"({text},)", mode="eval").body.elts
+            found = [self.made(call, (*self.KERNELS, *self.PROGRAMS)) for call in calls]
+        except (SyntaxError, ValueError, AttributeError, RecursionError) as error:
+            raise Fault(f"the suite: {text[:200]!r} are no configurations of ttnn: {error}") from None
+        kernels = [one for name, one in found if name in self.KERNELS]
+        programs = [one for name, one in found if name in self.PROGRAMS]
+        if len(kernels) != 1 or len(programs) != 1:
+            raise Fault(f"the suite: {text[:200]!r} are not one configuration of a compute kernel and one of a program")
+        return kernels[0], programs[0]
+
+    def made(self, call, names):
+        """Name and object of a call by keywords, whose values are constants, tuples of them, and fidelities."""
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError("calls with keywords alone")
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+        if name not in names:
+            raise ValueError(f"{name} is not one of {', '.join(names)}")
+        return name, getattr(self.ttnn, name)(**{one.arg: self.worth(one.value) for one in call.keywords})
+
+    def worth(self, node):
+        if isinstance(node, ast.Attribute):
+            owner = node.value.attr if isinstance(node.value, ast.Attribute) else node.value.id
+            if owner != "MathFidelity":
+                raise ValueError(f"{owner} is no MathFidelity")
+            return getattr(self.ttnn.MathFidelity, node.attr)
+        return ast.literal_eval(node)
+
+    def reason(self, product):
+        check = product["check"]
+        if product["route"] != "library":
+            return "an instruction of its own: no program of ours issues it on this chip"
+        if "ttnn" not in check or check["dtype"] != "bf16" or product["d"] != "bf16":
+            return "this program computes products of BF16 by configurations of ttnn"
+        return None
+
+    def tensor(self, codes):
+        signed_codes = self.torch.where(codes >> 15 == 1, codes - (1 << 16), codes)
+        tensor = signed_codes.to(self.torch.int16).view(self.torch.bfloat16)
+        ttnn = self.ttnn
+        return ttnn.from_torch(tensor, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=self.device)
+
+    def operand(self, text, role):
+        seed, kind, rows, columns = parse_spec(text)
+        index = self.torch.arange(rows * columns, dtype=self.torch.int64)
+        codes = generate(seed, kind, role, "bf16", columns, index, self.torch.where) & 0xFFFF
+        return self.tensor(codes.reshape(rows, columns))
+
+    def multiply(self, a, b, text):
+        kernel, program = self.configurations(text)
+        ttnn = self.ttnn
+        d = ttnn.matmul(a, b, dtype=ttnn.bfloat16, compute_kernel_config=kernel, program_config=program)
+        return ttnn.to_torch(d)
+
+    def compute(self, product):
+        check = product["check"]
+        d = self.multiply(self.operand(check["a"], "a"), self.operand(check["b"], "b"), check["ttnn"])
+        if d.dtype != self.torch.bfloat16 or d.numel() != product["m"] * product["n"]:
+            raise Fault(f"{product['name']}: ttnn returned {d.dtype} of {tuple(d.shape)}")
+        return bytes(d.contiguous().view(self.torch.uint8).flatten().tolist())
+
+    def rehearse(self, product):
+        """Small integers, which no fidelity rounds."""
+        torch, check = self.torch, product["check"]
+        m, n, k = product["m"], product["n"], product["k"]
+        x = (torch.arange(m * k) * 7 % 4 - 1).reshape(m, k) * (torch.arange(k) < 32)
+        y = (torch.arange(k * n) * 5 % 3).reshape(k, n)
+        tiled = [self.ttnn.from_torch(one.to(torch.bfloat16), dtype=self.ttnn.bfloat16, layout=self.ttnn.TILE_LAYOUT, device=self.device) for one in (x, y)]
+        d = self.multiply(*tiled, check["ttnn"])
+        if not torch.equal(d.to(torch.int64).reshape(m, n), x @ y):
+            raise Fault(
+                f"{product['name']}: a product of small integers came out wrong; this is a mistake of this program "
+                "or of the configurations, or the chip is badly broken; nothing was judged"
+            )
+
+
 MOST_FAILURES, MOST_TILES, MOST_TILE_BYTES, MOST_CASES = 128, 4, 1 << 14, 8
 
 
@@ -377,7 +490,7 @@ class Screening:
             if reason:
                 self.left_out.append([product["name"], reason])
                 continue
-            kind = (product["check"]["dtype"], product["d"])
+            kind = (product["check"]["dtype"], product["d"], product["check"].get("ttnn"))
             if kind not in rehearsed:
                 self.machine.rehearse(product)
                 rehearsed.add(kind)
@@ -483,10 +596,14 @@ def suits(suite, architecture):
     return architecture.lower() in [name.lower() for name in [suite["arch"], *suite["also"]]]
 
 
-def main(words=None, make=Machine):
+def opened(device):
+    return (Chip if device.partition(":")[0] == "ttnn" else Machine)(device)
+
+
+def main(words=None, make=opened):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", metavar="SUITE.json")
-    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--device", default="cuda:0", help="cuda:N, or ttnn:N")
     parser.add_argument("--seconds", type=float, default=0, help="run for so long, the suite once at the least")
     parser.add_argument("--stop", action="store_true", help="end at the first difference")
     parser.add_argument("--host", default=socket.gethostname())
@@ -500,7 +617,7 @@ def main(words=None, make=Machine):
             suite, digest, tool = unseal(file.read(1 << 21), "tcverify.screen-suite/1")
         machine = make(options.device)
         if not suits(suite, machine.architecture):
-            raise Fault(f"the suite is for {suite['arch']}; this GPU is {machine.architecture}")
+            raise Fault(f"the suite is for {suite['arch']}; this device is {machine.architecture}")
         screening = Screening(suite, machine, options.output)
         screening.run(options.seconds, options.stop)
         text = seal("tcverify.screen-results/1", tool, screening.results(digest, options.host))

@@ -121,7 +121,7 @@ class Runs(unittest.TestCase):
 
         code, _, said = run([f"{FOLDER}/suite.json", "-o", f"{FOLDER}/none.json"], hopper)
         self.assertEqual(code, 2)
-        self.assertIn("the suite is for volta; this GPU is sm_90", said)
+        self.assertIn("the suite is for volta; this device is sm_90", said)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ use super::screen_coverage::Measure;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
+use crate::emu::step::Reload;
 use crate::io::{Outputs, escaped_path};
 use crate::report::Layout;
 use crate::screen::{
@@ -70,6 +71,14 @@ struct Make {
     /// --kernel' takes it. Once for every kernel; each is of the products that it fits
     #[arg(long, value_name = "TEXT", conflicts_with = "schedule")]
     kernel: Vec<String>,
+
+    /// ttnn's configurations of a product of BF16, as 'check --ttnn' takes them; once for every product
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["schedule", "kernel"])]
+    ttnn: Vec<String>,
+
+    /// How FP32 sums come back from L1 between blocks of K, as of 'check --reload'
+    #[arg(long, value_name = "HOW", requires = "ttnn", value_parser = word::<Reload>())]
+    reload: Option<Reload>,
 
     /// Slices that the library divides K into, where the words do not say it
     #[arg(long, value_name = "N")]
@@ -191,12 +200,14 @@ impl Make {
             schedule: self.schedule,
             split_k: self.split_k,
             tile_k: self.tile_k,
+            reload: self.reload,
             ..Fields::default()
         };
         said(self.open.fill(&mut fields))?;
         let library = Library {
             fields,
             kernels: self.kernel,
+            ttnn: self.ttnn,
         };
         let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
         let text = suite.text()?;

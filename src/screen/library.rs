@@ -17,6 +17,8 @@ pub struct Library {
     pub fields: Fields,
     /// What the library says of its kernels, in place of a schedule: each of the products that it fits.
     pub kernels: Vec<String>,
+    /// ttnn's configurations, a product of BF16 of each.
+    pub ttnn: Vec<String>,
 }
 
 /// A product to be computed, its digests still empty.
@@ -116,6 +118,17 @@ pub fn products(
             None => (plain, chain),
         });
     }
+    for (i, text) in library.ttnn.iter().enumerate() {
+        let of_text = Fields {
+            d_dtype: Some(Format::Bf16),
+            ttnn: Some(text.clone()),
+            reload: library.fields.reload,
+            ..fields(arch, [Format::Bf16; 2], [Class::Normal; 2], size, 11)
+        };
+        let name = format!("library.bf16.{}", i + 1);
+        let (product, check) = wanted(name, LIBRARY[0], Route::Library, of_text, size);
+        all.push((product, check.prepare()?));
+    }
     for (text, reason) in library.kernels.iter().zip(unfit) {
         if let Some(reason) = reason {
             return Err(format!(
@@ -138,6 +151,9 @@ fn differ(one: &Prepared, other: &Prepared) -> bool {
 pub fn order(product: &Product) -> String {
     let check: Result<Check, _> = Check::try_from(product.check.clone());
     let fields = &product.check;
+    if let Some(text) = &fields.ttnn {
+        return printable(text);
+    }
     match (&fields.kernel, &fields.schedule, check) {
         (Some(text), _, _) => format!("kernel {}", printable(text)),
         (None, Some(name), Ok(check)) if !check.schedule.overrides.is_empty() => {
