@@ -482,6 +482,11 @@ class Screening:
         self.suite, self.machine, self.output = suite, machine, output
         self.runs, self.left_out, self.failures, self.more = {}, [], [], 0
         self.degrees, self.clocks, self.stopped, self.seconds = [], [], False, 0.0
+        # Wrong results of each run of the suite.
+        self.rounds = []
+
+    def wrong(self):
+        return sum(one["times"] for one in self.failures) + self.more
 
     def run(self, seconds, stop):
         start, todo, rehearsed = time.monotonic(), [], set()
@@ -498,11 +503,13 @@ class Screening:
         if not todo:
             raise Fault("this program can compute no product of the suite" + (f": {self.left_out[0][1]}" if self.left_out else ""))
         while True:
+            before = self.wrong()
             for product in todo:
                 self.compare(product)
                 if stop and self.failures:
                     self.stopped = True
                     break
+            self.rounds.append(self.wrong() - before)
             if self.stopped or time.monotonic() - start >= seconds:
                 break
         self.seconds = round(time.monotonic() - start, 3)
@@ -564,7 +571,7 @@ class Screening:
 
     def results(self, suite_digest, host):
         span = lambda values: [min(values), max(values)] if values else None
-        machine = self.machine
+        machine, half = self.machine, (len(self.rounds) + 1) // 2
         readings = None
         if self.degrees:
             readings = {"temperature_c": span(self.degrees), "sm_clock_mhz": span(self.clocks)}
@@ -586,6 +593,7 @@ class Screening:
             "sms": [],
             "failures": self.failures,
             "more_failures": self.more,
+            "halves": [sum(self.rounds[:half]), sum(self.rounds[half:])] if len(self.rounds) > 1 else None,
             "readings": readings,
             "seconds": self.seconds,
             "stopped": self.stopped,
@@ -628,7 +636,7 @@ def main(words=None, make=opened):
         what = f"the suite lacks {error}" if isinstance(error, KeyError) else error
         print(f"tcverify_screen: {what}", file=sys.stderr)
         return 2
-    wrong = sum(one["times"] for one in screening.failures) + screening.more
+    wrong = screening.wrong()
     compared = sum(screening.runs.values())
     print(f"{'WRONG' if wrong else 'RIGHT'}  {wrong} of {compared} results are wrong  {options.output}")
     return 1 if wrong else 0

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include "../capture/generate.cuh"
@@ -168,8 +169,10 @@ class Screening {
         if (left_out_.size() == suite_.products.size())
             throw std::runtime_error("this program can compute no product of the suite: " + left_out_[0].second);
         do {
+            u64 before = wrong();
             for (size_t i = 0; i < suite_.products.size() && !stopped_; i++)
                 if (reasons_[i].empty()) compare(suite_.products[i], i);
+            rounds_.push_back(wrong() - before);
         } while (passed() < seconds && !stopped_);
         seconds_ = passed();
         return wrong_.empty();
@@ -220,7 +223,15 @@ class Screening {
             w.close(']').key("case"), text_or_null(one.folder);
             w.close('}');
         }
-        w.close(']').key("more_failures").number(more_).key("readings");
+        w.close(']').key("more_failures").number(more_).key("halves");
+        if (rounds_.size() < 2) {
+            w.raw("null");
+        } else {
+            auto middle = rounds_.begin() + (rounds_.size() + 1) / 2;
+            u64 first = std::accumulate(rounds_.begin(), middle, u64(0)), second = std::accumulate(middle, rounds_.end(), u64(0));
+            w.open('[').number(first).number(second).close(']');
+        }
+        w.key("readings");
         if (coldest_ < 0) {
             w.raw("null");
         } else {
@@ -357,6 +368,8 @@ class Screening {
     std::set<int> sms_;
     std::vector<Wrong> wrong_;
     u64 more_ = 0;
+    /// Wrong results of each run of the suite.
+    std::vector<u64> rounds_;
     int coldest_ = -1, hottest_ = -1, slowest_ = -1, fastest_ = -1;
     double seconds_ = 0;
 };

@@ -111,9 +111,10 @@ struct Run {
     #[arg(long, value_name = "DEVICE", value_parser = ["simulated"])]
     device: String,
 
-    /// What is wrong with it: PLACE:bit=N[+N...][,stuck=0|1|flip] or PLACE:zero, then [,k=N][,lane=N][,sm=N][,one-in=N]
-    /// [,above=CELSIUS], with PLACE operand, scale, product, aligner, adder or rounding. In place of lane=N, rows=REST/PERIOD
-    /// or columns=REST/PERIOD. Or schedule:NAME[,split-k=N]; model:ARCH
+    /// What is wrong with it: PLACE:bit=N[+N...][,stuck=0|1|flip] or PLACE:zero, then [,k=N][,lane=N][,sm=N][,one-in=N
+    /// [,doubles=RUNS]][,above=CELSIUS][,exponent=LOW..HIGH], with PLACE operand, scale, product, aligner, adder or rounding.
+    /// In place of lane=N, rows=REST/PERIOD or columns=REST/PERIOD. Or tiles:zero|other|stale[,share=PERCENT][,sm=N];
+    /// schedule:NAME[,split-k=N]; model:ARCH
     #[arg(long, value_name = "FAULT")]
     inject: Option<Injection>,
 

@@ -56,8 +56,13 @@ pub struct Fault {
     pub sm: u32,
     /// It acts in one of so many steps, at random; 1 is always.
     pub one_in: u64,
+    /// `one_in` halves after so many runs of the suite, as a part that ages; 0 is never.
+    pub doubles: u32,
     /// It acts only at this temperature (degrees Celsius) and above; 0 is always.
     pub above: u32,
+    /// It acts only in steps in which the operand of A at product `k` (0 of `adder` and `rounding`) has an exponent field
+    /// from the first of these to the second.
+    pub exponents: Option<[u32; 2]>,
 }
 
 impl std::hash::Hash for Place {
@@ -90,8 +95,27 @@ impl Fault {
             of: Where::Lane(0),
             sm: 0,
             one_in: 1,
+            doubles: 0,
             above: 0,
+            exponents: None,
         }
+    }
+
+    /// As it acts after so many runs of the suite.
+    pub fn aged(&self, runs: u32) -> Fault {
+        let times = runs.checked_div(self.doubles).unwrap_or(0).min(63);
+        Fault {
+            one_in: (self.one_in >> times).max(1),
+            ..*self
+        }
+    }
+
+    /// Whether it acts where the operand has this code.
+    pub fn acts_on(&self, format: Format, code: u64) -> bool {
+        self.exponents.is_none_or(|[low, high]| {
+            let field = exponent_field(format, code);
+            low <= field && field <= high
+        })
     }
 
     /// Whether the number is lost: it counts as zero.
@@ -130,6 +154,9 @@ impl Fault {
             place if place.has_k() => text += &format!(" (product {} of a step)", self.k),
             _ => {}
         }
+        if let Some([low, high]) = self.exponents {
+            text += &format!(", where the exponent field of A's operand is {low} to {high},");
+        }
         text
     }
 
@@ -164,9 +191,15 @@ impl fmt::Display for Fault {
         if self.one_in > 1 {
             write!(f, ",one-in={}", self.one_in)?;
         }
-        match self.above {
-            0 => Ok(()),
-            above => write!(f, ",above={above}"),
+        if self.doubles > 0 {
+            write!(f, ",doubles={}", self.doubles)?;
+        }
+        if self.above > 0 {
+            write!(f, ",above={}", self.above)?;
+        }
+        match self.exponents {
+            None => Ok(()),
+            Some([low, high]) => write!(f, ",exponent={low}..{high}"),
         }
     }
 }
@@ -212,11 +245,17 @@ impl FromStr for Fault {
                 }
                 "sm" => fault.sm = number(1023)? as u32,
                 "one-in" => fault.one_in = number(1 << 40)?.max(1),
+                "doubles" => fault.doubles = number(1 << 20)? as u32,
                 "above" => fault.above = number(200)? as u32,
+                "exponent" => {
+                    fault.exponents = Some(band(value).ok_or_else(|| {
+                        format!("{part:?}: LOW..HIGH, exponent fields up to 2047, is expected")
+                    })?)
+                }
                 _ => {
                     return Err(format!(
                         "{part:?}: bit, stuck, zero, k (of operand, scale, product and aligner), lane, rows, columns, sm, \
-                         one-in and above are what a fault has"
+                         one-in, doubles, above and exponent are what a fault has"
                     ));
                 }
             }
@@ -247,6 +286,19 @@ fn every(axis: usize, text: &str) -> Option<Where> {
     let period = period.parse().ok().filter(|n| PERIODS.contains(n))?;
     let rest = rest.parse().ok().filter(|rest| *rest < period)?;
     Some(Where::Every { axis, period, rest })
+}
+
+/// The exponents of `120..124`.
+fn band(text: &str) -> Option<[u32; 2]> {
+    let (low, high) = text.split_once("..")?;
+    let [low, high] = [low, high].map(|end| end.parse().ok().filter(|field| *field < 2048));
+    Some([low?, high?]).filter(|[low, high]| low <= high)
+}
+
+/// The exponent field of a code; 0 of integers.
+pub fn exponent_field(format: Format, code: u64) -> u32 {
+    let field = code >> (format.ignored_bits() + format.fraction_bits());
+    (field & ((1 << format.exponent_bits()) - 1)) as u32
 }
 
 /// Spoils what passes through the broken place.
@@ -287,8 +339,9 @@ impl<'a> Injector<'a> {
         self.fault
     }
 
-    /// Begins a step whose first product is that of unit `first`. Returns whether the fault acts in it.
-    pub fn step(&mut self, first: usize) -> bool {
+    /// Begins a step whose first product is that of unit `first`; `here`: whether the fault acts on its operands. Returns
+    /// whether it acts in this step.
+    pub fn step(&mut self, first: usize, here: bool) -> bool {
         self.first = first;
         if let Some(only) = self.only {
             self.acts = only.contains(&self.steps);
@@ -296,7 +349,10 @@ impl<'a> Injector<'a> {
         } else if self.fault.one_in > 1 {
             self.state = self.state.wrapping_add(GOLDEN);
             self.acts = mix(self.state).is_multiple_of(self.fault.one_in);
+        } else {
+            self.acts = true;
         }
+        self.acts &= here;
         self.acts
     }
 
@@ -360,6 +416,8 @@ mod tests {
             "rounding:bit=31,stuck=0,lane=31,sm=7,above=80",
             "aligner:zero,k=2,columns=3/16,sm=0",
             "operand:bit=3+9,stuck=flip,k=0,rows=0/2,sm=1",
+            "product:bit=9,stuck=1,k=1,lane=3,sm=1,exponent=120..124",
+            "adder:zero,lane=0,sm=0,one-in=4096,doubles=1",
         ] {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
@@ -373,6 +431,7 @@ mod tests {
             ("adder:zero,rows=2/2", "REST/PERIOD"),
             ("adder:bit=1,stuck=2", "flip"),
             ("adder:bit", "KEY=VALUE"),
+            ("adder:bit=1,exponent=9..3", "LOW..HIGH"),
         ] {
             let reason = text.parse::<Fault>().unwrap_err();
             assert!(reason.contains(words), "{reason}");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::fault::{Fault, Injector, Place};
+use super::fault::{Fault, Injector, Place, exponent_field};
 use crate::check::Prepared;
 use crate::emu::step::{Carried, Products, StepKind, scaled};
 use crate::emu::{Arithmetic, Replay};
@@ -92,7 +92,8 @@ impl<'a> Chain<'a> {
                 1 => start % turns(arithmetic),
                 _ => 0,
             };
-            let acts = injector.step(first);
+            let broken = self.operand_of(fault, &here, first);
+            let acts = injector.step(first, fault.acts_on(arithmetic.a, a.codes[broken]));
             let spoiled = match acts {
                 true => self.spoiled(fault, here.clone(), first),
                 false => None,
@@ -115,6 +116,31 @@ impl<'a> Chain<'a> {
             StepKind::run(step, products, &mut carried, &mut injector);
         }
         self.replay.convert(self.finish(&carried))
+    }
+
+    /// Which operand of A a fault's band of exponents is about, in a step whose first product is that of unit `first`.
+    fn operand_of(&self, fault: &Fault, here: &Range<usize>, first: usize) -> usize {
+        let block = self.replay.arithmetic.scale.map_or(1, |scale| scale.block);
+        let beyond = match fault.place {
+            Place::Adder | Place::Rounding => 0,
+            Place::Scale => fault.k * block,
+            _ => fault.k.saturating_sub(first),
+        };
+        (here.start + beyond).min(here.end - 1)
+    }
+
+    /// The exponent field of the operand that a fault's band is about, of a row of D and a step.
+    pub fn exponent(&mut self, row: usize, step: usize, fault: &Fault) -> u32 {
+        let k = self.whole();
+        if self.a.index != row {
+            self.a = self.line(Side::A, row, k);
+        }
+        let arithmetic = self.replay.arithmetic;
+        let span = arithmetic.step.span();
+        let here = step * span..k.min((step + 1) * span);
+        let first = if span == 1 { here.start % turns(arithmetic) } else { 0 };
+        let at = self.operand_of(fault, &here, first);
+        exponent_field(arithmetic.a, self.a.codes[at])
     }
 
     /// The operands of A of a step whose first product is that of unit `first`, if the fault spoils one, or a scale.

@@ -26,6 +26,8 @@ words! {
         Stuck = "stuck",
         /// One bit of one unit, now and then
         Intermittent = "intermittent",
+        /// Whole tiles of one SM are zero, or another's: what controls it, not a unit
+        Control = "control",
         /// Bits or places that change
         Marginal = "marginal",
         /// Wrong, and nothing is known of where
@@ -36,8 +38,8 @@ words! {
 impl Condition {
     /// Whether the GPU should leave the fleet.
     pub fn faulty(self) -> bool {
-        use Condition::{Intermittent, Marginal, Stuck, Unplaced};
-        matches!(self, Stuck | Intermittent | Marginal | Unplaced)
+        use Condition::{Control, Intermittent, Marginal, Stuck, Unplaced};
+        matches!(self, Stuck | Intermittent | Control | Marginal | Unplaced)
     }
 
     /// Whether somebody has to look at it.

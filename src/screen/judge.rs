@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
+use super::control::{Instead, Whole};
 use super::elements::Where;
 use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
@@ -156,6 +157,7 @@ impl Bench<'_> {
     fn gpu(&mut self, path: String, results: Results) -> Result<Gpu, ScreenError> {
         let mut counter = Counter::default();
         let mut evidence: Vec<(String, Vec<Seen>)> = Vec::new();
+        let mut whole = Whole::default();
         for failure in &results.failures {
             let name = &failure.product;
             let ready = &self.ready[name];
@@ -173,6 +175,7 @@ impl Bench<'_> {
                     )
                     .into());
                 }
+                whole.see(&given, || self.elsewhere(ready, tile.index, &given));
                 let width = ready.tiles.format.bytes();
                 let different = differing(&ready.tiles, tile.index, &right, &given);
                 for &(at, right, given) in &different {
@@ -198,7 +201,7 @@ impl Bench<'_> {
             .rsplit_once('/')
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let beside = |case: String| format!("{folder}{case}");
-        let (condition, said) = self.condition(&results, &mut wrong, evidence);
+        let (condition, said) = self.condition(&results, &mut wrong, (evidence, &whole));
         let mut products_wrong: Vec<_> =
             results.failures.iter().map(|f| f.product.clone()).collect();
         products_wrong.dedup();
@@ -227,7 +230,7 @@ impl Bench<'_> {
         &mut self,
         results: &Results,
         wrong: &mut Wrong,
-        evidence: Vec<(String, Vec<Seen>)>,
+        (evidence, whole): (Vec<(String, Vec<Seen>)>, &Whole),
     ) -> (Condition, String) {
         if results.failures.is_empty() {
             return self.right(results);
@@ -250,6 +253,11 @@ impl Bench<'_> {
                 self.devices
             );
             return (Condition::WrongModel, said);
+        }
+        if wrong.sms.len() <= 1
+            && let Some(said) = whole.said()
+        {
+            return pattern::control(results, wrong, &said);
         }
         if results
             .failures
@@ -285,6 +293,19 @@ impl Bench<'_> {
             .map(ToString::to_string)
             .collect();
         pattern::fault(results, wrong, (place, &broken))
+    }
+
+    /// Of what else the bytes of a tile are right.
+    fn elsewhere(&self, ready: &Ready, index: usize, given: &[u8]) -> Option<Instead> {
+        let mut tiles = 0..ready.tiles.count();
+        let is = |of: &Ready, tile| of.tiles.payload(&of.right, tile) == given;
+        if tiles.any(|tile| is(ready, tile)) {
+            return Some(Instead::Other);
+        }
+        let fits = |of: &&Ready| {
+            index < of.tiles.count() && of.tiles.bytes(index) == given.len() && is(of, index)
+        };
+        self.ready.values().any(|of| fits(&of)).then_some(Instead::Stale)
     }
 
     /// The faults that fit the wrong elements of a place.

@@ -13,6 +13,7 @@
 mod another;
 mod claims;
 mod consistent;
+mod control;
 mod coverage;
 mod elements;
 mod error;
@@ -34,6 +35,7 @@ mod suite;
 mod tiles;
 mod view;
 
+pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
 pub use families::{FAMILIES, Family, Level};

@@ -81,18 +81,8 @@ pub fn fault(
     wrong: &Wrong,
     (place, broken): (Option<Where>, &Broken),
 ) -> (Condition, String) {
-    let list = |numbers: &[u32]| {
-        let shown: Vec<_> = numbers.iter().take(6).map(u32::to_string).collect();
-        let more = if numbers.len() > 6 { " and others" } else { "" };
-        format!("{}{more}", shown.join(", "))
-    };
-    let sms: Vec<u32> = wrong.sms.iter().map(|(sm, _)| *sm).collect();
     let lanes: Vec<u32> = wrong.lanes.iter().map(|(lane, _)| *lane as u32).collect();
-    let on = match sms.len() {
-        0 => "on an SM that is not known".to_owned(),
-        1 => format!("on SM {}", sms[0]),
-        n => format!("on {n} of {} SMs ({})", wrong.sms_seen, list(&sms)),
-    };
+    let on = on(wrong);
     let of = match (place, lanes.len()) {
         (Some(Where::Lane(lane)), _) => format!(" in lane {lane}"),
         (Some(Where::Every { axis, period, rest }), _) => format!(
@@ -162,6 +152,30 @@ pub fn fault(
     }
 }
 
+/// What is said of whole tiles that are zero or another's.
+pub fn control(results: &Results, wrong: &Wrong, tiles: &str) -> (Condition, String) {
+    let (on, heat, rate) = (on(wrong), heat(results, wrong), rate(results));
+    let said = format!(
+        "{tiles}, {on}{heat}: what controls it is wrong, not a unit that multiplies or adds; {rate}"
+    );
+    (Condition::Control, said)
+}
+
+fn list(numbers: &[u32]) -> String {
+    let shown: Vec<_> = numbers.iter().take(6).map(u32::to_string).collect();
+    let more = if numbers.len() > 6 { " and others" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn on(wrong: &Wrong) -> String {
+    let sms: Vec<u32> = wrong.sms.iter().map(|(sm, _)| *sm).collect();
+    match sms.len() {
+        0 => "on an SM that is not known".to_owned(),
+        1 => format!("on SM {}", sms[0]),
+        n => format!("on {n} of {} SMs ({})", wrong.sms_seen, list(&sms)),
+    }
+}
+
 /// How many results were wrong, with the interval that holds the rate in 95 of 100 such runs (Wilson, Journal of the American
 /// Statistical Association 22, 1927).
 fn rate(results: &Results) -> String {
@@ -177,7 +191,21 @@ fn rate(results: &Results) -> String {
         results.compared(),
         percent(middle - half),
         percent(middle + half)
-    )
+    ) + &grows(results)
+}
+
+/// Whether the second half of the runs was worse by more than chance explains (three standard deviations).
+fn grows(results: &Results) -> String {
+    let Some([first, second]) = results.halves else {
+        return String::new();
+    };
+    let (a, b) = (first as f64, second as f64);
+    match b > a && (b - a) * (b - a) > 9.0 * (a + b) {
+        true => format!(
+            "; the rate grows: {first} wrong in the first half of the runs, {second} in the second"
+        ),
+        false => String::new(),
+    }
 }
 
 /// From which temperature on, if cooler runs of the same were right.

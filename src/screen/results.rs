@@ -38,6 +38,9 @@ pub struct Results {
     pub failures: Vec<Failure>,
     /// Kinds of wrong D beyond those in the list.
     pub more_failures: u64,
+    /// Wrong results in the first half of the runs, and in the second; the one in the middle is in the first.
+    #[serde(default)]
+    pub halves: Option<[u64; 2]>,
     pub readings: Option<Readings>,
     pub seconds: f64,
     /// Whether it stopped at a difference.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
+use super::control::WrongTiles;
 use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
@@ -19,11 +20,13 @@ use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
+use crate::random::mix;
 
 /// What a simulated device does otherwise than it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
+    Tiles(WrongTiles),
     /// Its library splits K: a preset, and how many slices; "plain" has none.
     Schedule(String, usize),
     /// It is of another architecture than it says.
@@ -43,6 +46,9 @@ impl FromStr for Injection {
             let slices = slices.ok_or("split-k=N with N of 1 to 1024 is expected")?;
             return Ok(Injection::Schedule(name.into(), slices));
         }
+        if text.starts_with("tiles:") {
+            return text.parse().map(Injection::Tiles);
+        }
         text.parse().map(Injection::Fault)
     }
 }
@@ -51,6 +57,7 @@ impl fmt::Display for Injection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Injection::Fault(fault) => fault.fmt(f),
+            Injection::Tiles(tiles) => tiles.fmt(f),
             Injection::Schedule(name, slices) => write!(f, "schedule:{name},split-k={slices}"),
             Injection::Model(name) => write!(f, "model:{name}"),
         }
@@ -133,10 +140,13 @@ impl Computed<'_> {
     /// If the injection does not fit: an SM that is not there, a schedule or architecture that is none.
     pub fn run(&self, device: &Simulated) -> Result<Results, ScreenError> {
         let mut log = Log::default();
-        if let Some(Injection::Fault(fault)) = &device.injection
-            && fault.sm >= device.sms
-        {
-            let (sm, sms) = (fault.sm, device.sms);
+        let broken = match &device.injection {
+            Some(Injection::Fault(fault)) => Some(fault.sm),
+            Some(Injection::Tiles(tiles)) => Some(tiles.sm),
+            _ => None,
+        };
+        let sms = device.sms;
+        if let Some(sm) = broken.filter(|sm| *sm >= sms) {
             return Err(format!("a fault on SM {sm} of a device of {sms}").into());
         }
         match &device.injection {
@@ -151,7 +161,9 @@ impl Computed<'_> {
         }
         let [start, warmer] = device.temperature;
         let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
+        let mut before: Option<&[u8]> = None;
         for round in 0..device.rounds {
+            log.half = usize::from(round >= device.rounds.div_ceil(2));
             for (product, (prepared, right)) in self.suite.products.iter().zip(&self.products) {
                 let run = Run {
                     product,
@@ -173,7 +185,17 @@ impl Computed<'_> {
                     None => {}
                     Some(Injection::Fault(fault)) => {
                         let seed = device.seed ^ u64::from(round) << 32;
-                        run.fault(prepared, right, (fault, seed), &mut log);
+                        run.fault(prepared, right, (&fault.aged(round), seed), &mut log);
+                    }
+                    Some(Injection::Tiles(wrong)) => {
+                        let seed = device.seed ^ u64::from(round) << 32;
+                        let seed = mix(seed ^ u64::from(product.sha256.0[0]));
+                        let of = (&run.tiles, product.placement, device.sms);
+                        let d = wrong.spoil(of, right, before, seed);
+                        if d != *right {
+                            log.wrong(&run, &d, run.placed(wrong.sm));
+                        }
+                        before = Some(right);
                     }
                     Some(Injection::Schedule(name, slices))
                         if product.route == Route::Library && !product.d.is_integer() =>
@@ -228,6 +250,7 @@ impl Computed<'_> {
             sms: (0..device.sms).collect(),
             failures: log.failures,
             more_failures: log.more,
+            halves: (device.rounds > 1).then_some(log.halves),
             readings: Some(Readings {
                 temperature_c: [heat(0), heat(device.rounds.max(1) - 1)],
                 sm_clock_mhz: None,
@@ -286,9 +309,13 @@ impl Run<'_> {
             }
         }
         if d != right {
-            let sm = (self.product.placement == Placement::EverySm).then_some(fault.sm);
-            log.wrong(self, &d, sm);
+            log.wrong(self, &d, self.placed(fault.sm));
         }
+    }
+
+    /// The SM that a result is known to be of.
+    fn placed(&self, sm: u32) -> Option<u32> {
+        (self.product.placement == Placement::EverySm).then_some(sm)
     }
 
     /// Everywhere alike.
@@ -316,10 +343,14 @@ impl Run<'_> {
 struct Log {
     failures: Vec<Failure>,
     more: u64,
+    /// Wrong results of the first half of the runs and of the second, and which half this is.
+    halves: [u64; 2],
+    half: usize,
 }
 
 impl Log {
     fn wrong(&mut self, run: &Run, d: &[u8], sm: Option<u32>) {
+        self.halves[self.half] += 1;
         let d_sha256 = Hash(Sha256::digest(d).into());
         let same = |f: &&mut Failure| f.product == run.product.name && f.d_sha256 == d_sha256;
         if let Some(known) = self.failures.iter_mut().find(same) {

@@ -133,11 +133,73 @@ pub fn broken(units: &[Unit]) -> Broken {
         return best;
     }
     let rare = of(now_and_then, Acts::NowAndThen);
+    let banded = banded(units, &rare);
+    if banded.explained > rare.explained.max(best.explained) || 10 * banded.explained >= 9 * total {
+        return banded;
+    }
     // What acts always is the simpler story where both tell as much.
     match rare.explained > best.explained {
         true => rare,
         false => best,
     }
+}
+
+/// Bands of exponents are looked for in so many faults that act now and then.
+const BANDED: usize = 16;
+
+/// Of faults that act now and then, those that act always where the exponent of an operand lies in a band, and leave right
+/// what is right. The band is that of the steps which alone give an element.
+fn banded(units: &[Unit], rare: &Broken) -> Broken {
+    let mut scores = Vec::new();
+    for fault in rare.fits.iter().take(BANDED) {
+        let fields: Vec<u32> = units.iter().flat_map(|unit| fields(unit, fault)).collect();
+        let (Some(low), Some(high)) = (fields.iter().min(), fields.iter().max()) else {
+            continue;
+        };
+        let fault = Fault {
+            exponents: Some([*low, *high]),
+            ..*fault
+        };
+        let gives = |(prepared, seen): &(&Prepared, Vec<Seen>)| {
+            let mut chain = Chain::of(prepared)?;
+            let mut given = |seen: &Seen| {
+                chain.element(seen.at, Injector::new(&fault, 0)) == seen.given
+            };
+            let mut count = 0;
+            for seen in seen {
+                match (seen.wrong, given(seen)) {
+                    (true, given) => count += usize::from(given),
+                    (false, true) => {}
+                    (false, false) => return None,
+                }
+            }
+            Some(count)
+        };
+        let all: Option<Vec<usize>> = units.iter().flatten().map(gives).collect();
+        if let Some(counts) = all {
+            scores.push((fault, counts.iter().sum()));
+        }
+    }
+    best(scores, Acts::Always)
+}
+
+/// Exponents at the steps of a unit of which one, and only one, gives a wrong element.
+fn fields(unit: &Unit, fault: &Fault) -> Vec<u32> {
+    let mut fields = Vec::new();
+    for (prepared, seen) in unit {
+        let Some(mut chain) = Chain::of(prepared) else {
+            continue;
+        };
+        for seen in seen.iter().filter(|seen| seen.wrong) {
+            let mut gives = (0..chain.steps()).filter(|&step| {
+                chain.element(seen.at, Injector::only(fault, [step; 2])) == seen.given
+            });
+            if let (Some(step), None) = (gives.next(), gives.next()) {
+                fields.push(chain.exponent(seen.at[0], step, fault));
+            }
+        }
+    }
+    fields
 }
 
 fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {

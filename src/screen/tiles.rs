@@ -49,6 +49,17 @@ impl Tiles {
         bytes.copied().collect()
     }
 
+    /// Puts the payload of one into D.
+    pub fn put(&self, d: &mut [u8], index: usize, payload: &[u8]) {
+        let [rows, columns] = self.place(index);
+        let width = self.format.bytes();
+        let length = columns.len() * width;
+        for (row, bytes) in rows.zip(payload.chunks_exact(length)) {
+            let at = (row * self.shape[1] + columns.start) * width;
+            d[at..at + length].copy_from_slice(bytes);
+        }
+    }
+
     /// The hashes of all of a D's payload.
     pub fn leaves(&self, d: &[u8]) -> Vec<Hash> {
         let one = |index| leaf([&self.payload(d, index)[..]]);
