@@ -1,5 +1,5 @@
 //! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
-//! product can be verified from the digest of its D alone. `docs/capturing.md` specifies it.
+//! product can be verified from the digest of its D alone. `docs/generator.md` specifies it.
 
 use rayon::prelude::*;
 

@@ -19,7 +19,7 @@ use crate::role::Role;
 ///
 /// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
 /// 'check' and 'replay' take generate:SEED:CLASS:SHAPE in place of A, B, C and scales.
-/// docs/capturing.md specifies the generator.
+/// docs/generator.md specifies the generator.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
