@@ -235,7 +235,8 @@ fn cut(paragraph: &str) -> Vec<String> {
         let bare = word.trim_end_matches([')', '"', '*', '\'']);
         let short = ["e.g.", "i.e.", "vs.", "cf.", "no.", "etc."].contains(&bare);
         let next = words.peek().and_then(|next| {
-            let next = next.trim_start_matches(['(', '[', '"', '*', '\'']);
+            // Names of pages in links are lower case.
+            let next = next.trim_start_matches(['(', '"', '*', '\'']);
             next.chars().next()
         });
         let begins = next.is_none_or(|c| !c.is_lowercase()) || next == Some('c');
