@@ -7,6 +7,9 @@ use super::{all_pages, read};
 const ALL_WORDS: usize = 45_000;
 const LONGEST_SENTENCE: usize = 30;
 
+/// What a piece of code counts as in prose: one word.
+const CODE: &str = "CODE";
+
 /// Phrases that no page uses, and what to write in their place.
 const RIDDLES: &[(&str, &str)] = &[
     ("is no function of", "does not depend on"),
@@ -169,7 +172,9 @@ fn sentences_of(page: &str) -> Vec<String> {
             blocks.push(String::new());
         }
         if cell {
-            blocks.extend(line.split(" | ").map(str::to_owned));
+            // Cells list facts: names in code are not counted, and semicolons part them.
+            let cells = line.replace(CODE, "").replace("; ", " | ");
+            blocks.extend(cells.split(" | ").map(str::to_owned));
             blocks.push(String::new());
             continue;
         }
@@ -214,7 +219,7 @@ fn without_code(page: &str) -> String {
     }
     let code = prose.split('`').enumerate();
     let prose: String = code
-        .map(|(n, part)| if n % 2 == 0 { part } else { "code" })
+        .map(|(n, part)| if n % 2 == 0 { part } else { CODE })
         .collect();
     let mut parts = prose.split("](");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -234,12 +239,11 @@ fn cut(paragraph: &str) -> Vec<String> {
         sentence.push(' ');
         let bare = word.trim_end_matches([')', '"', '*', '\'']);
         let short = ["e.g.", "i.e.", "vs.", "cf.", "no.", "etc."].contains(&bare);
-        let next = words.peek().and_then(|next| {
-            // Names of pages in links are lower case.
+        let begins = words.peek().is_none_or(|next| {
+            // Names of pages in links are lower case, and so is the program's.
             let next = next.trim_start_matches(['(', '"', '*', '\'']);
-            next.chars().next()
+            next.starts_with("tcverify") || !next.starts_with(char::is_lowercase)
         });
-        let begins = next.is_none_or(|c| !c.is_lowercase()) || next == Some('c');
         if bare.ends_with(['.', '!', '?']) && !short && begins {
             sentences.push(String::new());
         }
