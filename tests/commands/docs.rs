@@ -3,6 +3,7 @@
 //! `TCVERIFY_BLESS=1 cargo test --test commands docs` rewrites what is rendered from the catalogue.
 
 mod architectures;
+mod fields;
 mod formats;
 mod links;
 mod map;

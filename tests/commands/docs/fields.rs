@@ -1,0 +1,106 @@
+//! Tables of fields on pages, from the schemas that the types make: `<!-- begin: fields of policy.json -->`, or
+//! `<!-- begin: fields of report.json, Classes -->` for one definition.
+
+use std::cell::Cell;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{all_pages, keep, read};
+
+const BEGIN: &str = "<!-- begin: fields of ";
+const END: &str = "<!-- end -->";
+
+#[test]
+fn tables_of_fields_are_those_of_the_types() {
+    let tables = Cell::new(0);
+    for page in all_pages() {
+        keep(&page, |old| {
+            let mut parts = old.split(BEGIN);
+            let mut text = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let (of, rest) = part.split_once(" -->\n").expect("the marker's end");
+                let (_, after) = rest.split_once(END).expect("the end marker");
+                write!(text, "{BEGIN}{of} -->\n\n{}\n{END}{after}", table(of)).unwrap();
+                tables.set(tables.get() + 1);
+            }
+            text
+        });
+    }
+    assert!(tables.get() > 0);
+}
+
+#[test]
+fn a_table_has_fields_within_fields() {
+    let table = table("policy.json");
+    assert!(
+        table.contains("\n| `scope` | `whole`, `part` | "),
+        "{table}"
+    );
+    assert!(table.contains("\n| `limits.cases` | number or null | "));
+    assert!(table.contains("\n| `engines` | list of `fast`, `exact` | "));
+    assert!(!table.contains("| `schema` |") && !table.contains("| `limits` |"));
+}
+
+fn table(of: &str) -> String {
+    let (file, definition) = of.split_once(", ").unwrap_or((of, ""));
+    let schema: Value = serde_json::from_str(&read(&format!("docs/schemas/{file}"))).unwrap();
+    let top = match definition {
+        "" => &schema,
+        _ => &schema["$defs"][definition],
+    };
+    let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
+    rows(&schema, top, "", &mut text);
+    text
+}
+
+/// A row for each field; those of an object within it have its name before theirs.
+fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
+    let fields = of["properties"].as_object().expect("an object");
+    for (name, field) in fields {
+        let inner = resolved(schema, field);
+        if inner["properties"].is_object() {
+            rows(schema, inner, &format!("{within}{name}."), text);
+        } else if field["const"].is_null() {
+            let about = field["description"].as_str();
+            let about = about.unwrap_or_else(|| panic!("{within}{name} has no meaning"));
+            let about = about.replace('\n', " ").replace('|', "\\|");
+            let value = value(schema, field);
+            writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
+        }
+    }
+}
+
+fn resolved<'a>(schema: &'a Value, field: &'a Value) -> &'a Value {
+    match field["$ref"].as_str() {
+        Some(reference) => schema.pointer(&reference[1..]).expect("a definition"),
+        None => field,
+    }
+}
+
+/// What a field can be.
+fn value(schema: &Value, field: &Value) -> String {
+    let field = resolved(schema, field);
+    if let Some(any) = field["anyOf"].as_array() {
+        let each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        return each.join(" or ");
+    }
+    if let Some(words) = field["oneOf"].as_array() {
+        let word = |one: &Value| format!("`{}`", one["const"].as_str().expect("a word"));
+        return words.iter().map(word).collect::<Vec<_>>().join(", ");
+    }
+    let one = |kind: &str| match kind {
+        "array" => format!("list of {}", value(schema, &field["items"])),
+        "integer" | "number" => "number".into(),
+        "string" => "text".into(),
+        other => other.to_owned(),
+    };
+    match &field["type"] {
+        Value::String(kind) => one(kind),
+        Value::Array(kinds) => {
+            let kinds = kinds.iter().map(|kind| one(kind.as_str().expect("a type")));
+            kinds.collect::<Vec<_>>().join(" or ")
+        }
+        other => panic!("{other}"),
+    }
+}
