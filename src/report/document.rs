@@ -66,13 +66,15 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Discrimination {
-    /// How many elements were looked at.
+    /// How many elements were tried: at most 256, at least 4 if there are as many, always the same ones.
     pub elements: u64,
-    /// Units with the very arithmetic that judged, that one included: no data tell them apart.
+    /// All units with the arithmetic that judged, itself included: `architecture`, `instruction`, `evidence`. No data
+    /// tell them apart.
     pub shared: Vec<Unit>,
-    /// How many other arithmetics there are.
+    /// How many other arithmetics there are, each counted once under all its names.
     pub others: u64,
-    /// Those that give the same bits there, the best known first.
+    /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`
+    /// (the best known name), `accumulator`, `evidence`, `sha256` (as `model.sha256`).
     pub same: Vec<Alike>,
 }
 
@@ -101,16 +103,19 @@ pub struct Alike {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Cause {
+    /// What happened: a kind that docs/report-format.md lists.
     pub kind: String,
+    /// For people; its wording may change.
     pub sentence: String,
-    /// Numbers of the sentence, as the kind says.
+    /// Numbers of the sentence, as the kind says; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<usize>,
-    /// The mismatches it explains.
+    /// How many it explains. The list begins with the cause of most.
     pub mismatches: u64,
-    /// Where they lie, if there are others.
+    /// Null if it explains all. If not, the smallest rectangle around those it explains: `shape`, and first and one
+    /// past the last of `rows` (counted on from matrix to matrix) and `columns`.
     pub area: Option<CauseArea>,
-    /// The command that tests it on all of D, where there is one.
+    /// The `tcverify check` that tests it on all of D.
     pub command: Option<String>,
 }
 
@@ -175,21 +180,29 @@ impl Default for Tool {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Model {
+    /// Its name in the catalogue: `hopper`.
     pub architecture: String,
+    /// For people: `NVIDIA Hopper`.
     pub title: String,
+    /// `mma`, `wgmma`, `tcgen05`, `mma-m8n8k4`.
     pub instruction: String,
-    /// How it is known; `claimed` if it is not the catalogue's.
+    /// How the rule as a whole is known; `claimed` for a model file.
     pub evidence: Evidence,
-    /// The file that describes it, if it is not the catalogue's.
+    /// The model file; absent for the catalogue's models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ModelFile>,
+    /// A restriction of the evidence.
     pub note: Option<String>,
+    /// The step in one line, for people.
     pub summary: String,
-    /// All that decides a bit; `sha256` is the digest of this object as canonical JSON.
+    /// Everything that decides a bit: the formats `a`, `b`, `accumulator`, `addend` (of C) and `scale` where the rule
+    /// has them, and `step`.
     pub arithmetic: Arithmetic,
+    /// Digest of `arithmetic` as canonical JSON.
     pub sha256: String,
+    /// Each constant of the step: `name`, `value`, `evidence`, `source` (keys of `sources`) and `note`.
     pub constants: Vec<Constant>,
-    /// Citations by the keys used in `constants`.
+    /// Full citations by key.
     pub sources: BTreeMap<String, String>,
 }
 
@@ -222,7 +235,7 @@ pub struct Constant {
 pub struct ModelFile {
     pub path: String,
     pub sha256: String,
-    /// How it says itself that it is known.
+    /// The evidence that the file claims itself.
     pub says: Evidence,
 }
 
@@ -324,14 +337,22 @@ impl Inputs {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Input {
+    /// As typed, with `#name` of an array in a container. Bytes that are not UTF-8 are replaced.
     pub path: String,
+    /// Element type as in the `.npy` header (`<f2`), or `safetensors BF16`.
     pub descr: String,
+    /// From the header; false for `.safetensors`.
     pub fortran_order: bool,
+    /// What the elements were read as.
     pub format: Format,
+    /// As stored, before transposition.
     pub shape: Vec<usize>,
+    /// Of the file, or of the whole container.
     pub file_sha256: String,
+    /// Of the canonical payload.
     pub payload_sha256: String,
-    /// TF32 operands alone.
+    /// Only for TF32 and XF32: how many `elements` have non-zero low 13 bits, and their `treatment`: `truncate`,
+    /// `exact`, `nearest`, or `parts` (a schedule multiplies big and small parts).
     pub tf32_low_bits: Option<LowBits>,
 }
 
@@ -374,28 +395,28 @@ pub struct ReproducedTree {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Sampled {
-    /// First and one past the last, in every matrix of the batch.
+    /// Rows of the compared part of every matrix of D: first, and one past the last.
     pub rows: [usize; 2],
+    /// Columns of the compared part of every matrix of D: first, and one past the last.
     pub columns: [usize; 2],
-    /// Elements of that part of D.
+    /// Elements of that part (N).
     pub population: u64,
-    /// Those that were reproduced and compared.
+    /// Elements that were compared (n).
     pub elements: u64,
-    /// Of the draw; null if the whole part was compared.
+    /// Of the draw; null if the part was chosen.
     pub seed: Option<u64>,
-    /// What the seed was made of, if it was not simply chosen.
+    /// Only with `--seed-from`: `commitment_sha256`, `beacon`, and `draw_sha256`, whose first eight bytes are the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_from: Option<SeedFrom>,
-    /// What the figures below rest on; absent if the whole part was compared.
+    /// What the probabilities rest on; absent if the part was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumes: Option<Cow<'static, str>>,
-    /// SHA-256 of the reproduced elements' codes in index order, little-endian.
+    /// Of the reproduced elements' codes in index order, little-endian.
     pub sha256: String,
-    /// How likely the draw misses a tampering of so many elements of the population; nothing of a part
-    /// that was chosen.
+    /// For `tampered` elements k = 1, 10, 100, ... the `probability` that a random sample misses all: C(N - k, n) /
+    /// C(N, n). Empty if the part was chosen.
     pub missed: Vec<Missed>,
-    /// The smallest tampering that it misses with a probability of at most 1 %; null of a part that was
-    /// chosen.
+    /// The smallest k that is missed with at most 1 %; null if the part was chosen.
     pub caught_99_percent: Option<u64>,
 }
 

@@ -54,19 +54,24 @@ fn table(of: &str) -> String {
     text
 }
 
-/// A row for each field; those of an object within it have its name before theirs.
+/// A row for each field. An object that has no meaning but its fields is shown by them, its name before theirs.
 fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
     let fields = of["properties"].as_object().expect("an object");
     for (name, field) in fields {
         let inner = resolved(schema, field);
-        if inner["properties"].is_object() {
-            rows(schema, inner, &format!("{within}{name}."), text);
-        } else if field["const"].is_null() {
-            let about = field["description"].as_str();
-            let about = about.unwrap_or_else(|| panic!("{within}{name} has no meaning"));
-            let about = about.replace('\n', " ").replace('|', "\\|");
-            let value = value(schema, field);
-            writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
+        match field["description"].as_str() {
+            Some(about) => {
+                let about = about.replace('\n', " ").replace('|', "\\|");
+                let value = value(schema, field);
+                writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
+            }
+            None if inner["properties"].is_object() => {
+                rows(schema, inner, &format!("{within}{name}."), text);
+            }
+            None => assert!(
+                !field["const"].is_null(),
+                "{within}{name} has no meaning: write it above the field"
+            ),
         }
     }
 }
@@ -86,12 +91,23 @@ fn value(schema: &Value, field: &Value) -> String {
         return each.join(" or ");
     }
     if let Some(words) = field["oneOf"].as_array() {
-        let word = |one: &Value| format!("`{}`", one["const"].as_str().expect("a word"));
-        return words.iter().map(word).collect::<Vec<_>>().join(", ");
+        let word = |one: &Value| Some(format!("`{}`", one["const"].as_str()?));
+        let words: Option<Vec<_>> = words.iter().map(word).collect();
+        return words.map_or("object".into(), |words| words.join(", "));
     }
     let one = |kind: &str| match kind {
-        "array" => format!("list of {}", value(schema, &field["items"])),
-        "integer" | "number" => "number".into(),
+        "array" => {
+            let of = value(schema, &field["items"]);
+            let many = match of.as_str() {
+                "number" | "object" => "s",
+                _ => "",
+            };
+            match of.strip_prefix("list") {
+                Some(inner) => format!("list of lists{inner}"),
+                None => format!("list of {of}{many}"),
+            }
+        }
+        "integer" => "number".into(),
         "string" => "text".into(),
         other => other.to_owned(),
     };
