@@ -172,8 +172,8 @@ fn sentences_of(page: &str) -> Vec<String> {
             blocks.push(String::new());
         }
         if cell {
-            // Cells list facts: names in code are not counted, and semicolons part them.
-            let cells = line.replace(CODE, "").replace("; ", " | ");
+            // Cells list facts: a name in code counts as a number, which is not counted, and semicolons part them.
+            let cells = line.replace(CODE, "0").replace("; ", " | ");
             blocks.extend(cells.split(" | ").map(str::to_owned));
             blocks.push(String::new());
             continue;
@@ -229,22 +229,16 @@ fn without_code(page: &str) -> String {
     text
 }
 
-/// A paragraph in sentences: each ends with a mark that a capital, a digit or code follows.
+/// A paragraph in sentences.
 fn cut(paragraph: &str) -> Vec<String> {
     let mut sentences = vec![String::new()];
-    let mut words = paragraph.split_whitespace().peekable();
-    while let Some(word) = words.next() {
+    for word in paragraph.split_whitespace() {
         let sentence = sentences.last_mut().expect("a sentence");
         *sentence += word;
         sentence.push(' ');
         let bare = word.trim_end_matches([')', '"', '*', '\'']);
-        let short = ["e.g.", "i.e.", "vs.", "cf.", "no.", "etc."].contains(&bare);
-        let begins = words.peek().is_none_or(|next| {
-            // Names of pages in links are lower case, and so is the program's.
-            let next = next.trim_start_matches(['(', '"', '*', '\'']);
-            next.starts_with("tcverify") || !next.starts_with(char::is_lowercase)
-        });
-        if bare.ends_with(['.', '!', '?']) && !short && begins {
+        let short = ["...", "e.g.", "i.e.", "vs.", "cf.", "no.", "etc."].contains(&bare);
+        if bare.ends_with(['.', '!', '?']) && !short {
             sentences.push(String::new());
         }
     }
