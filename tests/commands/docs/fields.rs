@@ -1,5 +1,5 @@
 //! Tables of fields on pages, from the schemas that the types make: `<!-- begin: fields of policy.json -->`, or
-//! `<!-- begin: fields of report.json, Classes -->` for one definition.
+//! `<!-- begin: fields of report.json, Model -->` for one definition.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -49,9 +49,23 @@ fn table(of: &str) -> String {
         "" => &schema,
         _ => &schema["$defs"][definition],
     };
+    if let Some(words) = top["oneOf"].as_array() {
+        let mut text = String::from("| value | meaning |\n|---|---|\n");
+        for one in words {
+            let word = one["const"].as_str().expect("a word with a meaning");
+            writeln!(text, "| `{word}` | {} |", about(one)).unwrap();
+        }
+        return text;
+    }
     let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
     rows(&schema, top, "", &mut text);
     text
+}
+
+/// What the comment above a field or a value says, as a cell.
+fn about(of: &Value) -> String {
+    let about = of["description"].as_str().unwrap_or_default();
+    about.replace('\n', " ").replace('|', "\\|")
 }
 
 /// A row for each field. An object that has no meaning but its fields is shown by them, its name before theirs.
@@ -60,9 +74,8 @@ fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
     for (name, field) in fields {
         let inner = resolved(schema, field);
         match field["description"].as_str() {
-            Some(about) => {
-                let about = about.replace('\n', " ").replace('|', "\\|");
-                let value = value(schema, field);
+            Some(_) => {
+                let (value, about) = (value(schema, field), about(field));
                 writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
             }
             None if inner["properties"].is_object() => {
