@@ -40,6 +40,12 @@ fn a_table_has_fields_within_fields() {
     assert!(table.contains("\n| `limits.cases` | number or null | "));
     assert!(table.contains("\n| `engines` | list of `fast`, `exact` | "));
     assert!(!table.contains("| `schema` |") && !table.contains("| `limits` |"));
+    let table = self::table("report.json, Model");
+    assert!(
+        table.contains("\n| `file` | object, optional | "),
+        "{table}"
+    );
+    assert!(table.contains("\n| `note` | text or null | "), "{table}");
 }
 
 fn table(of: &str) -> String {
@@ -75,7 +81,11 @@ fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
         let inner = resolved(schema, field);
         match field["description"].as_str() {
             Some(_) => {
-                let (value, about) = (value(schema, field), about(field));
+                let mut value = value(schema, field);
+                if is_absent_sometimes(of, name, field) {
+                    value = format!("{}, optional", value.trim_end_matches(" or null"));
+                }
+                let about = about(field);
                 writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
             }
             None if inner["properties"].is_object() => {
@@ -87,6 +97,13 @@ fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
             ),
         }
     }
+}
+
+/// Whether a document may lack a field without a default.
+fn is_absent_sometimes(of: &Value, name: &str, field: &Value) -> bool {
+    let required = of["required"].as_array();
+    let required = required.is_some_and(|names| names.iter().any(|required| required == name));
+    !required && field.get("default").is_none()
 }
 
 fn resolved<'a>(schema: &'a Value, field: &'a Value) -> &'a Value {
