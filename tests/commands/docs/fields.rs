@@ -1,5 +1,5 @@
 //! Tables of fields on pages, from the schemas that the types make: `<!-- begin: fields of policy.json -->`, or
-//! `<!-- begin: fields of report.json, Model -->` for one definition.
+//! `<!-- begin: fields of report.json, Model -->` for one definition, `architecture.json, Step.fused` for one kind of it.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -46,15 +46,22 @@ fn a_table_has_fields_within_fields() {
         "{table}"
     );
     assert!(table.contains("\n| `note` | text or null | "), "{table}");
+    let table = self::table("architecture.json, Step.sliced");
+    assert!(table.contains("\n| `rounding.sum` | "), "{table}");
+    assert!(!table.contains("| `kind` |"), "{table}");
 }
 
 fn table(of: &str) -> String {
     let (file, definition) = of.split_once(", ").unwrap_or((of, ""));
+    let (definition, kind) = definition.split_once('.').unwrap_or((definition, ""));
     let schema: Value = serde_json::from_str(&read(&format!("docs/schemas/{file}"))).unwrap();
     let top = match definition {
         "" => &schema,
         _ => &schema["$defs"][definition],
     };
+    let variants = top["oneOf"].as_array().into_iter().flatten();
+    let mut of_kind = variants.filter(|one| one["properties"]["kind"]["const"] == kind);
+    let top = of_kind.next().unwrap_or(top);
     if let Some(words) = top["oneOf"].as_array() {
         let mut text = String::from("| value | meaning |\n|---|---|\n");
         for one in words {
