@@ -12,7 +12,7 @@ use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
 use crate::role::Role;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// Lines that were proven to belong to a commitment.
 #[derive(Debug)]
@@ -242,7 +242,8 @@ impl<'a> Proven<'a> {
             }
             Ok((*at, [reproduced, given]))
         };
-        self.elements.par_iter().map(compute).collect()
+        let computed = parallel::map(self.elements.len(), |i| compute(&self.elements[i]));
+        computed.into_iter().collect()
     }
 
     /// Factors, bias, zero points, and the scales of a kernel.

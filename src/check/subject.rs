@@ -17,6 +17,7 @@ use crate::report::{
     Cause, Conclusion, Differ, MismatchMap, Outcome, Place, Policy, ReproducedTree, Sampled,
     Verdict,
 };
+use crate::tensor::parallel;
 
 /// Something prepared whose result can be computed and compared with a captured one.
 pub(super) trait Subject: Sync {
@@ -164,7 +165,7 @@ fn judge_all<S: Subject>(
     let tree = subject.tree()?;
     let mut differ = subject.differ(map);
     progress.begin(subject.work(part.as_ref()));
-    let (trace, inputs) = rayon::join(
+    let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
             (Some(part), Some(differ)) => {
                 Trace::Part(Box::new(compare_part(subject, part, differ, progress)))
@@ -199,7 +200,7 @@ fn compare_all<S: Subject>(
             Some(leaves) => leaves.update(band.payload),
             None => hash.update(band.payload),
         };
-        rayon::join(compare, digest);
+        parallel::join(compare, digest);
     });
     match (tree, leaves) {
         (Some(rows), Some(leaves)) => Trace::Leaves {

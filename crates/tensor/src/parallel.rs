@@ -37,6 +37,11 @@ pub fn map<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         .collect()
 }
 
+/// The indices below `n` that `keep` accepts, ascending.
+pub fn filter(n: usize, keep: &(dyn Fn(usize) -> bool + Sync)) -> Vec<usize> {
+    (0..n).into_par_iter().filter(|&i| keep(i)).collect()
+}
+
 /// Calls `work` with the number and the content of every chunk of `size` items; the last may be shorter.
 pub fn chunks_mut<T: Send>(items: &mut [T], size: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     let chunks = items.par_chunks_mut(size).enumerate();
@@ -82,6 +87,7 @@ mod tests {
         let mut seen = seen.into_inner().unwrap();
         seen.sort_unstable();
         assert_eq!(seen, ["a", "b", "c"]);
+        assert_eq!(filter(10, &|i| i % 4 == 1), [1, 5, 9]);
         assert_eq!(join(|| 1, || "two"), (1, "two"));
     }
 }
