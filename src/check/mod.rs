@@ -15,7 +15,9 @@
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
+mod any;
 mod arrays;
+mod asked;
 mod command_line;
 mod committed;
 mod contradictions;
@@ -24,12 +26,12 @@ mod declaration;
 mod discrimination;
 mod error;
 mod explain;
+mod explained;
 mod fields;
 mod formats;
 mod kernel;
 pub mod model;
 mod operation;
-mod page;
 mod part;
 mod prepare;
 mod progress;
@@ -48,11 +50,13 @@ pub mod verify;
 mod words;
 
 pub use arrays::{Array, Arrays};
+pub use asked::{Claimed, Request};
 pub use command_line::{Verb, command_line, option, shell_line};
-pub use committed::{LinedInput, read_commitment};
+pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 #[cfg(feature = "cli")]
 pub(crate) use declaration::product_fields;
 pub use error::CheckError;
+pub use explained::Explained;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
@@ -61,8 +65,10 @@ pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
-    Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation, SWEEP, Sweep,
+    BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,
+    SWEEP, Sweep,
 };
+pub use part::Part;
 pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
@@ -74,7 +80,7 @@ pub use request::{
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use subject::{Judged, Trace};
+pub use subject::{Diagnosed, Judged, Subject, Trace};
 pub use tensors::Tensors;
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -4,104 +4,249 @@ use std::borrow::Cow;
 
 use sha2::Digest;
 
+use super::arrays::Array;
+use super::asked::{Claimed, Request};
+use super::command_line::{Verb, shell_line};
+use super::committed::confirm_committed;
 use super::error::CheckError;
-use super::part::{Part, all_of};
+use super::explained::Explained;
+use super::part::Part;
 use super::progress::Progress;
-use super::request::Scope;
-use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
+use super::request::Naming;
+use crate::commit::{Along, CommittedRule, Hash, Rows, StreamingLeaves, Tree, leaves};
 use crate::deadline::interruptible;
+use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
+use crate::explain::Wish;
 use crate::io::hex;
 use crate::num::Format;
 use crate::report::{
-    Cause, Conclusion, Differ, MismatchMap, Outcome, Place, Policy, ReproducedTree, Sampled,
-    Verdict,
+    Cause, Committed, Conclusion, Conversion, Differ, Discrimination, Input, MismatchMap, Outcome,
+    Pictured, Place, Report, Reproduced, ReproducedTree, Rule, SCHEMA, Sampled, Tool, Verdict,
 };
-use crate::tensor::parallel;
+use crate::role::{ByRole, Role};
+use crate::sample::Region;
+use crate::tensor::{Tensor, parallel};
 
-/// Something prepared whose result can be computed and compared with a captured one.
-pub(super) trait Subject: Sync {
-    type Report;
-    /// What its report says of the arrays.
-    type Inputs: Send;
-    /// What its report says of a commitment.
-    type Committed;
-
-    /// The digest that the result shall have, where that is all that is known of it.
-    ///
-    /// # Errors
-    /// If there is nothing to compare with.
-    fn expected_sha256(&self) -> Result<Option<&str>, CheckError>;
-    /// How bits are compared.
-    fn policy(&self) -> Policy;
-    /// What compares the captured result, if it is there.
-    fn differ(&self, map: bool) -> Option<Differ<'_>>;
-    /// Which part of the result is compared.
-    ///
-    /// # Errors
-    /// If it is said in words that contradict each other.
-    fn scope(&self) -> Result<Scope, CheckError>;
-    /// How the result is cut where it is named by the root of a tree.
-    ///
-    /// # Errors
-    /// If it cannot be cut so.
-    fn tree(&self) -> Result<Option<Rows>, CheckError> {
-        Ok(None)
+/// A product or an operation between products, with everything read and chosen that it needs.
+///
+/// What differs between the two is said here; what is made of it (verdict, report, commitment, page) is written once.
+pub trait Subject: Sync {
+    /// What was asked, but for who computes: that makes no difference to the bits.
+    fn asked(&self) -> Request;
+    /// The same, with what a kernel's words say of how operands are stored.
+    fn spelled_out(&self) -> Request {
+        self.asked()
     }
-    /// The leaves of the captured result, cut so.
-    fn given_leaves(&self, _: &Rows) -> Vec<Hash> {
-        Vec::new()
-    }
-    /// The commitment that the request names, which all of this must be as.
-    ///
-    /// # Errors
-    /// If it cannot be read, or something is not as committed.
-    fn confirm_commitment(&self) -> Result<Option<Self::Committed>, CheckError>;
-    /// The SHA-256 of a commitment's file.
-    fn commitment_sha256(committed: &Self::Committed) -> &str;
-    /// Makes sure that no file has changed since it was opened.
-    ///
-    /// # Errors
-    /// The first that has.
-    fn confirm_unchanged(&self) -> Result<(), CheckError>;
+    /// By what it is computed.
+    fn rule(&self) -> Rule;
+    /// All arrays that were read, the captured result last.
+    fn by_role(&self) -> &ByRole<Array>;
 
+    /// Which array the result is.
+    fn result(&self) -> Role;
+    /// Which of several results it is.
+    fn output(&self) -> Option<&'static str> {
+        None
+    }
     fn format(&self) -> Format;
     fn shape(&self) -> Vec<usize>;
+    /// How the result is rounded once more when it is computed.
+    fn conversion(&self) -> Option<Conversion> {
+        None
+    }
+    /// Where mismatches are counted by unit.
+    fn layout(&self) -> Option<LayoutKind> {
+        None
+    }
+
     /// How much it is to compute, in whatever `compute` tells of.
     fn work(&self, part: Option<&Part>) -> u64;
+    /// Products of numbers that all of the result takes; of what multiplies nothing, elements.
+    fn cost(&self) -> u64 {
+        self.work(None)
+    }
     /// Computes the result, from the first row to the last.
-    fn compute(&self, progress: &dyn Progress, sink: &mut (dyn FnMut(Band) + Send));
+    fn compute(&self, progress: &dyn Progress, sink: &mut dyn FnMut(Band));
     /// Computes a part of it, and hands over its elements in their order.
     fn compute_part(
         &self,
         part: &Part,
         progress: &dyn Progress,
-        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+        sink: &mut dyn FnMut(&[Element], &[u64]),
     );
 
-    /// Hashes the arrays.
-    fn inputs(&self) -> Self::Inputs;
-    /// The payload digest of the captured result among them.
-    fn given_sha256(inputs: &Self::Inputs) -> Option<&str>;
     /// What would give a result that differs, and what was tried.
     fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
-    /// The report on what was found.
-    fn report_on(&self, found: Found<Self>) -> Self::Report;
-}
+    /// What a report of this verdict says of other arithmetics, if anything.
+    fn discrimination(&self, _: Verdict, _: Option<&Part>) -> Option<Discrimination> {
+        None
+    }
+    /// How one element comes about.
+    ///
+    /// # Errors
+    /// If the result has no such element.
+    fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError>;
+    /// Steps of the chain that an explanation shows, if it shows one.
+    fn explained_steps(&self) -> usize {
+        0
+    }
+    /// Whether an explanation has a length that a page has room for.
+    fn is_explained_on_pages(&self) -> bool {
+        true
+    }
+    /// Commands that tell more of a result for which no cause was found.
+    fn searches(&self) -> Option<String> {
+        None
+    }
 
-/// All that a report has to say beside what was asked and the rule.
-pub(super) struct Found<'a, S: Subject + ?Sized> {
-    pub verdict: Verdict,
-    pub commitment: Option<S::Committed>,
-    pub inputs: S::Inputs,
-    /// What was compared, if not all of it was.
-    pub part: Option<&'a Part>,
-    /// One of these three names what was reproduced.
-    pub payload_sha256: Option<String>,
-    pub tree: Option<ReproducedTree>,
-    pub sample: Option<Sampled>,
-    pub outcome: Outcome,
-    pub diagnosed: Diagnosed,
+    /// What a commitment fixes beside the arrays.
+    ///
+    /// # Errors
+    /// If it cannot be committed to.
+    fn committed_rule(&self) -> Result<CommittedRule, CheckError>;
+    /// How an operand is cut, so that elements can be computed of few lines.
+    fn along(&self, role: Role) -> Along;
+
+    /// All that decides a verdict but the request's words and the arrays.
+    ///
+    /// # Errors
+    /// None once it is prepared.
+    fn basis(&self) -> Result<String, CheckError>;
+
+    /// The captured result.
+    fn given(&self) -> Option<&Tensor> {
+        self.by_role()
+            .get(&self.result())
+            .map(|array| &array.tensor)
+    }
+
+    /// Computes, compares, and reports.
+    ///
+    /// # Errors
+    /// Why there is no verdict.
+    fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
+        self.judge(false, progress).map(|judged| judged.report)
+    }
+
+    /// The same; `map` counts mismatches by place, too.
+    ///
+    /// # Errors
+    /// As of [`Subject::run`].
+    fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
+        let judged = interruptible(|| judge(self, map, progress));
+        judged.unwrap_or(Err(CheckError::Interrupted))
+    }
+
+    /// The report on what was found elsewhere, and the map if there is one.
+    ///
+    /// # Errors
+    /// If what was found contradicts the digests.
+    fn report(
+        &self,
+        inputs: ByRole<Input>,
+        trace: Trace,
+        found: Option<Conclusion>,
+    ) -> Result<Judged, CheckError> {
+        conclude(self, (None, None), inputs, trace, found)
+    }
+
+    /// Computes all of the result and hands it to `sink` from the first row to the last.
+    ///
+    /// # Errors
+    /// If it was interrupted, or a file was changed meanwhile.
+    fn stream(
+        &self,
+        progress: &dyn Progress,
+        sink: &mut dyn FnMut(Band),
+    ) -> Result<(), CheckError> {
+        progress.begin(self.work(None));
+        let done = interruptible(|| self.compute(progress, sink));
+        self.confirm_unchanged()?;
+        done.ok_or(CheckError::Interrupted)
+    }
+
+    /// What compares the captured result, if it is there.
+    fn differ(&self, map: bool) -> Option<Differ<'_>> {
+        let asked = self.asked();
+        let differ = Differ::new(self.given()?, asked.policy(), asked.max_mismatches());
+        Some(differ.counting(self.layout()).mapping(map))
+    }
+
+    /// What a report says of the arrays; hashes them.
+    fn inputs(&self) -> ByRole<Input> {
+        let arrays = self.by_role().iter();
+        arrays
+            .map(|(role, array)| (*role, array.describe()))
+            .collect()
+    }
+
+    /// Makes sure that no file has changed since it was opened.
+    ///
+    /// # Errors
+    /// The first that has.
+    fn confirm_unchanged(&self) -> Result<(), CheckError> {
+        for (role, array) in self.by_role() {
+            let unchanged = array.source.file().confirm_unchanged();
+            unchanged.map_err(CheckError::file(role.field()))?;
+        }
+        Ok(())
+    }
+
+    /// How the result is cut into blocks.
+    ///
+    /// # Errors
+    /// If none can be cut so.
+    fn blocks(&self, block_rows: Option<u64>) -> Result<Rows, CheckError> {
+        let shape = self.shape();
+        let about = Rows::about_a_mebibyte(self.format(), &shape);
+        let rows = Rows::new(self.format(), shape, block_rows.unwrap_or(about));
+        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
+    }
+
+    /// The leaves of the captured result, cut so; none if there is none.
+    fn given_leaves(&self, rows: &Rows) -> Vec<Hash> {
+        let blocks: Vec<_> = (0..rows.blocks())
+            .map(|block| rows.of_block(block))
+            .collect();
+        self.given().map_or(Vec::new(), |d| leaves(d, &blocks))
+    }
+
+    /// The commands that tell more of a report's mismatches: what explains the first, and, where no cause was found,
+    /// what searches for one.
+    fn next_commands(&self, report: &Report) -> Vec<String> {
+        let asked = self.spelled_out();
+        if report.verdict != Verdict::Different || asked.is_in_memory() {
+            return Vec::new();
+        }
+        let causeless = report.causes.is_empty() && !report.tried.is_empty();
+        let first = report.first_mismatch().map(|index| {
+            let index: Vec<_> = index.iter().map(usize::to_string).collect();
+            let mut words = asked.command_line(Verb::Explain);
+            words.extend(["--at".into(), index.join(",").into()]);
+            shell_line(words)
+        });
+        let search = if causeless { self.searches() } else { None };
+        first.into_iter().chain(search).collect()
+    }
+
+    /// The page of what was judged: the map, and how the first mismatch comes about.
+    ///
+    /// # Errors
+    /// If a file has changed.
+    fn page(&self, judged: &Judged) -> Result<Pictured, CheckError> {
+        let first = judged.report.first_mismatch();
+        let first = first.filter(|_| self.is_explained_on_pages());
+        let trace = first.map(|index| {
+            let explained = self.explained(index, Wish::default())?;
+            self.confirm_unchanged()?;
+            Ok(explained.plain_text())
+        });
+        Ok(Pictured {
+            trace: trace.transpose()?,
+            map: judged.map.clone(),
+        })
+    }
 }
 
 /// What would give a result that differs; where nothing is known to, what was tried and refuted, and what was not
@@ -132,37 +277,27 @@ pub enum Trace {
 
 /// A report, and what else was asked for.
 #[derive(Debug)]
-pub struct Judged<R> {
-    pub report: R,
+pub struct Judged {
+    pub report: Report,
     /// Mismatches counted by place.
     pub map: Option<MismatchMap>,
 }
 
-/// Computes the result, compares, and reports; `map` counts mismatches by place, too.
-///
-/// # Errors
-/// Why there is no verdict.
-pub(super) fn judge<S: Subject>(
+fn judge<S: Subject + ?Sized>(
     subject: &S,
     map: bool,
     progress: &dyn Progress,
-) -> Result<Judged<S::Report>, CheckError> {
-    let judged = interruptible(|| judge_all(subject, map, progress));
-    judged.unwrap_or(Err(CheckError::Interrupted))
-}
-
-fn judge_all<S: Subject>(
-    subject: &S,
-    map: bool,
-    progress: &dyn Progress,
-) -> Result<Judged<S::Report>, CheckError> {
-    subject.expected_sha256()?;
-    let committed = subject.confirm_commitment()?;
-    let drawn_by = committed.as_ref().map(S::commitment_sha256);
-    let part = subject
-        .scope()?
-        .part_of(&all_of(&subject.shape()), drawn_by)?;
-    let tree = subject.tree()?;
+) -> Result<Judged, CheckError> {
+    let asked = subject.asked();
+    expected_sha256(&asked)?;
+    let committed = confirm_committed(subject, &asked)?;
+    let drawn_by = committed.as_ref().map(|of| of.file_sha256.as_str());
+    let all = Region::of(&subject.shape());
+    let part = asked.scope()?.part_of(&all, drawn_by)?;
+    let tree = match asked.naming() {
+        Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
+        Naming::Payload => None,
+    };
     let mut differ = subject.differ(map);
     progress.begin(subject.work(part.as_ref()));
     let (trace, inputs) = parallel::join(
@@ -182,7 +317,23 @@ fn judge_all<S: Subject>(
     Ok(judged)
 }
 
-fn compare_all<S: Subject>(
+/// The digest that the result shall have, where that is all that is known of it.
+fn expected_sha256(asked: &Request) -> Result<Option<String>, CheckError> {
+    let (field, digest) = match asked {
+        Request::Product(_) => ("d", "d_digest"),
+        Request::Operation(_) => ("y", "y_digest"),
+    };
+    match asked.claimed()? {
+        Claimed::Array(..) => Ok(None),
+        Claimed::Digest(sha256) => Ok(Some(sha256)),
+        Claimed::Nothing => Err(CheckError::request(
+            field,
+            format!("`{field}` (or `{digest}`) is missing: there is nothing to check"),
+        )),
+    }
+}
+
+fn compare_all<S: Subject + ?Sized>(
     subject: &S,
     tree: Option<Rows>,
     differ: &mut Option<Differ>,
@@ -212,7 +363,7 @@ fn compare_all<S: Subject>(
     }
 }
 
-fn compare_part<S: Subject>(
+fn compare_part<S: Subject + ?Sized>(
     subject: &S,
     part: &Part,
     differ: &mut Differ,
@@ -228,20 +379,31 @@ fn compare_part<S: Subject>(
     });
     let (region, draw) = part.of();
     let drawn = draw.map(|(_, drawn)| drawn.clone());
-    Sampled::of(region, part.elements(), drawn, hex(&hash.finalize()))
+    let result = called(subject);
+    let sha256 = hex(&hash.finalize());
+    Sampled::of((region, result), part.elements(), drawn, sha256)
+}
+
+/// What messages call the result.
+fn called<S: Subject + ?Sized>(subject: &S) -> &'static str {
+    match subject.result() {
+        Role::D => "D",
+        _ => "the result",
+    }
 }
 
 /// The report on what was found, and the map if there is one.
 ///
 /// # Errors
 /// If what was found contradicts the digests.
-pub(super) fn conclude<S: Subject>(
+fn conclude<S: Subject + ?Sized>(
     subject: &S,
-    (commitment, part): (Option<S::Committed>, Option<&Part>),
-    inputs: S::Inputs,
+    (commitment, part): (Option<Committed>, Option<&Part>),
+    inputs: ByRole<Input>,
     trace: Trace,
     found: Option<Conclusion>,
-) -> Result<Judged<S::Report>, CheckError> {
+) -> Result<Judged, CheckError> {
+    let asked = subject.asked();
     confirm_agreement(subject, &inputs, &trace, found.as_ref())?;
     let (mut digest, mut tree, mut sample) = (None, None, None);
     match trace {
@@ -260,7 +422,9 @@ pub(super) fn conclude<S: Subject>(
     let mut map = None;
     let (outcome, same) = match found {
         Some(found) => {
-            diagnosed = subject.diagnosed(&found, part);
+            if asked.looks_for_causes() {
+                diagnosed = subject.diagnosed(&found, part);
+            }
             if !diagnosed.causes.is_empty() {
                 diagnosed.tried.clear();
                 diagnosed.untried.clear();
@@ -268,7 +432,7 @@ pub(super) fn conclude<S: Subject>(
             map = found.map;
             let comparison = found.comparison;
             let same = comparison.mismatches == 0;
-            let policy = subject.policy();
+            let policy = asked.policy();
             let word = |any| if any { "any" } else { "exact" }.into();
             let outcome = Outcome::Elements {
                 nan: word(policy.any_nan),
@@ -278,44 +442,62 @@ pub(super) fn conclude<S: Subject>(
             (outcome, same)
         }
         None => {
-            let expected = subject.expected_sha256()?;
+            let expected = expected_sha256(&asked)?;
             let expected = expected.expect("a result that was read is compared");
+            let same = digest.as_ref() == Some(&expected);
             let outcome = Outcome::Digest {
-                expected_payload_sha256: expected.to_owned(),
+                expected_payload_sha256: expected,
             };
-            (outcome, digest.as_deref() == Some(expected))
+            (outcome, same)
         }
     };
-    let report = subject.report_on(Found {
-        verdict: match (same, &sample) {
-            (true, None) => Verdict::Identical,
-            (true, Some(_)) => Verdict::IdenticalInPart,
-            (false, _) => Verdict::Different,
-        },
+    let verdict = match (same, &sample) {
+        (true, None) => Verdict::Identical,
+        (true, Some(_)) => Verdict::IdenticalInPart,
+        (false, _) => Verdict::Different,
+    };
+    let command = || shell_line(asked.command_line(Verb::Check));
+    let report = Report {
+        schema: SCHEMA.into(),
+        tool: Tool::default(),
+        verdict,
+        request: serde_json::to_value(&asked).ok(),
+        command: (!asked.is_in_memory()).then(command),
+        rule: subject.rule(),
+        merged: None,
         commitment,
         inputs,
-        part,
-        payload_sha256: digest,
-        tree,
-        sample,
+        reproduced: Reproduced {
+            output: subject.output().map(str::to_owned),
+            format: subject.format(),
+            shape: subject.shape(),
+            payload_sha256: digest,
+            tree,
+            conversion: subject.conversion(),
+            sample,
+        },
         outcome,
-        diagnosed,
-    });
+        causes: diagnosed.causes,
+        discrimination: subject.discrimination(verdict, part),
+        places: diagnosed.places,
+        tried: diagnosed.tried,
+        untried: diagnosed.untried,
+    };
     Ok(Judged { report, map })
 }
 
 /// Makes sure that a comparison of all of the result says of its bits what digests say, which were made apart.
-fn confirm_agreement<S: Subject>(
+fn confirm_agreement<S: Subject + ?Sized>(
     subject: &S,
-    inputs: &S::Inputs,
+    inputs: &ByRole<Input>,
     trace: &Trace,
     found: Option<&Conclusion>,
 ) -> Result<(), CheckError> {
-    let (Some(found), Some(given_sha256)) = (found, S::given_sha256(inputs)) else {
+    let (Some(found), Some(given)) = (found, inputs.get(&subject.result())) else {
         return Ok(());
     };
     let alike = match trace {
-        Trace::Payload(reproduced) => reproduced == given_sha256,
+        Trace::Payload(reproduced) => *reproduced == given.payload_sha256,
         Trace::Leaves {
             reproduced, given, ..
         } => reproduced == given,

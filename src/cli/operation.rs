@@ -1,12 +1,7 @@
-//! `check`, `identify`, `explain`, `replay` and `commit` with `--op`: an operation between products in place of a product.
+//! `check`, `identify`, `explain`, `replay`, `commit` and `audit` with `--op`: an operation between products in place of a product.
 //!
-//! An operation takes other arrays and options than a product, so that each of these commands has two definitions: one in
-//! [`Cli`], and one here, which is chosen by `--op`.
-
-mod args;
-mod check;
-mod identify;
-mod write;
+//! An operation takes other arrays and options than a product, so that each of these commands stands twice in the command
+//! line: in [`Cli`], and here, chosen by `--op`. What it does is written once, for whatever [`Words`](super::args::Words) it has.
 
 use std::ffi::OsString;
 
@@ -14,11 +9,8 @@ use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use super::{Cli, Command, Ending, Globals};
-use crate::check::{CheckError, option};
-use crate::role::Role;
-
-pub use args::{OperationArgs, RuleArgs};
+use super::args::{JudgedOperation, WholeOperation};
+use super::{Cli, Command, Ending, Globals, audit, check, commit, explain, identify, replay};
 
 #[derive(Parser)]
 #[command(
@@ -38,11 +30,72 @@ struct OperationCli {
 /// A command about an operation.
 #[derive(Subcommand)]
 pub enum Verb {
-    Check(Box<check::Check>),
-    Identify(Box<identify::Identify>),
-    Explain(Box<write::Explain>),
-    Replay(Box<write::Replay>),
-    Commit(Box<write::Commit>),
+    /// Judge an operation between products: a norm, an activation, softmax, attention ...
+    ///
+    /// tcverify computes it as the kernels of a library do, by the rules of 'tcverify ops', and compares every
+    /// bit with a captured result. docs/layers.md says which rules are proven on hardware, and which are not.
+    #[command(after_long_help = "\
+Examples:
+  RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
+    tcverify check --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy
+
+  Arrays by name, and two that are optional:
+    tcverify check --op layer_norm --eps 1e-5 x=x.npy weight=w.npy bias=b.npy y=y.npy
+
+  Attention: FlashAttention-2 on an A100, causal, with its mma.sync as the A100's:
+    tcverify check --op attention --arch a100 --causal --dtype bf16 q.npy k.npy v.npy o.npy
+
+  A sample, drawn by a commitment and a public value that came after it:
+    tcverify commit --op gelu --dtype bf16 x.npy y.npy -o c.json
+    tcverify check --op gelu --dtype bf16 x.npy y.npy --sample 10000 --seed-from c.json --beacon 5af1...
+
+  A scale of FP8 quantisation instead of the codes:
+    tcverify check --op quantize_fp8 --output scale --dtype bf16 x.npy scales.npy
+
+Exit codes: 0 identical, 1 different, 2 anything else.")]
+    Check(Box<check::Check<JudgedOperation>>),
+
+    Identify(Box<identify::Variants>),
+
+    /// Show how one element of an operation's result comes about, operation by operation
+    #[command(long_about = None, after_long_help = "\
+Examples:
+  tcverify explain --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy --at 3,17
+
+Exit codes: 0 shown, and the result (if given) has these bits; 1 it has others; 2 anything else.")]
+    Explain(Box<explain::Explain<WholeOperation>>),
+
+    /// Compute an operation as a library's kernel would, and write the result
+    #[command(after_long_help = "\
+Examples:
+  tcverify replay --op gelu --dtype bf16 x.npy -o y.npy")]
+    Replay(Box<replay::Replay<WholeOperation>>),
+
+    /// Fix an operation by digests: rule, arrays and result
+    ///
+    /// Nothing is computed. Publish the file, or its SHA-256, before the beacon's value can be known that
+    /// 'check --op --seed-from' draws a sample by, or 'audit challenge' a challenge.
+    #[command(after_long_help = "\
+Examples:
+  tcverify commit --op gelu --dtype bf16 x.npy y.npy -o c.json")]
+    Commit(Box<commit::Make<WholeOperation>>),
+
+    /// Audit a committed operation by a few of its rows
+    ///
+    /// As of a product: a public value draws elements of the committed result, the prover opens the rows that they are
+    /// made of, and the auditor computes them again. Of an operation whose rows depend on each other all of its arrays are
+    /// opened. 'tcverify audit challenge' is the same for both. docs/audits.md specifies the documents.
+    #[command(after_long_help = "\
+Examples:
+  tcverify audit open --op rms_norm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy \\
+      --commitment c.json --challenge challenge.json --without weight -o opening.bin
+  tcverify audit verify --op rms_norm --eps 1e-6 --dtype bf16 --commitment c.json --commitment-sha256 c782eb7e... \\
+      --beacon 8430af44... --elements 1000 --own weight=weight.npy opening.bin
+
+Exit codes: open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all opened elements are reproduced, 1 one is
+not, or the opening proves nothing, 2 anything else.")]
+    #[command(subcommand)]
+    Audit(audit::OperationStep),
 }
 
 impl Verb {
@@ -53,6 +106,7 @@ impl Verb {
             Verb::Explain(command) => command.run(),
             Verb::Replay(command) => command.run(),
             Verb::Commit(command) => command.run(),
+            Verb::Audit(command) => command.run(),
         }
     }
 }
@@ -84,12 +138,13 @@ pub struct OperationHint {
 pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error> {
     let plain: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
     let of_operation = names_an_operation(&plain);
-    let cli = match of_operation {
-        true => super::parse::<OperationCli>(&plain).map(|cli| Cli {
+    let cli = if of_operation {
+        super::parse::<OperationCli>(&plain).map(|cli| Cli {
             globals: cli.globals,
             command: Command::Operation(cli.verb),
-        }),
-        false => super::parse::<Cli>(&plain),
+        })
+    } else {
+        super::parse::<Cli>(&plain)
     };
     cli.map_err(|error| about_the_other(&error, &plain, of_operation).unwrap_or(error))
 }
@@ -126,38 +181,25 @@ fn about_the_other(
         Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => option,
         _ => return None,
     };
-    let (mut own, other) = match of_operation {
-        true => (OperationCli::command(), Cli::command()),
-        false => (Cli::command(), OperationCli::command()),
-    };
+    let (mut own, mut other) = (OperationCli::command(), Cli::command());
+    if !of_operation {
+        std::mem::swap(&mut own, &mut other);
+    }
     let verb = verb(words, &own)?;
     let long = unknown.strip_prefix("--")?;
     let long = long.split('=').next();
     let mut options = other.find_subcommand(verb)?.get_arguments();
     options.find(|option| option.get_long() == long)?;
-    let sentence = match of_operation {
-        true => format!(
-            "{unknown} is about products, and --op names an operation: leave one of them out"
-        ),
-        false => format!(
+    let sentence = if of_operation {
+        format!("{unknown} is about products, and --op names an operation: leave one of them out")
+    } else {
+        format!(
             "{unknown} is about operations between products: name one, such as --op rms_norm ('tcverify ops')"
-        ),
+        )
     };
     own.build();
     let own = own.find_subcommand_mut(verb)?;
     Some(own.error(ErrorKind::UnknownArgument, sentence))
-}
-
-/// An error in terms of options and named arrays.
-pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
-    let name = |field: &'static str| match field {
-        "operation" => "--op".to_owned(),
-        array if Role::of_field(array).is_some_and(|role| Role::OPERATION.contains(&role)) => {
-            format!("{array}=FILE")
-        }
-        other => option(other),
-    };
-    result.map_err(|error| anyhow::Error::msg(error.in_words(name)))
 }
 
 #[cfg(test)]
