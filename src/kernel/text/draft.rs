@@ -65,7 +65,7 @@ impl Draft {
             key,
             value,
             Status::Unknown,
-            "not known: it may decide a bit of D",
+            "not known: it may affect D",
         );
     }
 
@@ -83,7 +83,7 @@ impl Draft {
     ) {
         self.settings.tile = Some(Said::stated(size, printable(token)));
         let [rows, columns] = size;
-        let why = format!("tile of D, {rows} x {columns}: decides no bit");
+        let why = format!("tile of D, {rows} x {columns}: does not affect the result");
         self.ignored(token, "", why, known);
     }
 

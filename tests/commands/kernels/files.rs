@@ -61,7 +61,7 @@ fn a_table_answers_for_a_log() {
     folder.write("t.json", table(3));
     let check =
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-table t.json {FILES} {more}"));
-    check("").refuses(&["t.json", "several answers", "the workspace"]);
+    check("").refuses(&["t.json", "several entries", "the workspace"]);
     let report = check("--workspace 1048576 --json -").expect(0).json();
     let kernel = &report["schedule"]["kernel"];
     assert_eq!(kernel["place"], "t.json");
