@@ -143,7 +143,7 @@ fn everywhere(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: Hypothesis::BitFlipped.name(),
         sentence: format!(
-            "Bit {bit} ({field}) differs and nothing else, in all {} tested elements of those that differ.",
+            "Only bit {bit} ({field}) differs, in all {} tested elements that differ.",
             pairs.len()
         ),
         at: vec![bit as usize],

@@ -29,12 +29,12 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         return Err("K is too long");
     }
     if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
-        return Err("sums are integers or have scales of their own");
+        return Err("sums are integers or have their own scales");
     }
     let span = replay.arithmetic.step.span();
     let told: Vec<_> = trial.differing().take(ESTIMATED).collect();
     if told.len() < 2 {
-        return Err("a single element tells too little");
+        return Err("a single element is too little evidence");
     }
     if !trial.affords(told.len() as u64 * problem.k as u64) {
         return Err(super::trial::SPENT);

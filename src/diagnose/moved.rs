@@ -71,11 +71,11 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         if trial.fits(&one) {
             let text = match same_line {
                 true => format!(
-                    "{what} {own} holds what belongs to {what} {place}: {}",
+                    "{what} {own} holds the values of {what} {place}: {}",
                     words()
                 ),
                 false => format!(
-                    "every {what} holds what belongs to {what} {place}: {}",
+                    "every {what} holds the values of {what} {place}: {}",
                     words()
                 ),
             };
@@ -91,11 +91,11 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
             };
             let text = match by {
                 1 => format!(
-                    "every {what} holds what belongs to {lines} one: {}",
+                    "every {what} holds the values of {lines} one: {}",
                     words()
                 ),
                 _ => format!(
-                    "every {what} holds what belongs to the one {lines}{way}: {}",
+                    "every {what} holds the values of the one {lines}{way}: {}",
                     words()
                 ),
             };

@@ -7,7 +7,7 @@ use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
 use crate::report::grouped;
 
 /// What is tried of the codes.
-pub const ALIKE: &str = "elements that are +0 or all alike, NaN payloads, signs of zero";
+pub const ALIKE: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
 pub const FLIPPED: &str = "a flipped bit of D";
 
 /// Elements of an area that are all looked at.
@@ -22,13 +22,12 @@ pub fn specials(case: &Case) -> Option<Found> {
     let all = grouped(c.mismatches);
     if c.classes.nan_payload == c.mismatches {
         let text = format!(
-            "All {all} mismatches are NaNs of other bits: which NaN an operation returns is no number's \
-             business"
+            "All {all} mismatches are NaNs with other bits, so no number differs"
         );
         return Some(Found::new(Hypothesis::NanPayload, text).asking(Ask::AnyNan));
     }
     if c.classes.zero_sign == c.mismatches {
-        let text = format!("All {all} mismatches are zeros of the other sign");
+        let text = format!("All {all} mismatches are zeros of the opposite sign");
         return Some(Found::new(Hypothesis::ZeroSign, text).asking(Ask::AnyZero));
     }
     None
@@ -66,7 +65,7 @@ pub fn all_alike(case: &Case) -> Option<Found> {
 /// What all of some elements are.
 fn of_code(what: &str, format: Format, code: u64) -> String {
     if code == 0 {
-        return format!("{what} is +0, as if never written");
+        return format!("{what} is +0, as if it had never been written");
     }
     let width = 2 * format.bytes();
     format!("{what} is {} (0x{code:0width$x})", decimal(format, code))

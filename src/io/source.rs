@@ -94,7 +94,7 @@ impl Source {
         let header = header.map_err(|fault| fault.of(name))?;
         if let Err(bad) = tensor.validate() {
             let (index, raw, format) = (bad.index, bad.raw, tensor.format());
-            let reason = format!("element {index:?} is 0x{raw:02x}, which is no code of {format}");
+            let reason = format!("element {index:?} is 0x{raw:02x}, which is not a code of {format}");
             return Err(Fault::new(FaultKind::Elements, reason).of(name));
         }
         let file = Arc::new(MappedFile::of_tensor(name, start, tensor.clone()));
@@ -133,7 +133,7 @@ impl Source {
         let there = (*bytes).as_ref().len();
         if strides.len() != shape.len() || end.is_none_or(|end| end > there) {
             return Err(fail(format!(
-                "{there} bytes do not hold an array {shape:?} with strides {strides:?}"
+                "{there} bytes are too few for an array {shape:?} with strides {strides:?}"
             )));
         }
         Ok(Source {

@@ -21,7 +21,7 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > most {
-        let reason = format!("has more than {most} bytes; no larger {what} file is read");
+        let reason = format!("has more than {most} bytes, the limit for a {what} file");
         return Err(Fault::from(reason).of(path));
     }
     Ok(bytes)
@@ -33,5 +33,5 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
 /// As of [`read_bytes`], or if it is not UTF-8.
 pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
     let text = String::from_utf8(read_bytes(path, what, most)?);
-    text.map_err(|error| Fault::caused(FaultKind::Malformed, "is no text", error).of(path))
+    text.map_err(|error| Fault::caused(FaultKind::Malformed, "is not text", error).of(path))
 }

@@ -48,7 +48,7 @@ impl Points {
             return Err("sums are not FP32");
         }
         if !matches!(format, Format::Fp32 | Format::Bf16 | Format::Fp16) {
-            return Err("D has other formats than FP32, BF16 and FP16");
+            return Err("D is not FP32, BF16 or FP16");
         }
         if !case.is_whole() {
             return Err("only a part of D was compared");
@@ -59,7 +59,7 @@ impl Points {
             Some(kernel) => {
                 let epilogue = &kernel.spec.epilogue;
                 if kernel.spec.scales.is_some() || epilogue.function.is_some() {
-                    return Err("the schedule has an epilogue of its own");
+                    return Err("the schedule has its own epilogue");
                 }
                 Some(Kernel::new(kernel.spec, &neutral, &problem))
             }
@@ -109,7 +109,7 @@ impl Points {
         let pairs = at.iter().zip(sums).zip(bare);
         let all: Option<Vec<Point>> = pairs.map(point).collect();
         Ok(Points {
-            all: all.ok_or("C is no number of FP32")?,
+            all: all.ok_or("C is not representable in FP32")?,
             format,
             whole,
         })

@@ -18,7 +18,7 @@ pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 /// Kinds of numbers, and whether they are told as `what` is.
 pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("factors alpha and beta", factors, 2),
-    ("a bias of every column", bias, 0),
+    ("a bias per column", bias, 0),
     ("scales of rows or columns", lines, 0),
     ("scales of rows and columns together", both, 0),
 ];

@@ -98,7 +98,7 @@ impl std::fmt::Display for UnknownSchedule {
         let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
         write!(
             f,
-            "no schedule is called {:?}; there are {} ('tcverify schedules' describes them)",
+            "there is no schedule called {:?}; known are {} ('tcverify schedules' describes them)",
             self.0,
             names.join(", ")
         )
@@ -131,7 +131,7 @@ impl Schedule {
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
             return Err(format!(
-                "schema is {:?}; this reads {SCHEMA:?}",
+                "schema is {:?}; expected {SCHEMA:?}",
                 self.schema
             ));
         }

@@ -33,7 +33,7 @@ impl Run<'_, '_> {
             partials,
         } = merge
         else {
-            unreachable!("only a split is added up in place");
+            unreachable!("only a split is added in place");
         };
         let n = problem.n;
         let kernel = finish.kernel;

@@ -195,7 +195,7 @@ impl StepKind for Fused {
                 None => String::new(),
             },
             match self.minus_zero {
-                true => ", -0 where a negative sum vanishes",
+                true => ", -0 if a negative sum rounds to zero",
                 false => "",
             }
         )

@@ -76,7 +76,7 @@ impl StepKind for OrderedFma {
             ),
         };
         let flush = match self.flush {
-            true => ", subnormal numbers as zeros",
+            true => ", subnormals flushed to zero",
             false => "",
         };
         format!("chain of IEEE fused multiply-adds, rne, {chains}{flush}; NaNs keep their payload")
@@ -94,7 +94,7 @@ impl StepKind for OrderedFma {
         let accumulator = formats.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Fp16) {
             return Err(format!(
-                "the accumulator is fp32 or fp16, not {accumulator}"
+                "the accumulator must be fp32 or fp16, not {accumulator}"
             ));
         }
         for format in [formats.a, formats.b] {
@@ -103,7 +103,7 @@ impl StepKind for OrderedFma {
                 || format.fraction_bits() > accumulator.fraction_bits()
             {
                 return Err(format!(
-                    "operands have infinities and no more fraction bits than {accumulator}, unlike {format}"
+                    "operands must have infinities and at most the fraction bits of {accumulator}, unlike {format}"
                 ));
             }
         }

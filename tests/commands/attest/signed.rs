@@ -379,6 +379,6 @@ fn options_that_do_not_fit_are_refused() {
     check("--attest att.json --attest-key 0.pub.pem").refuses(&["0.pub.pem", "openssl genpkey"]);
     check("--attest 0.pem --attest-key 0.pem").refuses(&["0.pem", "the key"]);
     check("--attest d.npy --attest-key 0.pem").refuses(&["d.npy", "would overwrite"]);
-    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to one place"]);
+    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to the same place"]);
     assert!(!folder.path("att.json").exists());
 }

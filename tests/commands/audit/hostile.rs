@@ -197,7 +197,7 @@ fn challenges_that_were_edited_are_none() {
     edited(&|c| c["population"] = json!(1), other);
     edited(&|c| c["draw_sha256"] = json!("00".repeat(32)), other);
     edited(&|c| c["elements"] = json!([]), "a challenge has 1 to");
-    edited(&|c| c["beacon"] = json!("a b"), "a beacon's value is");
+    edited(&|c| c["beacon"] = json!("a b"), "a beacon's value must be");
     edited(
         &|c| c["schema"] = json!("tcverify.challenge/2"),
         "its schema is",
@@ -253,7 +253,7 @@ fn commitments_that_contradict_themselves_are_none() {
     );
     edited(
         &|c| c["inputs"]["a"]["shape"] = json!([70]),
-        "[70] is the shape of nothing that has lines",
+        "[70] is not a shape that has lines",
     );
     edited(
         &|c| c["inputs"]["a"]["lines"] = json!("columns"),
@@ -274,7 +274,7 @@ fn commitments_that_contradict_themselves_are_none() {
             c["inputs"]["a"]["shape"] = json!([32, huge]);
             c["inputs"]["b"]["shape"] = json!([huge, 9]);
         },
-        "a memory can hold",
+        "no memory can hold",
     );
     let digest = json!(sha256(""));
     edited(

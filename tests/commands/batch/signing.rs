@@ -96,12 +96,12 @@ fn parts_that_no_signer_signed_are_refused() {
         .replace(content, &other)
         .replace(&digest, &sha256(&other));
     folder.write("forged.json", forged);
-    merge("forged.json").refuses(&["forged.json", "did not make of it", FIRST]);
+    merge("forged.json").refuses(&["forged.json", "did not make for it", FIRST]);
     // The signature of another part.
     let of = |part: &Value| part["signature"]["ed25519"].as_str().unwrap().to_owned();
     let swapped = text.replace(&of(&part), &of(&json(&folder, "0.json")));
     folder.write("swapped.json", swapped);
-    merge("swapped.json").refuses(&["swapped.json", "did not make of it"]);
+    merge("swapped.json").refuses(&["swapped.json", "did not make for it"]);
     // None, and one of somebody else.
     let (before, after) = text.split_once("\"signature\":").unwrap();
     let bare = format!("{before}{}", after.split_once("},").unwrap().1);
@@ -157,7 +157,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     folder.write("signed.json", signed);
     folder
         .tcverify("shard merge signed.json 0.json 1.json")
-        .refuses(&["signed.json", "did not make of it"]);
+        .refuses(&["signed.json", "did not make for it"]);
 }
 
 #[test]

@@ -173,11 +173,11 @@ fn auto_is_refused_where_it_cannot_ask() {
         ),
         (
             format!("replay --arch auto {OPERANDS} -o x.npy"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
         (
             format!("explain --arch auto {OPERANDS} --at 0,0"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
     ] {
         folder.tcverify(&words).refuses(&[said]);

@@ -99,7 +99,7 @@ fn only_the_committed_d_is_proven() {
     );
     assert_eq!(folder.names(), before);
     let same = "commit prove --commitment c.json --blocks 0 d.npy -o q.json --rows q.json";
-    folder.tcverify(same).refuses(&["cannot go to one place"]);
+    folder.tcverify(same).refuses(&["cannot go to the same place"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o d.npy";
     folder.tcverify(over).refuses(&["d.npy", "would overwrite"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o c.json";
@@ -118,7 +118,7 @@ fn other_rows_are_refused() {
         let block = if at < 128 + 24 { 1 } else { 3 };
         different(
             verify(&folder, "p.json x.npy"),
-            &[&format!("the rows of block {block} are others")],
+            &[&format!("the rows of block {block} differ")],
         );
         rows[at] ^= 1;
     }
@@ -130,7 +130,7 @@ fn other_rows_are_refused() {
     save(&[4, 2], &[&d[72..80], &d[24..48]].concat());
     different(
         verify(&folder, "p.json x.npy"),
-        &["the rows of block 1 are others"],
+        &["the rows of block 1 differ"],
     );
     save(&[3, 2], &d[24..48]);
     different(
@@ -215,7 +215,7 @@ fn blocks_in_another_order_or_none_prove_nothing() {
 fn a_path_too_short_or_too_long_proves_nothing() {
     let folder = proven();
     let path = |p: &mut Value| p["blocks"][0]["path"].as_array_mut().unwrap().clone();
-    let words = ["the path of block 1 has", "not its length"];
+    let words = ["the path of block 1 has", "not the right number"];
     refused(
         &folder,
         |p| {

@@ -267,10 +267,10 @@ fn a_page_never_replaces_an_input_nor_another_report() {
         .refuses(&["d.npy", "would overwrite"]);
     folder
         .tcverify(&format!("{check} --html x --json x"))
-        .refuses(&["x: the page and the JSON report cannot go to one place"]);
+        .refuses(&["x: the page and the JSON report cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html - --json -"))
-        .refuses(&["cannot go to one place"]);
+        .refuses(&["cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html nowhere/x.html"))
         .refuses(&["nowhere/x.html"]);

@@ -194,5 +194,5 @@ fn a_batch_shares_b() {
     generate("2x40x9", "b", "c.npy");
     folder
         .tcverify(&format!("check {model} a.npy c.npy d.npy"))
-        .refuses(&["batch dimensions differ", "one matrix for all"]);
+        .refuses(&["batch dimensions differ", "B must be one matrix"]);
 }

@@ -263,7 +263,7 @@ fn a_log_is_added_to_and_nothing_else() {
     with("--log log.txt").expect(2).mentions(&["--checkpoint"]);
     let other = "--checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log";
     with(&format!("{other} d.npy")).refuses(&["d.npy"]);
-    with(&format!("{other} n.json")).refuses(&["cannot go to one place"]);
+    with(&format!("{other} n.json")).refuses(&["cannot go to the same place"]);
     std::fs::create_dir(folder.path("dir")).unwrap();
     with(&format!("{other} dir")).expect(2);
     // While another command holds it.

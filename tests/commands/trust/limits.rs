@@ -85,7 +85,7 @@ fn files_are_no_larger_than_the_policy_has_it() {
     };
     refused(
         json!({}),
-        &["a.npy", "has 200000", "no file of more than 4294967296"],
+        &["a.npy", "has 200000", "limit: 4294967296"],
     );
     // What is mapped is in the account.
     refused(
