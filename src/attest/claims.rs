@@ -162,7 +162,7 @@ fn once(all: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
 /// A digest that a report holds: one of a batch's state may have been written by anybody.
 fn hash(sha256: &str) -> io::Result<Hash> {
     let parsed = Hash::parse(sha256);
-    parsed.ok_or_else(|| io::Error::other("a report has no SHA-256 where one must be"))
+    parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
 
 /// Files by field, the result among them unless a digest stands for it: what is judged, and what that rests on.

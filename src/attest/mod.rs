@@ -32,6 +32,6 @@ pub enum AttestError {
     #[error("is not an attestation: {0}")]
     NotOne(String),
     /// It is one, but not of this key, of these files, or of what was required.
-    #[error("attests nothing here: {0}")]
+    #[error("does not attest this: {0}")]
     Nothing(String),
 }

@@ -87,7 +87,7 @@ impl Head {
                     (String::from_utf8_lossy(pair.0), *pair.1)
                 });
                 nothing(format!(
-                    "it is no answer to this challenge: its head says {:?} where {expected:?} is expected",
+                    "it does not answer this challenge: its head has {:?}, expected {expected:?}",
                     printable(found.trim_end())
                 ))
             }
@@ -121,7 +121,7 @@ impl Opening {
                 let there = there[..there.len() - 1].join(", ");
                 let name = printable(name);
                 return Err(AuditError::Document(format!(
-                    "there is no {name:?} to leave out; there are {there}"
+                    "there is no {name:?} to omit; there are {there}"
                 )));
             }
         }
@@ -130,7 +130,7 @@ impl Opening {
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
             return Err(AuditError::ProvesNothing(format!(
-                "these are not what was committed: {}",
+                "these differ from the commitment: {}",
                 differences.join("; ")
             )));
         }

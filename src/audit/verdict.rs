@@ -13,7 +13,7 @@ use crate::tlog::Published;
 pub const AUDIT: &str = "tcverify.audit/1";
 
 /// What the odds rest on.
-const ASSUMES: &str = "the commitment was published before anybody could know the beacon's value";
+const ASSUMES: &str = "the commitment was published before anyone could know the beacon's value";
 
 /// How many wrong elements are listed.
 const LISTED: usize = 10;
@@ -158,8 +158,8 @@ impl AuditReport {
         AuditReport {
             assumes: match before {
                 Some((quorum, of, time)) => format!(
-                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie about \
-                     the time"
+                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie \
+                     about the time"
                 ),
                 None => self.assumes,
             },

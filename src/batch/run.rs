@@ -17,7 +17,7 @@ use crate::report::{Batch, BatchCase, Store};
 const SMALL: u64 = 1 << 20;
 
 /// Of a case that the policy's time ended, or that had none left.
-const LATE: &str = "no verdict: stopped, as the time that it had was over";
+const LATE: &str = "no verdict: stopped at its time limit";
 
 /// What is the same for every case.
 #[derive(Clone, Copy)]
@@ -133,7 +133,7 @@ fn run_within(
         _ => None,
     });
     let done: Option<Vec<BatchCase>> = done.collect();
-    let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
+    let lost = || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
     done.map(Batch::of).ok_or_else(lost)
 }
 
@@ -193,7 +193,7 @@ fn judged(
         judged.unwrap_or_else(|| Err(LATE.into()))
     }));
     let found =
-        found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
+        found.unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
     if found.is_err() && progress.interrupted() {
         return Err(BatchError::Interrupted);
     }
@@ -230,7 +230,7 @@ fn judge(
     let prepared = check.prepare_in(files).map_err(words)?;
     let k = prepared.problem().k as u64;
     if let Some(said) = case.k.filter(|&said| said != k) {
-        return Err(format!("case.json says that k is {said}, but it is {k}"));
+        return Err(format!("case.json says that k is {said}, but k is {k}"));
     }
     if let Some(policy) = terms.policy {
         let admitted = policy.admit_prepared(&prepared);

@@ -56,7 +56,8 @@ impl Prepared {
         block_rows: Option<u64>,
     ) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
         if self.model.sparse().is_some() {
-            let reason = "a product of a compressed A cannot be committed to: no opening could show its metadata yet";
+            let reason = "a product of a compressed A cannot be committed to: openings do not support its metadata \
+                yet";
             return Err(CheckError::request("sparse_a", reason));
         }
         let (rows, d) = self.committed_rows(block_rows)?;
@@ -78,7 +79,7 @@ impl Prepared {
         &self,
         block_rows: Option<u64>,
     ) -> Result<(Rows, &crate::tensor::Tensor), CheckError> {
-        let missing = || CheckError::request("d", "`d` is missing: a commitment fixes a D");
+        let missing = || CheckError::request("d", "`d` is missing: a commitment needs D");
         let d = self.d().ok_or_else(missing)?;
         let about = || Rows::about(BLOCK, d.format(), d.shape());
         let rows = self.blocks(Some(block_rows.unwrap_or_else(about)))?;

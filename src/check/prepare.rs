@@ -130,7 +130,7 @@ impl Prepared {
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
-                format!("how this unit stores {accumulator} sums as {format} is not known");
+                format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;

@@ -67,7 +67,7 @@ impl ScheduleRequest {
             ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
             ScheduleSource::Kernel(kernel) => {
                 let field = kernel.said.field();
-                let reason = format!("`{field}` says an order for the shapes of operands alone");
+                let reason = format!("`{field}` determines an order only from the operands' shapes");
                 return Err(CheckError::request(field, reason));
             }
         };
@@ -154,7 +154,7 @@ impl Scheduling {
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {
             let reason =
-                "`bias` with a serial split: nobody has published in which slice it is added";
+                "`bias` with a serial split: no source says in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
         let said = self
@@ -240,7 +240,7 @@ impl Scheduling {
         match result == accumulator || rounded.contains(&result) {
             true => Ok(()),
             false => Err(format!(
-                "with {accumulator} accumulation D can be {possible}; it is {result} here"
+                "with {accumulator} accumulation D must be {possible}, not {result}"
             )),
         }
     }

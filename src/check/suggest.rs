@@ -24,7 +24,7 @@ impl Prepared {
         };
         if self.model.sparse().is_some() && found.comparison.mismatches > 0 {
             return Diagnosed {
-                untried: vec!["causes, as A is compressed".into()],
+                untried: vec!["causes, because A is compressed".into()],
                 ..Diagnosed::default()
             };
         }

@@ -104,9 +104,9 @@ impl Prepared {
 
     /// What no search looks for, or none for a kernel whose words are known.
     fn never_searched(&self) -> Vec<String> {
-        let words = "anything but what the words about the kernel leave open: leave out --kernel";
+        let words = "orders that contradict the kernel text: omit --kernel";
         let words = self.kernels.is_some().then_some(words);
-        let scaled = "kernels that do not scale results: leave out --scale-result";
+        let scaled = "kernels that do not scale results: omit --scale-result";
         let scaled = self.request.scale_result.map(|_| scaled);
         // The first two are kernels of others.
         let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];

@@ -182,8 +182,8 @@ impl Prepared {
             candidates.extend(more);
         }
         if candidates.is_empty() && self.kernels.is_some() {
-            let reason = "no model of the catalogue computes these files in an order that `kernel` allows; \
-                          'tcverify kernels explain' shows what it says";
+            let reason = "no model in the catalogue computes these files in an order that `kernel` allows; 'tcverify \
+                          kernels explain' explains that text";
             return Err(CheckError::request("kernel", reason).into());
         }
         if candidates.is_empty() {

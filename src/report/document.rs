@@ -441,7 +441,7 @@ impl Drawn {
     fn assumes(&self) -> &'static str {
         match self.from {
             None => "nobody who could still change D knew the seed",
-            Some(_) => "the commitment was published before anybody could know the beacon's value",
+            Some(_) => "the commitment was published before anyone could know the beacon's value",
         }
     }
 }

@@ -15,15 +15,15 @@ pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 7] = [
-    "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
-    "orders of k within a tile or backwards, but for Triton's",
-    "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or where something gives \
-     D without one; scales of results that are not given",
-    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
-     that are not given; 3xTF32 with its products in other orders",
-    "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
+    "stream-K (check --workers), unequal slices, and remainders of K dropped by kernels other than split nvjet",
+    "orders of k within a tile or backwards, except Triton's",
+    "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or if a candidate \
+     gives D without one; unknown scales of results",
+    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), unknown scales; \
+     3xTF32 with its products in other orders",
+    "promoted FP16 sums, and accumulators other than FP32 and INT32 under schedules",
     "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
-    "schedules on RDNA GPUs, and several accumulators on processors",
+    "schedules on RDNA GPUs, and several accumulators on CPUs",
 ];
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.
@@ -220,10 +220,11 @@ impl IdentifiedSchedule {
         let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
         let text = |&[first, end]: &[usize; 2]| match defect {
             true => format!(
-                "this D omits the last {} k ({first} on): known defect of cuBLAS's split nvjet kernels (ALGO 66)",
+                "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
+                66)",
                 end - first
             ),
-            false => format!("leaves out k {first} to {}", end - 1),
+            false => format!("omits k {first} to {}", end - 1),
         };
         self.omitted_k.iter().map(text).collect()
     }

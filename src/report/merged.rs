@@ -73,7 +73,7 @@ impl Merged {
         match self.believed.len() as u64 {
             0 => String::new(),
             believed => format!(
-                ": believed, {} of {} parts unsigned and not run again",
+                ": trusted, {} of {} parts neither signed nor run again",
                 grouped(believed),
                 grouped(self.parts)
             ),
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(
             merged.sentence(),
             format!(
-                "from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) believed"
+                "from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) trusted"
             )
         );
         for wrong in [

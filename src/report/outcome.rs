@@ -63,8 +63,8 @@ impl TryFrom<WrittenOutcome> for Outcome {
                 expected_payload_sha256,
             }),
             _ => Err(
-                "an outcome has `judged_by` elements, `nan`, `zero` and `comparison`, or `judged_by` digest and \
-                      `expected_payload_sha256`",
+                "an outcome must have `judged_by` elements, `nan`, `zero` and `comparison`, or `judged_by` digest \
+                      and `expected_payload_sha256`",
             ),
         }
     }

@@ -43,7 +43,8 @@ impl Rule {
             None => Section {
                 facts: vec![Fact::caution(
                     "order",
-                    "one chain over K, because no kernel is named; a library's kernel may split K or add in another order",
+                    "one chain over K, because no kernel was named; a library's kernel may split K or add in another \
+                    order",
                 )],
                 ..Section::default()
             },
@@ -59,7 +60,7 @@ impl Rule {
             tone: Tone::Unsure,
             word: "Plan".to_owned(),
             sentence: format!(
-                "D would be judged by {} {}, {order}; the least of that is {}",
+                "D would be judged by {} {}, {order}; the weakest evidence is {}",
                 self.model.architecture, self.model.instruction, self.evidence
             ),
             about: vec![model.clone(), product, order],

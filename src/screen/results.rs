@@ -176,7 +176,7 @@ impl Results {
         if results.suite != id {
             let other = results.suite;
             return Err(fault(format!(
-                "is of the suite {other}, not of this one, {id}"
+                "belongs to the suite {other}, not to this one ({id})"
             )));
         }
         results.validate(suite).map_err(fault)?;

@@ -114,7 +114,7 @@ impl Product {
         let check = Check::try_from(self.check.clone()).map_err(|error| error.to_string())?;
         let generated = |source: &Source| matches!(source, Source::Generated(_));
         if check.documents().next().is_some() || !check.sources().all(|(_, s)| generated(s)) {
-            return Err("a suite names no files; its operands are generated".into());
+            return Err("a suite must not name files; its operands are generated".into());
         }
         let block = check.model.scale_block.unwrap_or(1).max(1);
         for (role, source) in check.sources() {
@@ -129,7 +129,7 @@ impl Product {
                 && spec.shape != wanted
             {
                 return Err(format!(
-                    "`{}` has not the size that the product says",
+                    "`{}` does not have the size that the product declares",
                     role.field()
                 ));
             }
@@ -153,7 +153,7 @@ impl Suite {
         match text.len() < MOST_BYTES {
             true => Ok(text),
             false => {
-                Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into())
+                Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into())
             }
         }
     }

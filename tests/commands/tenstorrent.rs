@@ -146,7 +146,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 3 --reload exact",
             None,
-            "blocks of 3 do not divide",
+            "not a multiple of blocks of 3",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 0 --reload exact",

@@ -28,7 +28,7 @@ impl PreparedOperation {
     /// If there is no result, or a file has changed.
     pub fn commitment(&self) -> Result<OperationCommitment, CheckError> {
         if self.y().is_none() {
-            let reason = "`y` is missing: a commitment fixes a result";
+            let reason = "`y` is missing: a commitment needs a result";
             return Err(fail("y", reason));
         }
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");

@@ -80,7 +80,7 @@ impl Operation {
         match (&self.variant_file, &self.variant) {
             (Some(_), Some(_)) => Err(fail(
                 "variant_file",
-                "`variant` and `variant_file` exclude each other; say one of them",
+                "`variant` and `variant_file` exclude each other; give one of them",
             )),
             (Some(path), None) => {
                 let text = read_text(path, "variant", MAX_DOCUMENT)
@@ -93,7 +93,7 @@ impl Operation {
                 let has = variant.rule.operation();
                 if has != operation {
                     return Err(wrong(format!(
-                        "it is one of {has}, and {operation} is asked for"
+                        "it is a variant of {has}, but the request is for {operation}"
                     )));
                 }
                 let sha256 = hex(&sha2::Sha256::digest(text.as_bytes()));
@@ -143,7 +143,7 @@ impl Operation {
             let sizes = text
                 .split_once('x')
                 .and_then(|(m, n)| Some([m.parse().ok()?, n.parse().ok()?]));
-            sizes.ok_or_else(|| fail("tile", "`tile` is rows of Q x keys, such as 128x64"))
+            sizes.ok_or_else(|| fail("tile", "`tile` must be rows of Q x keys, such as 128x64"))
         });
         Ok(Parameters {
             eps: self.eps.map(|eps| eps.0),
@@ -178,12 +178,12 @@ impl Operation {
                 let operation = rule.operation();
                 return Err(fail(
                     field,
-                    format!("`{field}` says nothing about {operation} of this variant"),
+                    format!("`{field}` is not used by this {operation} variant"),
                 ));
             }
         }
         if self.y.is_some() && self.y_digest.is_some() {
-            let reason = "`y` and `y_digest` exclude each other; say one of them";
+            let reason = "`y` and `y_digest` exclude each other; give one of them";
             return Err(fail("y_digest", reason));
         }
         let forgiving = [("nan", self.nan), ("zero", self.zero)];
@@ -193,7 +193,7 @@ impl Operation {
         {
             Some((field, _)) if self.y_digest.is_some() => Err(fail(
                 field,
-                format!("`y_digest` and `{field}` exclude each other; say one of them"),
+                format!("`y_digest` and `{field}` exclude each other; give one of them"),
             )),
             _ => Ok(()),
         }
@@ -260,7 +260,7 @@ impl PreparedOperation {
             if *source == Source::Memory {
                 let missing = || {
                     let reason =
-                        format!("`{field}` is in memory, but no such tensor was handed over");
+                        format!("`{field}` is in memory, but the caller passed no such tensor");
                     CheckError::request(field, reason)
                 };
                 let tensor = memory.remove(&role).ok_or_else(missing)?;
@@ -278,7 +278,7 @@ impl PreparedOperation {
                 (None, None) if descr.width() == 4 => Format::Fp32,
                 (None, None) => {
                     let reason = format!(
-                        "its descr {:?} does not say what its codes are; say it with `dtype`",
+                        "its descr {:?} does not state the format of its codes; give `dtype`",
                         descr.text()
                     );
                     return Err(CheckError::array(field, source, reason));
@@ -329,7 +329,7 @@ impl PreparedOperation {
         };
         if let Some(source) = claimed {
             if let Source::Generated(_) = source {
-                let reason = "y is what a GPU computed; it cannot be generated";
+                let reason = "y must be captured from a GPU; it cannot be generated";
                 return Err(CheckError::array("y", &source, reason));
             }
             let y = read(Role::Y, &source, Some(format))?;

@@ -224,7 +224,7 @@ impl BatchCase {
     /// If its report is none, or its title that of another verdict.
     pub fn of_kept(kept: KeptCase) -> io::Result<BatchCase> {
         if !kept.summary.title.starts_with(kept.verdict.title()) {
-            return Err(io::Error::other("its title is that of another verdict"));
+            return Err(io::Error::other("its title belongs to another verdict"));
         }
         let text = kept.report.text()?;
         let arrays = match serde_json::from_str::<Report>(&text) {

@@ -61,13 +61,13 @@ impl Coverage {
         if self.recorded.checked_add(out) != Some(self.seen) {
             let (seen, recorded) = (self.seen, self.recorded);
             return Err(format!(
-                "seen is {seen}, but recorded ({recorded}) and the calls of left_out ({out}) add up to another number"
+                "seen is {seen}, but recorded ({recorded}) and the calls of left_out ({out}) do not add up to it"
             ));
         }
         if products > self.recorded {
             let recorded = self.recorded;
             return Err(format!(
-                "recorded is {recorded}, but {products} cases are products"
+                "recorded is {recorded}, but the manifest has {products} products"
             ));
         }
         Ok(())

@@ -88,7 +88,7 @@ impl OperationReport {
 
     fn rule_section(&self, line: String) -> Section {
         let operation = &self.operation;
-        let proven = "numbers published of real GPUs would refute it";
+        let proven = "published results of real GPUs would refute it";
         let words = evidence_of_rule(operation.evidence, operation.file.as_ref(), proven);
         let mut facts = vec![
             Fact::new("rule", line).and([operation.title.clone()]),

@@ -15,9 +15,9 @@ use crate::report::{
 use crate::role::Role;
 
 /// What a report proves of which parts were believed.
-const BELIEVED: &str = "It proves as much as those deserve trust who handed in the parts that were neither signed nor run again: \
-                        such a part can be made of D without a replay. 'shard plan --signer' names whose parts are taken, \
-                        'shard merge --audit' runs some again.";
+const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
+                        part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
+                        accepted, 'shard merge --audit' runs some again.";
 
 impl Report {
     /// What it says.
@@ -51,7 +51,7 @@ impl Report {
                 self.believed().map_or(String::new(), Merged::qualified)
             ),
             sentence: match self.believed() {
-                Some(_) => format!("parts say that {said}"),
+                Some(_) => format!("parts report that {said}"),
                 None => said,
             },
             about: vec![self.model_line(), self.product_line()],
@@ -143,8 +143,8 @@ impl Report {
             all => format!("{} give", grouped(all as u64)),
         };
         Some(format!(
-            "nobody named a unit (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {}; this \
-             report is by {} {}",
+            "no unit was named (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {}; \
+             this report uses {} {}",
             grouped(chosen.tested as u64),
             some(&chosen.fits, 6),
             self.model.architecture,
@@ -162,7 +162,7 @@ impl Report {
         let mut digests = Vec::new();
         if let Some(commitment) = &self.commitment {
             let text = format!(
-                "{}: operands, model and D are the committed ones",
+                "{}: operands, model and D match the commitment",
                 commitment.path
             );
             facts.push(Fact::detail("commitment", text));
@@ -205,7 +205,7 @@ impl Report {
         let (mut facts, mut digests) = reproduced(("D", &contents), sha256, &self.outcome, sample);
         facts.extend(produced.conversion.as_ref().map(|c| {
             let text = format!(
-                "from {} to {}, {}, once for every element",
+                "from {} to {}, {}, once per element",
                 c.from, c.to, c.rounding
             );
             Fact::detail("rounded", text)
@@ -248,8 +248,8 @@ impl Report {
         let alone = units.iter().all(|unit| *unit == own);
         let (others, same) = (found.others, found.same.len() as u64);
         let looked = match found.elements {
-            1 => "the one element that was looked at".to_owned(),
-            n => format!("the {} elements that were looked at", grouped(n)),
+            1 => "the one element examined".to_owned(),
+            n => format!("the {} elements examined", grouped(n)),
         };
         let whose = match alone {
             true => own,
@@ -265,23 +265,23 @@ impl Report {
         let rest = match (others, same) {
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
             (1, 0) => format!(
-                "the 1 other arithmetic of the catalogue for these operands differs on {looked}"
+                "the 1 other arithmetic in the catalogue for these operands differs on {looked}"
             ),
             (n, 0) => format!(
-                "all {n} other arithmetics of the catalogue for these operands differ somewhere among {looked}"
+                "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
             ),
             (n, _) => {
                 let told =
                     match n - same {
-                        0 => "no other arithmetic of the catalogue for these operands differs"
+                        0 => "no other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
-                        1 => "1 other arithmetic of the catalogue for these operands differs"
+                        1 => "1 other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
                         told => format!(
-                            "{told} other arithmetics of the catalogue for these operands differ"
+                            "{told} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
-                format!("so do {}, on {looked}; {told}", self.named(&found.same))
+                format!("{} give them, too, on {looked}; {told}", self.named(&found.same))
             }
         };
         Some(weigh(Fact::new(
@@ -401,7 +401,7 @@ impl Scheduled {
         let mut facts = vec![Fact::new("schedule", name).and([self.summary.clone()])];
         for [first, end] in &self.omitted_k {
             let text = format!(
-                "k {first} to {}: D is no product of all of A and B",
+                "k {first} to {}: D is not the product of all of A and B",
                 end - 1
             );
             facts.push(Fact::caution("leaves out", text));
@@ -439,7 +439,7 @@ impl Scheduled {
             false => format!(", changed by {}", given.join(" ")),
         };
         let text = format!(
-            "{}{given}; a D that agrees confirms it, one that differs may have another",
+            "{}{given}; a matching D confirms this order, a differing D may have another order",
             self.evidence
         );
         facts.push(Fact::caution("order", text));

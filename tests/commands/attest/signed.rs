@@ -155,7 +155,7 @@ fn an_svr_lists_what_was_verified() {
     let other = "0".repeat(64);
     verify(&folder, &format!("d.npy --model-sha256 {other}"))
         .expect(1)
-        .mentions(&["not by the model"]);
+        .mentions(&["rests on a model other than"]);
     verify(&folder, "d.npy --type test-result")
         .expect(1)
         .mentions(&["its kind is svr, not test-result"]);

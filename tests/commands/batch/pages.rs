@@ -207,7 +207,7 @@ fn a_merged_check_has_every_form() {
     }
     let page = String::from_utf8(folder.read("m.html")).unwrap();
     for text in [
-        "Parts that were merged keep no map",
+        "Merged parts keep no map",
         "The first mismatch, step by step",
         "1 of 32 elements of D differ",
     ] {

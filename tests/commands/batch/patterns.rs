@@ -113,7 +113,7 @@ fn patterns_that_mean_nothing_are_refused() {
     for (change, said) in [
         (
             json!({"d": "d.npy"}),
-            "\"d\" must name arrays of one file with one",
+            "\"d\" must name arrays of one file with a *",
         ),
         (
             json!({"d": "dump.safetensors#**"}),
@@ -147,5 +147,5 @@ fn patterns_that_mean_nothing_are_refused() {
     manifest(&folder, defaults(), twice);
     folder
         .tcverify("batch cases.json")
-        .refuses(&["case 2 (all *): another case has that name (all k)"]);
+        .refuses(&["case 2 (all *): another case has the same name (all k)"]);
 }

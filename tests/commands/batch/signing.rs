@@ -132,7 +132,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     refused("run plan.json 0", &["is not signed", "--sign"]);
     refused(
         "run plan.json 0 --sign 1.pem",
-        &["no signer of the plan", "abc145517d44be5a"],
+        &["not a signer of the plan", "abc145517d44be5a"],
     );
     refused("run open.json 0 --sign 0.pem", &["names no signers"]);
     refused(
@@ -141,7 +141,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     );
     let plan = |key: &str| format!("plan -n 2 --signer {key} {PRODUCT}");
     refused(&plan("0.pem"), &["0.pem", "-pubout"]);
-    refused(&plan("d.npy"), &["d.npy", "is no text"]);
+    refused(&plan("d.npy"), &["d.npy", "is not text"]);
     #[cfg(unix)]
     refused(&plan("/dev/zero"), &["/dev/zero", "more than"]);
     folder

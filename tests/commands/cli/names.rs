@@ -95,9 +95,9 @@ fn auto_asks_identify_and_says_so() {
         text.starts_with("IDENTICAL, model chosen to fit D  "),
         "{text}"
     );
-    let said = "nobody named a unit (--arch auto): &#39;identify&#39; tested";
+    let said = "no unit was named (--arch auto): &#39;identify&#39; tested";
     for (form, said) in [
-        ("r.xml", "nobody named a unit (--arch auto)"),
+        ("r.xml", "no unit was named (--arch auto)"),
         ("r.md", "model chosen to fit D"),
         ("r.html", said),
         ("r.html", "Identical, model chosen to fit D"),

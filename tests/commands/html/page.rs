@@ -83,7 +83,7 @@ fn bits_are_marked_and_the_trace_is_there_without_colours() {
         "<code>0xbfc00000</code> <span class=\"bits\"><span class=\"s\"><b>1</b></span>\
          <span class=\"e\"><b>01111111</b></span>",
         "<details><summary>What <code>tcverify explain</code> says of it</summary>",
-        "DIFFERENT  D[3, 2] is not what the model computes",
+        "DIFFERENT  D[3, 2] differs from the model's result",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -23,7 +23,7 @@ fn a_log_has_the_line_of_the_product() {
     log(&[&split]);
     check("").expect(1);
     log(&[&other, &other]);
-    check("").refuses(&["no line about a product of 32x64x4096", "32x64x2048"]);
+    check("").refuses(&["no line for a product of 32x64x4096", "32x64x2048"]);
     log(&["noise"]);
     check("").refuses(&["CUBLASLT_LOG_LEVEL"]);
     log(&["algo=[algoId=x]"]);

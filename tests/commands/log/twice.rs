@@ -69,5 +69,5 @@ fn what_was_not_given_is_not_called_once() {
         .tcverify(&format!(
             "log twice log.txt c.json --checkpoint checkpoint --log-key {key}"
         ))
-        .refuses(&["checkpoint", "not of the leaves of this log"]);
+        .refuses(&["checkpoint", "does not match the leaves of this log"]);
 }

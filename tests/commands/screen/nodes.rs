@@ -307,7 +307,7 @@ fn the_module_for_pytorch() {
     assert!(
         judged
             .stdout
-            .contains("in lane 0 on an SM that is not known"),
+            .contains("in lane 0 on an unknown SM"),
         "{judged:#?}"
     );
     let judged = folder

@@ -50,7 +50,7 @@ fn time_ends_what_it_finds() {
     for (rows, k) in [(64, 120_000), (60_000, 20_000)] {
         let run = batch(&folder, case(rows, k)).expect(2);
         assert!(
-            run.stdout.contains("the time that it had was over"),
+            run.stdout.contains("stopped at its time limit"),
             "{run:?}"
         );
     }
