@@ -205,7 +205,9 @@ pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
     let tool = env!("CARGO_PKG_VERSION");
     if envelope.tool != tool {
         let wrote = printable(&envelope.tool);
-        return Err(format!("was written by tcverify {wrote}, but this is {tool}"));
+        return Err(format!(
+            "was written by tcverify {wrote}, but this is {tool}"
+        ));
     }
     if Hash::of([envelope.content.get().as_bytes()]) != envelope.sha256 {
         return Err("is damaged: its content does not have the SHA-256 that it states".into());

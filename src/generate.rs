@@ -102,7 +102,10 @@ impl Spec {
     fn parse_rest(text: &str) -> Result<Spec, String> {
         let parts: Vec<_> = text.split(':').collect();
         let [seed, class, shape] = parts[..] else {
-            return Err(format!("it has {} parts after the prefix, not three", parts.len()));
+            return Err(format!(
+                "it has {} parts after the prefix, not three",
+                parts.len()
+            ));
         };
         let seed = seed
             .parse()

@@ -123,7 +123,8 @@ impl Signature {
     /// # Errors
     /// That it is not, as words to follow the document's name.
     pub fn verify(&self, message: &str) -> Result<PublicKey, String> {
-        let signature = from_hex(&self.ed25519).ok_or("has a signature that is not 128 hexadecimal digits")?;
+        let signature =
+            from_hex(&self.ed25519).ok_or("has a signature that is not 128 hexadecimal digits")?;
         match self.key.made(&signature, message.as_bytes()) {
             true => Ok(self.key),
             false => Err(format!(

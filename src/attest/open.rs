@@ -43,8 +43,7 @@ impl Attestation {
         let (all, good) = (envelope.signatures.len(), by.len());
         if good < all {
             return nothing(match all {
-                1 => "no key that you trust (--key) signed exactly this"
-                    .to_owned(),
+                1 => "no key that you trust (--key) signed exactly this".to_owned(),
                 _ => format!(
                     "{} of its {all} signatures do not each come from a different key that you trust (--key), over \
                     exactly this",
@@ -97,7 +96,11 @@ impl Attestation {
     pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
         let subject = find(self.predicate.subjects(), sha256);
         subject.map_or_else(
-            || nothing(format!("its subjects include no file with SHA-256 {sha256}")),
+            || {
+                nothing(format!(
+                    "its subjects include no file with SHA-256 {sha256}"
+                ))
+            },
             |subject| Ok(subject.name.as_str()),
         )
     }
@@ -124,13 +127,19 @@ impl Attestation {
                 let model = claims::model_property(&sha256.to_string());
                 match (models.next(), models.next()) {
                     (Some(one), None) if *one == model => Ok(()),
-                    _ => nothing(format!("it rests on a model other than the one with SHA-256 {sha256}")),
+                    _ => nothing(format!(
+                        "it rests on a model other than the one with SHA-256 {sha256}"
+                    )),
                 }
             }
             Predicate::TestResult(_) => self
                 .rests_on("model", sha256)
                 .or_else(|_| self.rests_on("rule", sha256))
-                .or_else(|_| nothing(format!("it rests on a model other than the one with SHA-256 {sha256}"))),
+                .or_else(|_| {
+                    nothing(format!(
+                        "it rests on a model other than the one with SHA-256 {sha256}"
+                    ))
+                }),
         }
     }
 

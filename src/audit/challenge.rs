@@ -91,7 +91,8 @@ impl Challenge {
             .map_err(|error| not(error.to_string()))?;
         if drawn != read {
             return Err(not(
-                "its elements or lines differ from those that its commitment and beacon draw".into(),
+                "its elements or lines differ from those that its commitment and beacon draw"
+                    .into(),
             ));
         }
         Ok(read)

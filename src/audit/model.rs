@@ -109,7 +109,9 @@ impl AuditModel {
                 _ => false,
             };
             if !fits {
-                return nothing(format!("{name} is not cut into lines as this model's scales are"));
+                return nothing(format!(
+                    "{name} is not cut into lines as this model's scales are"
+                ));
             }
         }
         self.scheduling

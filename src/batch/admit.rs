@@ -181,8 +181,7 @@ impl Policy {
     pub fn admit_prepared_operation(&self, prepared: &PreparedOperation) -> Result<(), CheckError> {
         let (whole, unit) = prepared.evidence();
         if let Some(least) = self.operations.evidence.filter(|least| whole < *least) {
-            let rule =
-                format!("requires rules of evidence {least} or better; this one is {whole}");
+            let rule = format!("requires rules of evidence {least} or better; this one is {whole}");
             return refused("operation", &rule);
         }
         if let (Some(least), Some(unit)) = (self.models.evidence, unit)
@@ -235,7 +234,10 @@ impl Policy {
     fn admit_compared(&self, of: &Compared) -> Result<(), CheckError> {
         let part = of.parts.iter().find(|(_, given)| *given);
         if let (Some((field, _)), ScopeRule::Whole) = (part, self.scope) {
-            return refused(field, &format!("requires a comparison of all of {}", of.result));
+            return refused(
+                field,
+                &format!("requires a comparison of all of {}", of.result),
+            );
         }
         for (field, any, rule) in [
             ("nan", of.any_nan, self.nan),
@@ -275,9 +277,10 @@ impl Policy {
             );
         }
         match self.limits.mismatches {
-            Some(most) if of.listed as u64 > most => {
-                refused("max_mismatches", &format!("allows at most {most} listed mismatches"))
-            }
+            Some(most) if of.listed as u64 > most => refused(
+                "max_mismatches",
+                &format!("allows at most {most} listed mismatches"),
+            ),
             _ => Ok(()),
         }
     }
@@ -342,10 +345,7 @@ impl Policy {
         if let (Some(eps), Some(most)) = (asked.eps, rule.largest_eps) {
             // Nor is NaN one.
             if !(0.0..=most).contains(&f64::from(f32::from_bits(eps.0))) {
-                return refused(
-                    "eps",
-                    &format!("allows 0 to {most}; this one is {eps}"),
-                );
+                return refused("eps", &format!("allows 0 to {most}; this one is {eps}"));
             }
         }
         Ok(())
@@ -393,7 +393,10 @@ impl Policy {
             ..changed.clone()
         };
         if !rest.is_empty() && !self.schedules.changes {
-            return refused("schedule", "allows schedules only as they are in the catalogue");
+            return refused(
+                "schedule",
+                "allows schedules only as they are in the catalogue",
+            );
         }
         Ok(())
     }

@@ -159,7 +159,9 @@ fn captured(
                 continue;
             };
             if fields.insert(ours.to_owned(), value).is_some() {
-                return Err(format!("fields {theirs:?} and {ours:?} mean the same; give one"));
+                return Err(format!(
+                    "fields {theirs:?} and {ours:?} mean the same; give one"
+                ));
             }
         }
         tenstorrent(&mut fields)?;
@@ -167,12 +169,15 @@ fn captured(
         if let Some(name) = mfma(&fields).or_else(|| rdna(&fields, wave.as_ref())) {
             fields.insert("instruction".to_owned(), name.into());
         } else if wave.is_some() {
-            return Err("field \"wave\" applies only to WMMA and DOT2 instructions of RDNA GPUs".into());
+            return Err(
+                "field \"wave\" applies only to WMMA and DOT2 instructions of RDNA GPUs".into(),
+            );
         }
         if let Some(kind) = fields.remove("kind") {
             let kind = kind.as_str().ok_or("field \"kind\": expected text")?;
             let instruction = fields.get("instruction").and_then(Value::as_str);
-            let instruction = instruction.ok_or("field \"kind\" applies only with \"instruction\"")?;
+            let instruction =
+                instruction.ok_or("field \"kind\" applies only with \"instruction\"")?;
             let instruction = format!("{instruction}-{kind}").into();
             fields.insert("instruction".to_owned(), instruction);
         }

@@ -127,7 +127,8 @@ pub fn protect(
         return;
     };
     if policy.closes_the_folder() {
-        let closed = "the folder of the cases, where the policy (`outputs: outside`) allows no outputs";
+        let closed =
+            "the folder of the cases, where the policy (`outputs: outside`) allows no outputs";
         outputs.close(closed, root(path));
     }
     if file != Path::new(STRICT) {

@@ -133,7 +133,8 @@ fn run_within(
         _ => None,
     });
     let done: Option<Vec<BatchCase>> = done.collect();
-    let lost = || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
+    let lost =
+        || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
     done.map(Batch::of).ok_or_else(lost)
 }
 
@@ -192,8 +193,8 @@ fn judged(
         let judged = interruptible(|| judge((place, case), files, terms, &share));
         judged.unwrap_or_else(|| Err(LATE.into()))
     }));
-    let found =
-        found.unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
+    let found = found
+        .unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
     if found.is_err() && progress.interrupted() {
         return Err(BatchError::Interrupted);
     }

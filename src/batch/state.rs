@@ -143,7 +143,9 @@ impl Journal {
         let fail = BatchError::document(path);
         let about = std::fs::metadata(path);
         if !about.is_ok_and(|about| about.is_file()) {
-            return Err(fail("is not a regular file, so it cannot be a state file".into()));
+            return Err(fail(
+                "is not a regular file, so it cannot be a state file".into(),
+            ));
         }
         let file = OpenOptions::new().read(true).append(true).open(path);
         let file = file.map_err(|error| fail(format!("cannot be opened: {error}")))?;

@@ -180,7 +180,8 @@ pub(super) fn open(
         Source::Memory => {
             let tensor = from.memory.take(role, format);
             let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {
-                let reason = format!("`{field}` is in memory, but the caller passed no such tensor");
+                let reason =
+                    format!("`{field}` is in memory, but the caller passed no such tensor");
                 CheckError::request(field, reason)
             })?;
             if tensor.format() != format {
@@ -473,7 +474,8 @@ impl Operands {
             let said = format!("`tf32_input` {}", how.word());
             let [a, b] = [arithmetic.a, arithmetic.b];
             if [a, b].map(Format::ignored_bits) == [0, 0] {
-                let reason = format!("{said} applies only to TF32 and XF32 operands; these are {a} and {b}");
+                let reason =
+                    format!("{said} applies only to TF32 and XF32 operands; these are {a} and {b}");
                 return Err(CheckError::request("tf32_input", reason));
             }
             if schedule.spec().split_terms.is_some() {
@@ -487,7 +489,8 @@ impl Operands {
         }
         if let (Some(format), None, true) = (c_dtype, self.get(Role::C), schedule.addend_is_late())
         {
-            let reason = format!("`c_dtype` {format} is the format of C, but C is missing; give `c`");
+            let reason =
+                format!("`c_dtype` {format} is the format of C, but C is missing; give `c`");
             return Err(CheckError::request("c_dtype", reason));
         }
         Ok(())

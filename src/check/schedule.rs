@@ -67,7 +67,8 @@ impl ScheduleRequest {
             ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
             ScheduleSource::Kernel(kernel) => {
                 let field = kernel.said.field();
-                let reason = format!("`{field}` determines an order only from the operands' shapes");
+                let reason =
+                    format!("`{field}` determines an order only from the operands' shapes");
                 return Err(CheckError::request(field, reason));
             }
         };
@@ -153,8 +154,7 @@ impl Scheduling {
     /// If there is one and the split is serial; or the words say an epilogue without it, or in another order.
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {
-            let reason =
-                "`bias` with a serial split: no source says in which slice it is added";
+            let reason = "`bias` with a serial split: no source says in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
         let said = self

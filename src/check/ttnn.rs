@@ -141,7 +141,9 @@ impl TtnnRequest {
                 return Ok(arithmetic);
             }
             let reason = match arithmetic.step {
-                Step::SlicedIntegers(_) => "it is not known how integers go through L1 between blocks",
+                Step::SlicedIntegers(_) => {
+                    "it is not known how integers go through L1 between blocks"
+                }
                 _ => "it applies only to Tenstorrent's units (wormhole, blackhole)",
             };
             let field = if self.text.is_some() {
@@ -256,7 +258,10 @@ fn said(text: &str) -> Result<Said, String> {
         read = true;
     }
     if !read {
-        return Err("it has no argument of a ttnn configuration, such as math_fidelity=MathFidelity.HiFi2".into());
+        return Err(
+            "it has no argument of a ttnn configuration, such as math_fidelity=MathFidelity.HiFi2"
+                .into(),
+        );
     }
     let whole = [
         ("math_fidelity", said.fidelity.is_some()),

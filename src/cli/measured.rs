@@ -1,4 +1,4 @@
-//! What `bench` and `benches/` measure with: random operands and a clock.
+//! Tools of `bench` and `benches/`: random operands and a clock.
 
 use std::time::{Duration, Instant};
 

@@ -28,7 +28,7 @@ words! {
 }
 
 impl Colours {
-    /// From now on.
+    /// Sets it from now on.
     pub fn use_them(self) {
         if let Some(console) = Console::current() {
             // No buffer is a terminal.
@@ -102,18 +102,18 @@ pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<
     }
 }
 
-/// Why something is not what it was to be, on standard error: standard output may be a report's.
+/// Why the result is 'different', on standard error, because standard output may carry a report.
 pub fn different(why: &str) {
     let why = plain(why);
     to_stderr(&format!("{ERROR}different:{ERROR:#} {why}\n"));
 }
 
-/// What does not change the outcome, on standard error.
+/// A warning on standard error.
 pub fn warning(what: &str) {
     to_stderr(&format!("{WARNING}warning:{WARNING:#} {}\n", plain(what)));
 }
 
-/// One error, its causes after colons, on standard error.
+/// An error on standard error, with its causes after colons.
 pub fn error(error: &anyhow::Error) {
     // It may quote files, and names of files.
     let error = plain(&format!("{error:#}"));
@@ -144,7 +144,7 @@ pub fn usage(
         .map(|word| without_commands(&escaped_path(word.as_ref())));
     let said = match again(words.collect()) {
         Some(error) => error.render().to_string(),
-        None => "error: the command line is wrong in words that cannot be shown\n".to_owned(),
+        None => "error: the command line is wrong, and its words cannot be shown\n".to_owned(),
     };
     to_stderr(&plain(&said));
 }

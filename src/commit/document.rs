@@ -230,7 +230,9 @@ impl Commitment {
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
             if here != committed {
-                differences.push(format!("{what} is {here}, but the commitment has {committed}"));
+                differences.push(format!(
+                    "{what} is {here}, but the commitment has {committed}"
+                ));
             }
         };
         compare(

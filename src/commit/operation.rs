@@ -65,7 +65,9 @@ impl OperationCommitment {
                     said.map_or("nothing".into(), |said| printable(&said).to_string())
                 };
                 let (here, committed) = (text(here), text(committed));
-                differences.push(format!("{what} is {here}, but the commitment has {committed}"));
+                differences.push(format!(
+                    "{what} is {here}, but the commitment has {committed}"
+                ));
             }
         };
         compare(

@@ -68,7 +68,9 @@ impl Pair {
             let field = FIELDS[side];
             let format = format.ok_or_else(|| {
                 let label = source.label().display();
-                let reason = format!("{label}: the file does not state the format of its codes; give `d_dtype`");
+                let reason = format!(
+                    "{label}: the file does not state the format of its codes; give `d_dtype`"
+                );
                 CheckError::request("d_dtype", reason)
             })?;
             let tensor = source.tensor(format).map_err(CheckError::file(field))?;

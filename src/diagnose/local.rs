@@ -107,11 +107,7 @@ pub fn faults(
                 permuted::permuted(case, computing, 1)
             })
         },
-        &|| {
-            computing.test("misplaced tiles", || {
-                permuted::tile(case, computing, group)
-            })
-        },
+        &|| computing.test("misplaced tiles", || permuted::tile(case, computing, group)),
         &|| computing.test(partial::TRIED, || partial::stopped_early(case, computing)),
         &|| computing.test(computed::ADDENDS, || computed::addends(case, computing)),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),

@@ -90,10 +90,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
                 (n, false) => (format!("{n}"), " before"),
             };
             let text = match by {
-                1 => format!(
-                    "every {what} holds the values of {lines} one: {}",
-                    words()
-                ),
+                1 => format!("every {what} holds the values of {lines} one: {}", words()),
                 _ => format!(
                     "every {what} holds the values of the one {lines}{way}: {}",
                     words()

@@ -238,7 +238,10 @@ impl Single<'_> {
             0 => String::new(),
             n => format!(" and {n} others"),
         };
-        let text = format!("D is the result of other schedules: {}{more}", names.join(", "));
+        let text = format!(
+            "D is the result of other schedules: {}{more}",
+            names.join(", ")
+        );
         found.push(Found::new(Hypothesis::OtherSchedule, text));
     }
 }

@@ -21,9 +21,7 @@ pub fn specials(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let all = grouped(c.mismatches);
     if c.classes.nan_payload == c.mismatches {
-        let text = format!(
-            "All {all} mismatches are NaNs with other bits, so no number differs"
-        );
+        let text = format!("All {all} mismatches are NaNs with other bits, so no number differs");
         return Some(Found::new(Hypothesis::NanPayload, text).asking(Ask::AnyNan));
     }
     if c.classes.zero_sign == c.mismatches {

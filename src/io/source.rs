@@ -94,7 +94,8 @@ impl Source {
         let header = header.map_err(|fault| fault.of(name))?;
         if let Err(bad) = tensor.validate() {
             let (index, raw, format) = (bad.index, bad.raw, tensor.format());
-            let reason = format!("element {index:?} is 0x{raw:02x}, which is not a code of {format}");
+            let reason =
+                format!("element {index:?} is 0x{raw:02x}, which is not a code of {format}");
             return Err(Fault::new(FaultKind::Elements, reason).of(name));
         }
         let file = Arc::new(MappedFile::of_tensor(name, start, tensor.clone()));

@@ -85,7 +85,9 @@ impl Plan {
             Some(Restart {
                 from: Start::Zero, ..
             }) => {
-                return Err(no("its partial sums are promoted to an f32 sum that starts from +0"));
+                return Err(no(
+                    "its partial sums are promoted to an f32 sum that starts from +0",
+                ));
             }
         }
         let turn = self.tile.filter(|tile| tile.residue == Residue::First);

@@ -35,12 +35,19 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
                 );
                 return no("k of a tile", &k, why);
             }
-            None => return no("k of a tile", &k, format!("{kernels} kernels have no tile of K")),
+            None => {
+                return no(
+                    "k of a tile",
+                    &k,
+                    format!("{kernels} kernels have no tile of K"),
+                );
+            }
         }
     }
     if !family.own.has_warps_of_k {
         if let Some(warps) = said(&plan.settings.sliced).filter(|warps| *warps > 1) {
-            let why = format!("it is not known how the warps of {kernels} kernels share a tile of K");
+            let why =
+                format!("it is not known how the warps of {kernels} kernels share a tile of K");
             return no("the number of warps that share K", &warps, why);
         }
         if let Some(partition) = said(&plan.settings.partition) {

@@ -85,7 +85,9 @@ fn sum(sum: &Sum) -> Result<(), String> {
             let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
             return match fits {
                 true => Ok(()),
-                false => Err("threads and width must be powers of two, and width the smaller one".into()),
+                false => {
+                    Err("threads and width must be powers of two, and width the smaller one".into())
+                }
             };
         }
         Threads::Fixed {

@@ -197,10 +197,7 @@ impl Variant {
 
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(format!(
-                "schema is {:?}; expected {SCHEMA:?}",
-                self.schema
-            ));
+            return Err(format!("schema is {:?}; expected {SCHEMA:?}", self.schema));
         }
         if self.name.is_empty() {
             return Err("it has no name".into());

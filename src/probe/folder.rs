@@ -158,7 +158,9 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         Ok(_) => {
             let mut entries = fs::read_dir(folder).map_err(unwritable)?;
             if entries.next().is_some() {
-                return occupied("is not empty; name a new directory, because nothing is overwritten");
+                return occupied(
+                    "is not empty; name a new directory, because nothing is overwritten",
+                );
             }
         }
     }
@@ -222,7 +224,8 @@ pub fn read(folder: &Path) -> Result<Suite, FileError> {
     for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
         let path = folder.join(file);
         if codes(&path, expected.format(), expected.shape())? != all_codes(&expected) {
-            let other = format!("does not contain the operands that the manifest describes; {AGAIN}");
+            let other =
+                format!("does not contain the operands that the manifest describes; {AGAIN}");
             return Err(Fault::from(other).of(&path));
         }
     }

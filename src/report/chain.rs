@@ -109,7 +109,9 @@ impl Chain {
         )];
         if !self.identical_in_part.is_empty() {
             let part = names(&self.identical_in_part);
-            said.push(format!("compared only in part, and identical there: {part}"));
+            said.push(format!(
+                "compared only in part, and identical there: {part}"
+            ));
         }
         if !self.first_different.is_empty() {
             said.push(format!("differs first: {}", names(&self.first_different)));

@@ -134,9 +134,7 @@ mod tests {
         assert_eq!(merged.signed[0].parts, [1, 3]);
         assert_eq!(
             merged.sentence(),
-            format!(
-                "from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) trusted"
-            )
+            format!("from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) trusted")
         );
         for wrong in [
             Merged {

@@ -132,7 +132,10 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
         let whole = |bytes: Vec<u8>| bytes.len() == tiles.bytes(tile.index);
         let there = tile.index < tiles.count();
         if !there || tile.payload.is_some() && !tile.bytes().is_some_and(whole) {
-            return Err(format!("has a tile {} that the suite does not have", tile.index));
+            return Err(format!(
+                "has a tile {} that the suite does not have",
+                tile.index
+            ));
         }
     }
     let numbers: Vec<_> = failure.tiles.iter().map(|tile| tile.index).collect();

@@ -130,6 +130,9 @@ impl Whole {
             Instead::Other => "another tile of the same D",
             Instead::Stale => "correct for another product",
         };
-        Some(format!("{count} of {} wrong tiles are entirely {what}", self.kept))
+        Some(format!(
+            "{count} of {} wrong tiles are entirely {what}",
+            self.kept
+        ))
     }
 }

@@ -210,8 +210,12 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Fault, String> {
         let places: Vec<_> = Place::ALL.iter().map(|(_, word, _)| *word).collect();
         let (place, rest) = text.split_once(':').unwrap_or((text, ""));
-        let place = Place::of_word(place)
-            .ok_or_else(|| format!("{place:?} is not a place of a fault ({})", places.join(", ")))?;
+        let place = Place::of_word(place).ok_or_else(|| {
+            format!(
+                "{place:?} is not a place of a fault ({})",
+                places.join(", ")
+            )
+        })?;
         let mut fault = Fault::always(place, 0, Stuck::One, 0);
         for part in rest.split(',').filter(|part| !part.is_empty()) {
             if part == "zero" {

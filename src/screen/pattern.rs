@@ -95,8 +95,9 @@ pub fn fault(
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
-        let said =
-            format!("wrong results {on}{heat}; no tile was kept, so the wrong elements are unknown");
+        let said = format!(
+            "wrong results {on}{heat}; no tile was kept, so the wrong elements are unknown"
+        );
         return (Condition::Unplaced, said);
     }
     let (all, given) = (wrong.elements, broken.explained as u64);

@@ -152,9 +152,7 @@ impl Suite {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
         match text.len() < MOST_BYTES {
             true => Ok(text),
-            false => {
-                Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into())
-            }
+            false => Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into()),
         }
     }
 

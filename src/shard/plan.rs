@@ -186,12 +186,16 @@ impl Plan {
     pub fn admits(&self, signer: Option<&PublicKey>) -> Result<(), String> {
         match signer {
             None if self.signers.is_empty() => Ok(()),
-            None => Err("is not signed, but the plan accepts only parts that its signers signed".into()),
-            Some(_) if self.signers.is_empty() => {
-                Err("is signed, but the plan names no signers, so the signature proves nothing".into())
+            None => {
+                Err("is not signed, but the plan accepts only parts that its signers signed".into())
             }
+            Some(_) if self.signers.is_empty() => Err(
+                "is signed, but the plan names no signers, so the signature proves nothing".into(),
+            ),
             Some(key) if self.signers.contains(key) => Ok(()),
-            Some(key) => Err(format!("is signed by {key}, which is not a signer of the plan")),
+            Some(key) => Err(format!(
+                "is signed by {key}, which is not a signer of the plan"
+            )),
         }
     }
 

@@ -175,7 +175,8 @@ impl Note {
         let split = split.ok_or_else(|| not("it has no empty line before its signatures"))?;
         let (text, lines) = (&bytes[..=split], &bytes[split + 2..]);
         let ended = lines.strip_suffix('\n');
-        let lines = ended.ok_or_else(|| not("its last line is incomplete, or it has no signature"))?;
+        let lines =
+            ended.ok_or_else(|| not("its last line is incomplete, or it has no signature"))?;
         let lines: Vec<_> = lines.split('\n').collect();
         if lines.len() > MOST_SIGNATURES {
             let most = format!("it has more than {MOST_SIGNATURES} signatures");

@@ -64,7 +64,9 @@ impl TlogProof {
         for line in head {
             let hash = Base64::decode_vec(line).ok();
             let hash = hash.and_then(|hash| hash.try_into().ok());
-            path.push(Hash(hash.ok_or_else(|| not("one of its hashes is not valid"))?));
+            path.push(Hash(
+                hash.ok_or_else(|| not("one of its hashes is not valid"))?,
+            ));
             if path.len() > MOST_HASHES {
                 return Err(not("it has more hashes than any tree can need"));
             }

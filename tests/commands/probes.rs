@@ -116,7 +116,8 @@ fn integers_from_probes_to_a_model_that_runs() {
 
     run("features --answers probes d.npy --arch turing/mma-satfinite --json").expect(0);
     run("probe --dtype int8 --dtype-b fp16 -o mixed").refuses(&["both be integers, or neither"]);
-    run("probe --dtype int4 --acc f32 -o wide").refuses(&["fp32 is not an accumulator", "int32 is"]);
+    run("probe --dtype int4 --acc f32 -o wide")
+        .refuses(&["fp32 is not an accumulator", "int32 is"]);
 }
 
 /// NVFP4: scales with significands, sums of sixteen before them.
@@ -315,7 +316,7 @@ fn a_table_of_models_and_of_answers() {
     assert_eq!(json["machines"][0]["features"]["alignment_bits"], "13");
     folder
         .tcverify("features --answers probes d.npy --dtype fp16")
-        .refuses(&["other formats were asked for"]);
+        .refuses(&["the request has other formats"]);
     folder
         .tcverify("features --dtype fp16")
         .refuses(&["--arch"]);

@@ -79,7 +79,7 @@ impl OperandArgs {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
         if fields.scale_a.is_some() != fields.scale_b.is_some() {
-            let reason = "`scale_a` and `scale_b` belong together";
+            let reason = "`scale_a` and `scale_b` must be given together";
             return Err(CheckError::request("scale_a", reason));
         }
         fields.operands()

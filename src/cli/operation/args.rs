@@ -1,4 +1,4 @@
-//! The words of the command line as a request.
+//! Turns the command line into a request.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use crate::num::{F32, Format};
 use crate::ops::{self, Layout};
 use crate::role::Role;
 
-/// Which operation, of which arrays.
+/// The operation and its arrays.
 #[derive(Args)]
 pub struct OperationArgs {
-    /// Which operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
+    /// Operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     op: String,
 
-    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, and the last one
+    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, the last one
     #[arg(value_name = "[NAME=]FILE", required = true)]
     arrays: Vec<OsString>,
 
@@ -27,11 +27,11 @@ pub struct OperationArgs {
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     arch: Option<String>,
 
-    /// Format of the arrays, where their files cannot say it
+    /// Format of the arrays, if their files do not state it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// What is added to the variance (norms)
+    /// Epsilon, added to the variance (norms)
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     eps: Option<String>,
 
@@ -39,7 +39,7 @@ pub struct OperationArgs {
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     softmax_scale: Option<String>,
 
-    /// A query sees keys up to its own only (attention)
+    /// Causal mask: a query sees only keys up to its own position (attention)
     #[arg(long, help_heading = "Parameters")]
     causal: bool,
 
@@ -47,11 +47,11 @@ pub struct OperationArgs {
     #[arg(long, value_name = "AXES", value_parser = ["bshd", "bhsd"], help_heading = "Parameters")]
     layout: Option<String>,
 
-    /// Neighbours are rotated instead of halves (rope)
+    /// Rotate neighbouring elements instead of halves (rope)
     #[arg(long, help_heading = "Parameters")]
     interleaved: bool,
 
-    /// Elements that share a scale (quantize_fp8); by default 128
+    /// Number of elements that share a scale (quantize_fp8); by default 128
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     group: Option<usize>,
 
@@ -59,24 +59,24 @@ pub struct OperationArgs {
     #[arg(long, value_name = "MxN", help_heading = "Parameters")]
     tile: Option<String>,
 
-    /// Which of the results: residual (fused rms_norm), scale (quantize_fp8); by default y
+    /// Result to judge: residual (fused rms_norm), scale (quantize_fp8); by default y
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     output: Option<String>,
 
-    /// Who computes; both give the same bits
+    /// Engine; both give the same bits
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 }
 
-/// Which of its variants.
+/// The variant.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Operation")]
 pub struct RuleArgs {
-    /// How it is computed; by default the operation's first variant
+    /// Variant; by default the operation's first one
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
 
-    /// A variant file of your own, in its place (docs/layers.md)
+    /// Your own variant file instead (docs/layers.md)
     #[arg(long, value_name = "FILE.json", conflicts_with = "variant")]
     pub variant_file: Option<PathBuf>,
 }
@@ -92,17 +92,18 @@ pub struct CompareArgs {
     #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
     zero: Strictness,
 
-    /// Compare N random elements instead of all; the report says what that proves. Needs --seed-from and --beacon, or
-    /// --seed. Rows that hold one of them are computed, the others are not
+    /// Compare N random elements instead of all; the report states what that proves. Needs --seed-from and --beacon,
+    /// or --seed. Only rows with such elements are computed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of the result")]
     sample: Option<u64>,
 
-    /// Seed of the draw. Choose it after the result has been handed over: who knows it before can spare the sample
+    /// Seed of the draw. Choose it after you received the result: whoever knows it earlier can cheat on all other
+    /// elements
     #[arg(long, value_name = "S", help_heading = "Part of the result")]
     seed: Option<u64>,
 
-    /// Draw by this commitment ('tcverify commit --op') and --beacon: the seed is of the SHA-256 of both, so that nobody
-    /// could choose it. Rule, arrays and result must be those of the commitment
+    /// Draw by this commitment ('tcverify commit --op') and --beacon: the seed is derived from the SHA-256 of both,
+    /// so that nobody can choose it. Rule, arrays and result must match the commitment
     #[arg(long, value_name = "C.json", help_heading = "Part of the result")]
     seed_from: Option<PathBuf>,
 
@@ -115,8 +116,7 @@ pub struct CompareArgs {
     )]
     beacon: Option<String>,
 
-    /// Only these rows, counted from 0, the end excluded: 128..256, 128.. or 7; of more than two axes, in every matrix of the
-    /// last two
+    /// Only these rows, counted from 0, end excluded: 128..256, 128.. or 7; with more than two axes, in every matrix
     #[arg(long, value_name = "ROWS", help_heading = "Part of the result")]
     rows: Option<String>,
 }
@@ -151,7 +151,7 @@ impl RuleArgs {
 }
 
 impl OperationArgs {
-    /// What is asked of all of the result.
+    /// Options for all of the result.
     pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
         let number = |field: &str, text: &Option<String>| -> Result<Option<F32>> {
             let read = text.as_ref().map(|text| text.parse::<F32>()).transpose();

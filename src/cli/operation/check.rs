@@ -16,8 +16,8 @@ use crate::report::{Verdict, write_json};
 
 /// Judge an operation between products: a norm, an activation, softmax, attention ...
 ///
-/// tcverify computes it as the kernels of a library do, by the rules of 'tcverify ops', and compares every
-/// bit with a captured result. docs/layers.md says which rules are proven on hardware, and which are not.
+/// tcverify computes the operation as a library's kernels do, by the rules of 'tcverify ops', and compares
+/// every bit with a captured result. docs/layers.md lists which rules are proven on hardware.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -52,11 +52,11 @@ pub struct Check {
     #[command(flatten)]
     compare: CompareArgs,
 
-    /// How many mismatches to list
+    /// Number of mismatches to list
     #[arg(long, value_name = "N", help_heading = "Report")]
     max_mismatches: Option<usize>,
 
-    /// Do not look for variants that would give a result that differs
+    /// Do not search for variants that give a differing result
     #[arg(long, help_heading = "Report")]
     no_causes: bool,
 

@@ -11,9 +11,9 @@ use crate::cli::{Ending, show};
 use crate::io::escaped;
 use crate::ops;
 
-/// Find out which variants of an operation give a result
+/// Find the variants of an operation that give a result
 ///
-/// Every variant that takes these arrays is computed, and compared with the captured result.
+/// Computes every variant that takes these arrays, and compares it with the captured result.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

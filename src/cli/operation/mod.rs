@@ -1,7 +1,7 @@
 //! `check`, `identify`, `explain`, `replay` and `commit` with `--op`: an operation between products in place of a product.
 //!
-//! An operation takes other arrays and options than a product, so that each of these commands has two definitions: one in
-//! [`Cli`], and one here, which is chosen by `--op`.
+//! An operation has different arrays and options from a product, so each of these commands has two definitions: one
+//! in [`Cli`], and one here, which `--op` selects.
 
 mod args;
 mod check;
@@ -71,8 +71,8 @@ pub fn commands() -> Vec<clap::Command> {
 /// How the commands about products name those about operations.
 #[derive(Args)]
 pub struct OperationHint {
-    /// An operation between products in place of a product: rms_norm, softmax, attention ... ('tcverify ops'). It has its own
-    /// arrays and options: --op NAME --help
+    /// Work on an operation between products instead: rms_norm, softmax, attention ... ('tcverify ops'). It has its
+    /// own arrays and options: --op NAME --help
     #[arg(long = "op", value_name = "NAME", help_heading = "Operation")]
     _op: Option<String>,
 }

@@ -41,7 +41,7 @@ impl WholeArgs {
     }
 }
 
-/// Show how one element of an operation's result comes about, operation by operation
+/// Show how one element of an operation's result is computed, step by step
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -52,7 +52,7 @@ pub struct Explain {
     #[command(flatten)]
     whole: WholeArgs,
 
-    /// Which element, as its indices
+    /// The element, as its indices
     #[arg(long, value_name = "I,J", value_delimiter = ',', required = true)]
     at: Vec<usize>,
 
@@ -129,10 +129,10 @@ impl Replay {
     }
 }
 
-/// Fix an operation by digests: rule, arrays and result
+/// Commit to an operation by digests of its rule, arrays and result
 ///
-/// Nothing is computed. Publish the file, or its SHA-256, before the beacon's value can be known that
-/// 'check --op --seed-from' draws a sample by.
+/// Nothing is computed. Publish the file, or its SHA-256, before anyone can know the beacon's value
+/// that 'check --op --seed-from' uses to draw a sample.@ src/cli/batch.rs
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -77,9 +77,7 @@ impl std::fmt::Display for UnknownArchitecture {
             unmodelled,
         } = self;
         if name == "auto" {
-            return f.write_str(
-                "only 'tcverify check' accepts \"auto\"; name the GPU",
-            );
+            return f.write_str("only 'tcverify check' accepts \"auto\"; name the GPU");
         }
         if let Some(NotModelled {
             title,

@@ -38,7 +38,9 @@ impl Kernel<'_> {
         let scaled = spec.scales.as_ref().filter(|_| values.has_scales());
         if values.alpha != ONE && scaled.is_some_and(|scaling| scaling.multiply == Multiply::Alpha)
         {
-            return Err("alpha is the product of the scales; give either alpha or the scales".into());
+            return Err(
+                "alpha is the product of the scales; give either alpha or the scales".into(),
+            );
         }
         let late = |scaling: &super::Scaling| scaling.at == ScaledAt::Epilogue;
         if (spec.epilogue.bias == BiasAdded::FusedOrZero
@@ -47,8 +49,7 @@ impl Kernel<'_> {
             && (values.alpha != ONE || problem.c.is_some())
         {
             return Err(
-                "the bias is fused with the last scale, so alpha and C cannot be applied"
-                    .into(),
+                "the bias is fused with the last scale, so alpha and C cannot be applied".into(),
             );
         }
         if values.scale_result.is_some() && spec.epilogue.result_scale.is_none() {
@@ -77,7 +78,9 @@ impl Kernel<'_> {
                 return Err("K is 0, and the schedule does not define D without products".into());
             }
             if problem.c.is_some() || values.has_bias() {
-                return Err("K is 0, and it is not known how C and the bias are then applied".into());
+                return Err(
+                    "K is 0, and it is not known how C and the bias are then applied".into(),
+                );
             }
         }
         let finished = values.has_bias() || values.alpha != ONE;

@@ -130,10 +130,7 @@ impl Schedule {
 
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(format!(
-                "schema is {:?}; expected {SCHEMA:?}",
-                self.schema
-            ));
+            return Err(format!("schema is {:?}; expected {SCHEMA:?}", self.schema));
         }
         if self.name.is_empty() {
             return Err("it has no name".into());

@@ -65,9 +65,7 @@ impl ScheduleSpec {
         if let Some(of) = self.zero_point {
             parts.push(match of {
                 ZeroPoint::PerTensor => "minus an integer per column".into(),
-                ZeroPoint::PerRow => {
-                    "minus an integer per row times one per column".into()
-                }
+                ZeroPoint::PerRow => "minus an integer per row times one per column".into(),
             });
         }
         parts.extend(self.describe_scales());

@@ -50,9 +50,7 @@ impl ScheduleSpec {
     fn validate_split(&self, parts: &Parts) -> Result<(), String> {
         match parts {
             Parts::Whole {} => refused("split: K is not split; omit split"),
-            Parts::Blocks { .. } => {
-                refused("split: blocks are promoted inside a part; use inner")
-            }
+            Parts::Blocks { .. } => refused("split: blocks are promoted inside a part; use inner"),
             Parts::Shared { .. } => {
                 refused("split: workers share tiles of D; choose them with kind tiles")
             }
@@ -186,10 +184,7 @@ fn validate_ranges(parts: &[Vec<[usize; 2]>]) -> Result<(), String> {
     }
     all.sort_unstable();
     if let Some(pair) = all.windows(2).find(|pair| pair[0][1] > pair[1][0]) {
-        return Err(format!(
-            "split.parts.parts: k {} appears twice",
-            pair[1][0]
-        ));
+        return Err(format!("split.parts.parts: k {} appears twice", pair[1][0]));
     }
     Ok(())
 }
@@ -221,7 +216,9 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
         }
         Order::Listed(pairs) => {
             let Parts::Ranges { parts } = &level.parts else {
-                return Err(format!("{name}.merge.order is listed, which is only for ranges"));
+                return Err(format!(
+                    "{name}.merge.order is listed, which is only for ranges"
+                ));
             };
             // What was added to another sum is gone.
             let mut left = vec![true; parts.len()];
@@ -248,7 +245,9 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
                 ));
             }
             if to.contains(&0) || to.iter().any(|&to| to > 4096) {
-                return Err(format!("{name}.merge.order: a fold must leave 1 to 4096 sums"));
+                return Err(format!(
+                    "{name}.merge.order: a fold must leave 1 to 4096 sums"
+                ));
             }
         }
         _ => {}

@@ -345,9 +345,6 @@ fn suits(planes: Planes, problem: &Problem) -> bool {
 fn in_batch(problem: &Problem) -> String {
     match problem.a.batch_shape() {
         [] => String::new(),
-        batch => format!(
-            ", for the whole batch or for each of {}",
-            shape_text(batch)
-        ),
+        batch => format!(", for the whole batch or for each of {}", shape_text(batch)),
     }
 }

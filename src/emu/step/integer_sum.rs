@@ -98,7 +98,9 @@ impl StepKind for IntegerSum {
         }
         match formats.accumulator {
             Format::Int32 => Ok(()),
-            other => Err(format!("the accumulator of integers must be int32, not {other}")),
+            other => Err(format!(
+                "the accumulator of integers must be int32, not {other}"
+            )),
         }
     }
 

@@ -285,7 +285,9 @@ impl StepKind for Sliced {
             ));
         }
         if self.narrow_bits + accumulator.fraction_bits() >= SUM {
-            return Err(format!("narrow_bits leaves fewer bits than {accumulator} has"));
+            return Err(format!(
+                "narrow_bits leaves fewer bits than {accumulator} has"
+            ));
         }
         for format in [formats.a, formats.b] {
             if format.fraction_bits() > 10 || format.infinity(false).is_none() {

@@ -110,7 +110,9 @@ impl StepKind for SlicedIntegers {
         }
         match formats.accumulator {
             Format::Int32 => Ok(()),
-            other => Err(format!("the accumulator of integers must be int32, not {other}")),
+            other => Err(format!(
+                "the accumulator of integers must be int32, not {other}"
+            )),
         }
     }
 

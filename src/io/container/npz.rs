@@ -252,10 +252,7 @@ fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
         let [size, packed, place] = wide(said, &extra).ok_or_else(|| {
             not_whole("the 64-bit numbers in its directory do not match those that are missing")
         })?;
-        ensure!(
-            field(34, 2) == 0,
-            "is one part of a multi-file archive"
-        );
+        ensure!(field(34, 2) == 0, "is one part of a multi-file archive");
         records.push(Record {
             name: name_bytes,
             extra,

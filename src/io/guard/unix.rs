@@ -16,7 +16,8 @@ const MAX_FILES: usize = 64;
 /// C strings. Whoever swaps one out owns it.
 static NAMES: [AtomicPtr<c_char>; MAX_FILES] = [const { AtomicPtr::new(null_mut()) }; MAX_FILES];
 
-const TRUNCATED: &[u8] = b"error: an input file was truncated, or became unreadable, while it was being read; no \
+const TRUNCATED: &[u8] =
+    b"error: an input file was truncated, or became unreadable, while it was being read; no \
 verdict; run again when nothing writes to it\n";
 
 /// A name's place among [`NAMES`].

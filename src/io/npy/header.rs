@@ -261,7 +261,10 @@ impl Parser<'_> {
             "its shape has a negative number"
         );
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
-        ensure!(digits > 0, "its shape contains something that is not a number");
+        ensure!(
+            digits > 0,
+            "its shape contains something that is not a number"
+        );
         let (number, after) = self.rest.split_at(digits);
         // Python 2 wrote long integers as 5L.
         self.rest = after.strip_prefix('L').unwrap_or(after);

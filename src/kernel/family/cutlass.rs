@@ -79,7 +79,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if tile_and_instruction(settings).0.is_none() {
         open.push(Open {
             what: "K of a tile",
-            why: "the partial tile comes first, so the tile size moves the partial instruction".into(),
+            why: "the partial tile comes first, so the tile size moves the partial instruction"
+                .into(),
             ask: "tile-k",
         });
     }

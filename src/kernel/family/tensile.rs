@@ -105,7 +105,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     if stripes > 1 && !k.is_multiple_of(depth) {
         return Err(KernelError::unknown(
-            format!("kernels with LocalSplitU {stripes} whose K is not a multiple of DepthU {depth}"),
+            format!(
+                "kernels with LocalSplitU {stripes} whose K is not a multiple of DepthU {depth}"
+            ),
             "the source does not say how groups share the remainder",
         ));
     }
@@ -136,9 +138,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let instruction_k = settings.instruction_k.as_ref().map(|said| said.value);
     let instruction_k = instruction_k.unwrap_or_else(|| {
-        plan.assumed.push(
-            "instructions of 16 k: the text names none, so the model's own applies".into(),
-        );
+        plan.assumed
+            .push("instructions of 16 k: the text names none, so the model's own applies".into());
         16
     });
     request.few(groups.saturating_mul(stripes))?;

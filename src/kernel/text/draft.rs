@@ -61,12 +61,7 @@ impl Draft {
     }
 
     pub fn unknown(&mut self, key: &str, value: &str) {
-        self.token(
-            key,
-            value,
-            Status::Unknown,
-            "not known: it may affect D",
-        );
+        self.token(key, value, Status::Unknown, "not known: it may affect D");
     }
 
     /// Says the family; two words must not name two.

@@ -109,16 +109,13 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         if said != algorithm.is_matrix() {
             return Err(all.rule(match said {
                 false => format!("{name} is a matrix instruction, which needs {key}"),
-                true => format!(
-                    "{key} must be absent or null for {name}, which rounds once per k"
-                ),
+                true => format!("{key} must be absent or null for {name}, which rounds once per k"),
             }));
         }
     }
     if k_loop_step.is_some() && !algorithm.is_matrix() {
-        let why = format!(
-            "k_loop_step must be absent or null for {name}, whose instructions take one k"
-        );
+        let why =
+            format!("k_loop_step must be absent or null for {name}, whose instructions take one k");
         return Err(all.rule(why));
     }
     let precisions = [
@@ -232,10 +229,7 @@ fn cuts(all: &Keys, operand: Format) -> Result<Vec<KCut>, KernelError> {
         None => return Ok(Vec::new()),
         Some(Value::Array(list)) if list.len() <= MAX_CUTS => list,
         Some(Value::Array(list)) => {
-            let why = format!(
-                "k_cuts has {} cuts; limit: {MAX_CUTS}",
-                list.len()
-            );
+            let why = format!("k_cuts has {} cuts; limit: {MAX_CUTS}", list.len());
             return Err(all.rule(why));
         }
         Some(_) => return Err(all.rule("k_cuts must be a list".into())),
@@ -296,9 +290,7 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
             divisor,
         }),
         (true, Some(2..)) => {
-            let why = format!(
-                "{place}divisor is {divisor}, which needs a period"
-            );
+            let why = format!("{place}divisor is {divisor}, which needs a period");
             return Err(keys.rule(why));
         }
         (true, _) => return Err(keys.rule(format!("{place}count must be at least 2 for STRIDED"))),

@@ -190,7 +190,11 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
             }
             "batchCount" => {
                 layout.batch = number(&key, value, u32::MAX.into())? as usize;
-                draft.used(&key, value, "matrices in the batch; all are summed in the same order");
+                draft.used(
+                    &key,
+                    value,
+                    "matrices in the batch; all are summed in the same order",
+                );
             }
             "stridedBatchOffset" | "batchStride" => {
                 draft.ignored(
@@ -396,7 +400,9 @@ fn workspace(draft: &mut Draft) {
         .and_then(|elements| elements.checked_mul(splits));
     let of = |bytes_each: u64| elements.and_then(|elements| elements.checked_mul(bytes_each));
     let meaning = match scheme {
-        _ if splits == 1 => "workspace of a kernel without slices: does not affect the result".into(),
+        _ if splits == 1 => {
+            "workspace of a kernel without slices: does not affect the result".into()
+        }
         Some(Scheme::ComputeType) if Some(bytes) == of(4) => {
             "M * N * slices * 4: sums of slices in f32, as the reduction scheme says".into()
         }

@@ -84,6 +84,7 @@ fn reduction(draft: &mut Draft, text: &str, word: &str) {
         ),
     }
     draft.notes.push(
-        "this kernel only adds slices; the name of the kernel before it tells how they were summed".into(),
+        "this kernel only adds slices; the name of the kernel before it tells how they were summed"
+            .into(),
     );
 }

@@ -25,12 +25,18 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         } else if types(draft, token) {
         } else {
             match token {
-                "h" | "v" => {
-                    draft.ignored(token, "", "order of tiles of D: does not affect the result", NO_BIT)
-                }
-                "2cta" => {
-                    draft.ignored(token, "", "two blocks share a tile: does not affect the result", NO_BIT)
-                }
+                "h" | "v" => draft.ignored(
+                    token,
+                    "",
+                    "order of tiles of D: does not affect the result",
+                    NO_BIT,
+                ),
+                "2cta" => draft.ignored(
+                    token,
+                    "",
+                    "two blocks share a tile: does not affect the result",
+                    NO_BIT,
+                ),
                 "coopA" | "coopB" | "algo2" => {
                     draft.ignored(token, "", "a variant: does not affect the result", NO_BIT);
                 }
@@ -76,7 +82,12 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
                 format!("tiles of {x} k, {y} in flight; slices are multiples of {x}"),
             );
         }
-        3 => draft.ignored(token, "", "blocks of a cluster: does not affect the result", NO_BIT),
+        3 => draft.ignored(
+            token,
+            "",
+            "blocks of a cluster: does not affect the result",
+            NO_BIT,
+        ),
         _ => draft.unknown(token, ""),
     }
 }

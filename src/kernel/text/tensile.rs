@@ -121,7 +121,12 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
         "MatrixInstruction" => instruction(draft, key, value)?,
         "WorkGroup" => work_group(draft, key, value)?,
         "MacroTile" | "LoopUnroll" => {
-            draft.ignored(key, value, "work distribution: does not affect the result", SOURCE);
+            draft.ignored(
+                key,
+                value,
+                "work distribution: does not affect the result",
+                SOURCE,
+            );
         }
         _ => return Ok(false),
     }
@@ -183,9 +188,9 @@ pub fn finish(draft: &mut Draft) {
     if let Some(splits) = splits {
         draft.settings.split_k = Some(Said::new(splits, How::Derived, "GlobalSplitU"));
     }
-    draft
-        .notes
-        .push("AMD's orders are inferred from Tensile's source; no output has been compared".into());
+    draft.notes.push(
+        "AMD's orders are inferred from Tensile's source; no output has been compared".into(),
+    );
 }
 
 pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
@@ -216,7 +221,12 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
             }
             Some(_) => {
                 let whole = tokens_of(token, &others[..more]);
-                draft.ignored(&whole, "", "work distribution: does not affect the result", SOURCE);
+                draft.ignored(
+                    &whole,
+                    "",
+                    "work distribution: does not affect the result",
+                    SOURCE,
+                );
                 &others[more..]
             }
         };

@@ -94,7 +94,10 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         }
     }
     let Some(found) = found else {
-        return Err(KernelError::syntax("kernel name", "it does not name a GEMM"));
+        return Err(KernelError::syntax(
+            "kernel name",
+            "it does not name a GEMM",
+        ));
     };
     formats(draft, &found, before, after);
     let sliced = draft.settings.sliced.is_some();
@@ -177,14 +180,24 @@ fn plain(draft: &mut Draft, token: &str) {
             NAMES,
         ),
         "f2f" | "nopad" | "interior" => {
-            draft.ignored(token, "", "how operands are loaded: does not affect the result", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         "tn" | "nn" | "nt" | "tt" => {
             draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
             draft.used(token, "", "layouts of A and B, column-major");
         }
         _ if numbered(token, "ldg") || numbered(token, "align") => {
-            draft.ignored(token, "", "how operands are loaded: does not affect the result", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         _ => draft.unknown(token, ""),
     }

@@ -162,7 +162,12 @@ fn plain(draft: &mut Draft, token: &str) {
             );
         }
         _ if starts(&["align", "simple", "ldg"]) => {
-            draft.ignored(token, "", "how operands are loaded: does not affect the result", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         _ => draft.unknown(token, ""),
     }

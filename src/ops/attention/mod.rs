@@ -182,7 +182,9 @@ impl Kernel<'_> {
             let checked = self.causal && step < masking;
             let p = self.block(a, step == 0, checked, scores, &mut state);
             state.out = self.multiplied(&p, &v, false, Some(&state.out));
-            a.stage(format_args!("powers times values, added to the accumulator"));
+            a.stage(format_args!(
+                "powers times values, added to the accumulator"
+            ));
             for (i, &out) in state.out.iter().enumerate() {
                 let element = i % self.wide;
                 a.column(element);

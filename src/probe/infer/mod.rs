@@ -139,7 +139,10 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
         .iter()
         .position(|&d| d > suite.accumulator.max_code())
     {
-        return Err(format!("answer {bad} is not a code of {}", suite.accumulator));
+        return Err(format!(
+            "answer {bad} is not a code of {}",
+            suite.accumulator
+        ));
     }
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));

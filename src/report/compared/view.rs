@@ -406,7 +406,9 @@ impl Compared {
             (_, Some(Explained::Neither)) => {
                 "Nothing in the search gives either result: neither is shown to be correct or wrong."
             }
-            (_, None) => "The files differ. Without A and B, this does not show which is correct, or why.",
+            (_, None) => {
+                "The files differ. Without A and B, this does not show which is correct, or why."
+            }
         }
     }
 }

@@ -155,7 +155,10 @@ fn classes(c: &Comparison) -> Vec<(String, u64)> {
         ("only in the sign of zero", c.classes.zero_sign),
         ("only in the NaN's bits", c.classes.nan_payload),
         ("NaN against a number", c.classes.nan_against_number),
-        ("infinity against a finite number", c.classes.infinity_against_finite),
+        (
+            "infinity against a finite number",
+            c.classes.infinity_against_finite,
+        ),
         ("in the sign of infinity", c.classes.infinity_sign),
         ("in sign", c.classes.sign),
         ("in exponent", c.classes.exponent),

@@ -281,7 +281,10 @@ impl Report {
                             "{told} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
-                format!("{} give them, too, on {looked}; {told}", self.named(&found.same))
+                format!(
+                    "{} give them, too, on {looked}; {told}",
+                    self.named(&found.same)
+                )
             }
         };
         Some(weigh(Fact::new(

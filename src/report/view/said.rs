@@ -108,10 +108,7 @@ pub fn sentence(
             } else {
                 "sampled "
             };
-            (
-                drawn,
-                format!("of the {} of {result}", grouped(all(shape))),
-            )
+            (drawn, format!("of the {} of {result}", grouped(all(shape))))
         }
     };
     match (comparison.mismatches, comparison.elements) {

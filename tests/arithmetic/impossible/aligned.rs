@@ -53,7 +53,10 @@ fn fused_sums() {
             ),
             (json!({"/a": "int8"}), "this step takes floats, not int8"),
             (json!({"/b": "ue8m0"}), "this step takes floats, not ue8m0"),
-            (json!({"/addend": "fp16"}), "this step needs one format for both"),
+            (
+                json!({"/addend": "fp16"}),
+                "this step needs one format for both",
+            ),
             (json!({"/addend": "fp32"}), "leave it out"),
             (json!({"/scale": {"format": "ue8m0", "block": 32}}), ""),
             (

@@ -105,7 +105,10 @@ fn integers_are_asked_every_question() {
 #[test]
 fn other_pairs_have_no_probes() {
     for (formats, words) in [
-        ([Format::Int8, Format::Fp16, Format::Int32], "both be integers"),
+        (
+            [Format::Int8, Format::Fp16, Format::Int32],
+            "both be integers",
+        ),
         ([Format::Int8, Format::Int8, Format::Fp32], "int32 is"),
         (
             [Format::Fp16, Format::Fp16, Format::Int32],

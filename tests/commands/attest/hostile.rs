@@ -303,8 +303,8 @@ fn keys_and_thresholds() {
     both("--threshold 2")
         .expect(1)
         .mentions(&["1 keys signed it, but 2 are required"]);
-    both("--threshold 3").refuses(&["--threshold is 1 to 2"]);
-    both("--threshold 0").refuses(&["--threshold is 1 to 2"]);
+    both("--threshold 3").refuses(&["--threshold must be 1 to 2"]);
+    both("--threshold 0").refuses(&["--threshold must be 1 to 2"]);
     let mut envelope = envelope(&folder);
     let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
     let second = Signer::read(&folder.path("1.pem")).unwrap();

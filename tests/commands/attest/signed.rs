@@ -375,7 +375,7 @@ fn options_that_do_not_fit_are_refused() {
     ] {
         check(&format!("{both} --attest-as svr --attest-time {time}")).expect(2);
     }
-    check("--attest - --attest-key 0.pem").refuses(&["--attest writes a file"]);
+    check("--attest - --attest-key 0.pem").refuses(&["--attest needs a file"]);
     check("--attest att.json --attest-key 0.pub.pem").refuses(&["0.pub.pem", "openssl genpkey"]);
     check("--attest 0.pem --attest-key 0.pem").refuses(&["0.pem", "the key"]);
     check("--attest d.npy --attest-key 0.pem").refuses(&["d.npy", "would overwrite"]);

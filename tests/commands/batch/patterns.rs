@@ -89,10 +89,7 @@ fn a_missing_operand_is_a_case_without_a_verdict() {
     );
     manifest(&folder, defaults(), every());
     let run = folder.tcverify("batch cases.json --json r.json").expect(2);
-    assert!(
-        run.stdout.contains("has no array named \"q.x\""),
-        "{run:?}"
-    );
+    assert!(run.stdout.contains("has no array named \"q.x\""), "{run:?}");
     let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
     assert_eq!(
         (

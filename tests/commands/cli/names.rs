@@ -60,7 +60,7 @@ fn suggestions_are_of_the_same_kind() {
 fn a_family_of_formats_says_which() {
     let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
-    assert!(fp8.contains("tip: fp8 is e4m3 or e5m2: say which"), "{fp8}");
+    assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
     assert!(!fp8.contains("fp64'"), "{fp8}");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
     assert!(fp6.contains("FP6 is e3m2 or e2m3"), "{fp6}");

@@ -178,11 +178,11 @@ fn a_policy_demands_equal_bits() {
     for (words, said) in [
         (
             "q.npy q2.npy x.npy w.npy --policy strict --accept explained",
-            "nothing pass but equal",
+            "accepts only equal",
         ),
         (
             "run1.json run2.json --accept explained",
-            "is about two results",
+            "applies only to two results",
         ),
         ("run1.json run2.json --arch h100", "two runs name their own"),
         ("run1.json run2.json x.npy w.npy", "two runs name their own"),

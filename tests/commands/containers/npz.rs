@@ -99,7 +99,11 @@ fn two_readers_must_see_the_same() {
         local_name: Some(b"b.npy".to_vec()),
         ..good()
     };
-    refused(&with(&[other]), "x.npz#a", &["a different name at its data"]);
+    refused(
+        &with(&[other]),
+        "x.npz#a",
+        &["a different name at its data"],
+    );
     // The second begins within the first.
     let nested = zip(&[good()]);
     let outer = Member::stored("b.npy", &nested);
@@ -127,18 +131,18 @@ fn two_readers_must_see_the_same() {
     comment.extend(b"abc");
     refused(&raw(comment), "x.npz#a", &["a comment"]);
     // How many members, how long the directory is, and where.
-    for (at, words) in [(14, "is not at its declared position"), (10, "is not at its declared position"), (6, "x.npz")] {
+    for (at, words) in [
+        (14, "is not at its declared position"),
+        (10, "is not at its declared position"),
+        (6, "x.npz"),
+    ] {
         let mut lie = file.clone();
         lie[end - at] ^= 1;
         refused(&raw(lie), "x.npz#a", &[words]);
     }
     let mut count = file;
     count[end - 12] = 9;
-    refused(
-        &raw(count),
-        "x.npz#a",
-        &["has 1 members, but declares 9"],
-    );
+    refused(&raw(count), "x.npz#a", &["has 1 members, but declares 9"]);
 }
 
 #[test]

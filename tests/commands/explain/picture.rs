@@ -44,7 +44,9 @@ fn units_stand_side_by_side_and_part_where_they_part() {
     }
     // Those that keep it do not part.
     let page_of = page(&folder, "h100,a100");
-    assert!(!page_of.contains(" data-parts>") && page_of.contains("All 2 units end with 0x33800000"));
+    assert!(
+        !page_of.contains(" data-parts>") && page_of.contains("All 2 units end with 0x33800000")
+    );
     let one = page(&folder, "v100");
     assert!(one.contains("v100 computes 0x00000000 0."), "{one}");
 }

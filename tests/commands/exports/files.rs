@@ -35,8 +35,8 @@ fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
         ("--junit - --json -", "cannot go to the same place"),
         ("--junit c.npy", "would overwrite"),
         ("--markdown ./d.npy", "would overwrite"),
-        ("--github --json -", "--github prints"),
-        ("--github --markdown -", "--github prints"),
+        ("--github --json -", "--github and a report"),
+        ("--github --markdown -", "--github and a report"),
         ("--junit nowhere/x", "nowhere/x"),
     ] {
         folder

@@ -139,7 +139,10 @@ fn dictionaries_that_are_none() {
         ),
         ("__import__('os').system('true')", "where '{' was expected"),
     ] {
-        refused(&header(text), &["is not the header of a plain array", words]);
+        refused(
+            &header(text),
+            &["is not the header of a plain array", words],
+        );
     }
 }
 

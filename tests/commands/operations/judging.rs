@@ -362,7 +362,8 @@ fn an_element_is_explained() {
     folder.write("bad.npy", bytes);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
     assert!(
-        text.contains("a single operation to the next number never") && text.contains("9 were tried"),
+        text.contains("a single operation to the next number never")
+            && text.contains("9 were tried"),
         "{text}"
     );
     folder

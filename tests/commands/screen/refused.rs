@@ -88,7 +88,8 @@ fn results_that_are_none() {
     folder.write("s.json", named.text().unwrap());
     named.device.host = "other".into();
     folder.write("t.json", named.text().unwrap());
-    judge("suite.json", "s.json t.json").refuses(&["t.json and s.json are both results of GPU 0 of other"]);
+    judge("suite.json", "s.json t.json")
+        .refuses(&["t.json and s.json are both results of GPU 0 of other"]);
     judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
     std::fs::create_dir(folder.path("empty")).unwrap();
     judge("suite.json", "empty").refuses(&["empty: has no results"]);

@@ -73,7 +73,7 @@ fn a_forged_part_is_believed_at_most() {
     // Run again, it is found.
     merge("--audit 4 --seed 1")
         .expect(1)
-        .mentions(&["not what was handed in: 0, 1, 2, 3"]);
+        .mentions(&["differ from those supplied: 0, 1, 2, 3"]);
     merge("--audit 1 --seed 1").expect(1);
     merge("--audit 1").expect(2).mentions(&["--seed"]);
 }

@@ -190,7 +190,10 @@ fn of_levels_inside_of_a_part() {
             inner(serial(slices(json!(0), json!(8)))),
             "inner.parts.count is 0",
         ),
-        (inner(serial(ceil_of_floor)), "ceil_of_floor is only for a split"),
+        (
+            inner(serial(ceil_of_floor)),
+            "ceil_of_floor is only for a split",
+        ),
         (inner(serial(slices(json!(2), json!(12)))), ""),
         (
             inner(serial(interleaved(json!(2), json!(12)))),

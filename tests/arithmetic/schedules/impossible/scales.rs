@@ -28,10 +28,7 @@ fn of_scales() {
             json!({"scales": scales(tensor, "epilogue", "joint"), "split": in_place}),
             "when each slice is scaled",
         ),
-        (
-            early("joint_fma", json!([])),
-            "inner has no promoted level",
-        ),
+        (early("joint_fma", json!([])), "inner has no promoted level"),
         (early("joint_fma", json!([promoted(8)])), ""),
         (
             early("joint_fma", json!([serial(blocks(8))])),
