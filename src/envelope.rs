@@ -1,5 +1,5 @@
 //! Documents that say what their own content's SHA-256 is, so that one that was cut off or damaged is
-//! not taken for whole. That is no signature: whoever can write the file can write another digest. Some may be
+//! not taken for whole. That is not a signature: whoever can write the file can write another digest. Some may be
 //! signed besides.
 
 use std::path::Path;
@@ -101,7 +101,7 @@ fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
 /// Refuses JSON in which a field is there twice: which of them holds would be a guess.
 ///
 /// # Errors
-/// Which field it is, or why it is no JSON.
+/// Which field it is, or why it is not a JSON.
 pub fn each_once(text: &str) -> Result<(), String> {
     let read: Result<Once, _> = serde_json::from_str(text);
     read.map(|_| ())
@@ -232,7 +232,7 @@ pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
     opened(path, |text| open(schema, text))
 }
 
-/// The same of one that may be signed, and whose signature it is.
+/// The same for one that may be signed, and whose signature it is.
 ///
 /// # Errors
 /// As of [`open_signed`], or if the file cannot be read.

@@ -24,7 +24,7 @@ pub enum Class {
     Subnormal,
     /// As `Wide`, and one in sixteen each a zero, an infinity and a NaN.
     Special,
-    /// Pairs of products that cancel, one in sixteen but for the last bit.
+    /// Pairs of products that cancel, one in sixteen except the last bit.
     Cancel,
     /// One bit of the fraction, or all but one: every bit takes its turn.
     Toggle,
@@ -297,7 +297,7 @@ fn integer(format: Format, class: Class, word: u64) -> u64 {
     }
 }
 
-/// A code that is no NaN: where the largest numbers' neighbours are, the last bit is cleared.
+/// A code that is not a NaN: where the largest numbers' neighbours are, the last bit is cleared.
 fn finite(format: Format, code: u64) -> u64 {
     match format.unpack(code).class {
         Number::Finite => code,
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Every format and class: codes in range, finite but for `special`, and both signs.
+    /// Every format and class: codes in range, finite except `special`, and both signs.
     #[test]
     fn numbers_are_of_their_class() {
         for format in Format::ALL {

@@ -45,7 +45,7 @@ fn machine() -> u64 {
             .find_map(|line| line.strip_prefix("MemTotal:"))?;
         Some(first(line.to_owned())?.saturating_mul(1024))
     });
-    // "max" is no number, and no limit.
+    // "max" is not a number, and no limit.
     let own = read("/proc/self/cgroup").and_then(|text| {
         Some(
             text.lines()

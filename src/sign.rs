@@ -95,7 +95,7 @@ impl PublicKey {
         })
     }
 
-    /// From 64 hexadecimal digits; `None` if they are no key, or one that fits signatures of others.
+    /// From 64 hexadecimal digits; `None` if they are not a key, or one that fits signatures of others.
     pub fn parse(text: &str) -> Option<PublicKey> {
         PublicKey::from_bytes(&from_hex(text)?)
     }

@@ -7,7 +7,7 @@ use super::AttestError;
 use crate::envelope::{each_once, strictly};
 use crate::sign::{PublicKey, Signer};
 
-/// Signatures that are looked at.
+/// Signatures that are examined.
 const MOST_SIGNATURES: usize = 16;
 
 /// A payload and who signed it.

@@ -24,7 +24,7 @@ pub use statement::{
     TestVerdict, Verifier,
 };
 
-/// Why something is no attestation, or attests nothing.
+/// Why something is not an attestation, or attests nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttestError {

@@ -22,7 +22,7 @@ pub struct Head {
     pub commitment_sha256: Hash,
     pub beacon: String,
     pub elements: u64,
-    /// Arrays that follow, by name: those of the commitment but for what auditors have themselves.
+    /// Arrays that follow, by name: those of the commitment except what auditors have themselves.
     pub arrays: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Head {
     /// Reads the head that an opening of this challenge must have, and what follows it.
     ///
     /// # Errors
-    /// If it is no opening, or one of another challenge.
+    /// If it is not an opening, or one of another challenge.
     pub fn parse<'a>(
         bytes: &'a [u8],
         challenge: &Challenge,
@@ -102,7 +102,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of a product that was committed to, but for arrays that the auditor has.
+    /// Of a product that was committed to, except arrays that the auditor has.
     ///
     /// # Errors
     /// If an array is not what was committed to, or there is no such one to leave out.

@@ -150,7 +150,7 @@ impl AuditReport {
     }
 
     /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
-    /// assumption, if the beacon's time was looked at.
+    /// assumption, if the beacon's time was examined.
     #[must_use]
     pub fn published(self, published: Option<Published>) -> AuditReport {
         let before = published.as_ref();

@@ -174,7 +174,7 @@ impl Policy {
         self.admit_work("a", prepared.replay().work())
     }
 
-    /// The same of an operation: how its rule is known, and how much work it is.
+    /// The same for an operation: how its rule is known, and how much work it is.
     ///
     /// # Errors
     /// What it is, and what the policy has instead.

@@ -41,7 +41,7 @@ pub(super) fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
     Ok(of_preset(case, &model, &scheduling))
 }
 
-/// The same of a case whose files have been read.
+/// The same for a case whose files have been read.
 pub(super) fn of_read(case: &Case, prepared: &Prepared) -> Hash {
     let (model, scheduling) = (prepared.model(), prepared.scheduling());
     match scheduling.said_sha256() {

@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     cases(&text, path, lookup)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are looked for. None is
+/// The cases of a manifest's text; its path is for messages, and where files are searched for. None is
 /// opened, so that a case that stands for many is refused, and one whose formats are in its files. A policy
 /// refuses cases that say what they may not.
 ///

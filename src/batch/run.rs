@@ -1,4 +1,4 @@
-//! All cases of a batch, judged: small ones side by side, large ones one after the other.
+//! All cases of a batch, judged: small ones side by side, large ones one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -253,7 +253,7 @@ impl Entry {
         })
     }
 
-    /// The same of an operation between products; `basis` is all that decides it but its arrays.
+    /// The same for an operation between products; `basis` is all that decides it but its arrays.
     pub(super) fn of_operation(
         case: &Case,
         basis: &str,

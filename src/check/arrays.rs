@@ -18,7 +18,7 @@ use crate::role::{ByRole, Role};
 use crate::tensor::{Planes, Tensor};
 use crate::words::Word;
 
-/// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
+/// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
 pub type Rows = Option<Range<usize>>;
 
 /// An array and the tensor made of it.
@@ -222,7 +222,7 @@ fn read_float(
 
 impl Arrays {
     /// Opens and checks the arrays: formats first, then shapes, so that a message names the first
-    /// thing a person would mend. Of A and C only some rows are looked at, if any are given.
+    /// thing a person would mend. Of A and C only some rows are examined, if any are given.
     pub(super) fn read(
         check: &Check,
         (arithmetic, sparse): (&Arithmetic, Option<Pattern>),
@@ -497,7 +497,7 @@ impl Operands {
     }
 }
 
-/// D from its file, with the format it has or is said to have; of it only some rows are looked at.
+/// D from its file, with the format it has or is said to have; of it only some rows are examined.
 pub fn read_d(
     source: &Source,
     said: Option<Format>,

@@ -118,7 +118,7 @@ macro_rules! product_fields {
                 whole_tail: bool,
             }
 
-            /// What is otherwise than a schedule says, and what it works with.
+            /// Changes to a schedule, and its values.
             #[command(next_help_heading = "Schedule")]
             ChangeArgs {
                 /// K of a tile of the main loop
@@ -256,7 +256,7 @@ macro_rules! product_fields {
                 no_discrimination: bool,
             }
 
-            /// Who computes.
+            /// The engine that computes.
             #[command()]
             EngineArgs {
                 /// Engine: "fast" (vector kernels, and the exact engine where they do not apply) or "exact".

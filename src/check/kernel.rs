@@ -66,7 +66,7 @@ pub struct Planned {
     pub stored: [bool; 2],
     /// D's format, if the words say it.
     pub result: Option<Format>,
-    /// Who computes the chains, as far as the words say.
+    /// The engine that computes the chains, as far as the words say.
     pub instruction: Option<&'static str>,
     /// What the words say is done to the finished sum.
     pub epilogue: Option<String>,
@@ -354,7 +354,7 @@ impl KernelRequest {
                         Err(error) => last = last.or(Some(error)),
                     }
                 }
-                Err(said(field, &place, last.expect("it was asked for once")))
+                Err(said(field, &place, last.expect("at least one query ran")))
             }
         }
     }

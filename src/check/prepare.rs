@@ -52,7 +52,7 @@ impl Check {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
-    /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
+    /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
     ///
     /// # Errors

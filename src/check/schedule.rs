@@ -125,7 +125,7 @@ impl Scheduling {
         self.kernel.as_ref()?.result
     }
 
-    /// Who computes the chains, if a kernel's words say it.
+    /// The engine that computes the chains, if a kernel's words say it.
     pub fn instruction(&self) -> Option<&'static str> {
         self.kernel.as_ref()?.instruction
     }
@@ -148,7 +148,7 @@ impl Scheduling {
             && self.scale_result.is_none()
     }
 
-    /// Refuses a bias that nobody has published a place for, and what a kernel's words leave no place for.
+    /// Refuses a bias that no source publishes a place for, and what a kernel's words leave no place for.
     ///
     /// # Errors
     /// If there is one and the split is serial; or the words say an epilogue without it, or in another order.

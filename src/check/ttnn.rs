@@ -40,7 +40,7 @@ pub struct Ttnn {
     reload: Option<Reload>,
 }
 
-/// Arguments of ttnn's configurations that decide no bit of a product.
+/// Arguments of ttnn's configurations that do not affect the result of a product.
 const SILENT: [&str; 24] = [
     "math_approx_mode",
     "dst_full_sync_en",

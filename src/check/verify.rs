@@ -105,7 +105,7 @@ pub fn read(text: &str) -> Result<Written, String> {
     struct Said {
         schema: Option<String>,
     }
-    // What is no object has no schema either.
+    // What is not an object has no schema either.
     let said = serde_json::from_str::<Said>(text).ok();
     match said.and_then(|said| said.schema).as_deref() {
         Some(OPERATION_REPORT) => {
@@ -291,7 +291,7 @@ fn differences(reported: &Value, found: &Value) -> Vec<String> {
     all
 }
 
-/// The same of a part of a document, which stands there.
+/// The same for a part of a document, which stands there.
 pub(crate) fn differences_at<T: Serialize>(part: &str, reported: &T, found: &T) -> Vec<String> {
     let mut all = Vec::new();
     collect(&json(reported), &json(found), part, &mut all);

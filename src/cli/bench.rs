@@ -61,7 +61,7 @@ struct Row {
     engine: &'static str,
     /// Billions of multiply-adds per second.
     rate: f64,
-    /// The same of the FP32 product.
+    /// The same for the FP32 product.
     gemm_rate: f64,
     ratio: f64,
     /// That of the best round.
@@ -158,7 +158,7 @@ impl Bench {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
                     let all = self.arch.is_some() || self.exact;
-                    // One step of a model whose D is no C says nothing of speed.
+                    // One step of a model whose D is not a C says nothing of speed.
                     let long = arithmetic.longest_k().is_none();
                     if long
                         && (all || has_kernel(&arithmetic))

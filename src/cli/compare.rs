@@ -22,7 +22,7 @@ use crate::report::{Answer, Explained, write_json};
 ///
 /// Two GPUs, two versions of a library, or batch sizes 1 and 8 gave different bits. This command shows where they
 /// differ and by how much. With A and B it also shows which unit and which order of additions gives each result,
-/// whether both are right by their own rules, and where the sums of the first difference diverge.
+/// and whether both are right by their own rules. It shows where the sums of the first difference diverge.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -93,7 +93,7 @@ impl Inspect {
         let only = (meant.len() == 1).then_some(meant.start);
         let named = only.is_some() && path != container.file().path();
         let arrays: Vec<_> = meant.map(array).collect();
-        // One that was asked for by name is no line in a list.
+        // One that was asked for by name is not a line in a list.
         if let Some(Array {
             found: Found::NotRead { error },
             ..

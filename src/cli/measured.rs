@@ -108,7 +108,7 @@ impl Random {
         self.tensor(format, vec![n, n])
     }
 
-    /// The same of any shape.
+    /// The same for any shape.
     pub fn tensor(&mut self, format: Format, shape: Vec<usize>) -> Tensor {
         let count: usize = shape.iter().product();
         if format.is_integer() {

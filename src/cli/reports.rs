@@ -157,7 +157,7 @@ impl Destinations {
 }
 
 impl ReportArgs {
-    /// Prints what was asked for: text, or one line, unless a document takes its place; annotations after it, so that it
+    /// Prints the requested form: text, or one line, unless a document takes its place; annotations after it, so that it
     /// stays in one piece.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ pub fn columns() -> usize {
 }
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
-/// (`tcverify archs | head -1`) is no error. Whatever else is in it that a terminal or the log of a CI
+/// (`tcverify archs | head -1`) is not an error. Whatever else is in it that a terminal or the log of a CI
 /// server would take for a command is written out.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     commands(|out| {
@@ -82,7 +82,7 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     })
 }
 
-/// The same of what is to be read as commands: each of these escapes what it quotes.
+/// The same for what is to be read as commands: each of these escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let done = match Console::current() {
         Some(console) => {

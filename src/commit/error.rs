@@ -1,4 +1,4 @@
-//! Why something is no commitment, or a proof proves nothing.
+//! Why something is not a commitment, or a proof proves nothing.
 
 use thiserror::Error;
 

@@ -18,7 +18,7 @@ pub struct Size {
     pub batches: usize,
 }
 
-/// Sentences, each true of these differences; what is explained, if anything was looked for.
+/// Sentences, each true of these differences; what is explained, if anything was searched for.
 pub fn lines(
     format: Format,
     (c, spread): (&Comparison, &Spread),

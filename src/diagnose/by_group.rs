@@ -87,7 +87,7 @@ pub fn places(stacks: &[Stack], size: Size) -> Vec<Placed> {
     told.filter_map(|group| placed(group, size, only)).collect()
 }
 
-/// Single elements of a D of few bits that one computation gives: they are no groups any more.
+/// Single elements of a D of few bits that one computation gives: they are not groups any more.
 fn lone(
     case: &Case,
     groups: &mut Vec<Group>,

@@ -1,4 +1,4 @@
-//! Matrices of a batch that were multiplied with operands of others, as stale buffers are.
+//! Matrices of a batch that were multiplied by operands of others, as stale buffers are.
 
 use super::trial::{Tested, Trial};
 use super::{Case, Found, Hypothesis};

@@ -187,7 +187,7 @@ impl Estimated {
         }
     }
 
-    /// How well a range that is missing explains it; none if it does not. What is no number says nothing.
+    /// How well a range that is missing explains it; none if it does not. What is not a number says nothing.
     fn off(&self, [first, end]: [usize; 2]) -> Option<f64> {
         let off = (self.off + self.before[end] - self.before[first]).abs()
             / (self.noise + f64::MIN_POSITIVE);

@@ -229,7 +229,7 @@ impl Single<'_> {
             );
             found.push(Found::new(Hypothesis::LostTail, text));
         }
-        // Kernels that add C last are no others.
+        // Kernels that add C last are not others.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
         if count == 0 || found.iter().any(last) {
             return;

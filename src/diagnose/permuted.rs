@@ -35,7 +35,7 @@ impl Lines<'_, '_> {
         ["row", "column"][self.side]
     }
 
-    /// Where lines are looked at: every so many elements across.
+    /// Where lines are examined: every so many elements across.
     fn across(&self) -> Vec<usize> {
         let problem = &self.case.replay.problem;
         let length = [problem.n, problem.m][self.side];
@@ -292,7 +292,7 @@ fn more(count: usize) -> &'static str {
 pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
     /// Elements of D that are replayed for it.
     const MOST: u64 = 1 << 20;
-    /// Places that begin alike and are looked at further.
+    /// Places that begin alike and are examined further.
     const PLACES: usize = 64;
     if !matches!(group.shape, Shape::Rectangle { .. }) {
         return Ok(Vec::new());

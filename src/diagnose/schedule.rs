@@ -22,7 +22,7 @@ const COUNTED: usize = 100;
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 
 /// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
-/// multiplied with other numbers, which belong to one schedule.
+/// multiplied by other numbers, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || match case.replay.kernel.is_some_and(multiplied) {
         true => Err("sums are multiplied by numbers of one kernel"),

@@ -404,7 +404,7 @@ pub fn stops(
             let before = accumulators[step];
             let partial = range.start..count;
             let code = match (partial.is_empty(), step) {
-                // C of another format is no D.
+                // C of another format is not a D.
                 (true, 0) if element.formats().addend != element.formats().accumulator => {
                     return false;
                 }

@@ -99,7 +99,7 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
         _ => "every element".to_owned(),
     };
     let text = of_code(&what, case.replay.format(), code);
-    // The same number of a few is no sign of anything.
+    // The same number of a few is not a sign of anything.
     match code {
         0 => Some(Found::new(Hypothesis::Unwritten, text)),
         _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),

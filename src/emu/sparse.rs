@@ -8,7 +8,7 @@ use crate::words::{Word, words};
 words! {
     /// How the metadata of a compressed A lie in memory.
     pub enum SparseLayout {
-        /// Row by row: the selectors of a row one after the other, the first in the lowest bits
+        /// Row by row: the selectors of a row one after another, the first in the lowest bits
         Words = "words",
         /// As CUTLASS's kernels of mma.sp read them and PyTorch's to_sparse_semi_structured stores them (`meta` of its CUTLASS
         /// backend): rows and columns swizzled

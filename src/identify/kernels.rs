@@ -277,7 +277,7 @@ impl Planned {
     }
 }
 
-/// The same of candidates that compute the same on a product of this K.
+/// The same for candidates that compute the same on a product of this K.
 fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let spec = &candidate.schedule.as_ref()?.spec;
     let span = candidate.arithmetic.step.span();

@@ -18,14 +18,14 @@ use crate::role::Role;
 /// Schedules that do not fit and are listed all the same, the nearest.
 const DISTANT: usize = 16;
 
-/// Pairs for which operands that separate them are looked for.
+/// Pairs for which operands that separate them are searched for.
 const SEPARATED: usize = 12;
 
 /// The fewest elements of D, or of the sample, that a candidate does not give.
 fn nearest(tested: &[Tested], first: usize) -> Option<u64> {
     let missed = tested.iter().filter_map(|test| match test.outcome {
         Outcome::DiffersInFull { mismatches } => Some(mismatches),
-        // Of others little was looked at.
+        // Of others little was examined.
         Outcome::Differs if test.tested >= first => Some((test.tested - test.agreed) as u64),
         _ => None,
     });

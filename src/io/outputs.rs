@@ -61,7 +61,7 @@ impl Outputs {
     }
 
     /// A file that is read: nothing may be written there. Of `x.npz#name` that is `x.npz`, of a
-    /// link what it leads to as well. Paths that are no files ([`STDIN`](super::STDIN), pipes,
+    /// link what it leads to as well. Paths that are not files ([`STDIN`](super::STDIN), pipes,
     /// `generate:…`) are ignored.
     ///
     /// # Panics
@@ -200,7 +200,7 @@ impl Place {
                 name: path.to_owned(),
                 end: path.to_owned(),
                 there: match Console::current() {
-                    // A buffer is no file.
+                    // A buffer is not a file.
                     Some(_) => None,
                     None => fs::metadata("/dev/stdout").ok().and_then(number),
                 },

@@ -85,7 +85,7 @@ impl Source {
     /// A tensor that stands for a file of this name, taken over as it is.
     ///
     /// # Errors
-    /// If an element is no code of its format, or no file could hold its shape.
+    /// If an element is not a code of its format, or no file could hold its shape.
     pub fn of_tensor(name: &Path, tensor: Tensor) -> Result<Source, FileError> {
         let mut start = Vec::new();
         write_header(tensor.format(), tensor.shape(), &mut start).expect("memory takes everything");
@@ -191,7 +191,7 @@ impl Source {
         self.rows(format, None)
     }
 
-    /// The same, of which only some rows are looked at, and may be used.
+    /// The same, of which only some rows are examined, and may be used.
     ///
     /// # Errors
     /// As for [`Source::tensor`], of those rows.

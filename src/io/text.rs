@@ -8,7 +8,7 @@ use super::{Fault, FaultKind, FileError, stream};
 /// Larger than any file that describes a model, a schedule, kernels or probes.
 pub const MAX_DOCUMENT: u64 = 16 << 20;
 
-/// Larger than the log of a run that anybody waits for, and than any manifest.
+/// Larger than the log of a run that anyone waits for, and than any manifest.
 pub const MAX_LOG: u64 = 1 << 28;
 
 /// What a file of so many bytes at most holds; `what` is what larger ones are not.
@@ -27,7 +27,7 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
     Ok(bytes)
 }
 
-/// The same of a text.
+/// The same for a text.
 ///
 /// # Errors
 /// As of [`read_bytes`], or if it is not UTF-8.

@@ -6,7 +6,7 @@ use super::{
     Shape,
 };
 
-/// K of which plans are made: larger ones are no product of a GPU.
+/// K of which plans are made: larger ones are not a product of a GPU.
 const MAX_K: usize = 1 << 40;
 
 /// A word that the order of a plan does not have is a word of another kernel.

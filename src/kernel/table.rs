@@ -76,7 +76,7 @@ pub struct Configuration {
     pub cluster_shape: u32,
 }
 
-/// What is looked for; what is absent does not matter unless answers differ in it.
+/// What is searched for; what is absent does not matter unless answers differ in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableQuery {
     pub shape: Shape,

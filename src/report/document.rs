@@ -47,7 +47,7 @@ pub struct Report {
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
+    /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
     /// What is known of places alone, where mismatches lie together.
@@ -66,7 +66,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Discrimination {
-    /// How many elements were looked at.
+    /// How many elements were examined.
     pub elements: u64,
     /// Units with the very arithmetic that judged, that one included: no data tell them apart.
     pub shared: Vec<Unit>,
@@ -492,7 +492,7 @@ impl Sampled {
         }
     }
 
-    /// The same of what is no D; whether somebody chose the seed.
+    /// The same for what is not a D; whether somebody chose the seed.
     pub fn of_a_result(self, chosen: bool) -> Sampled {
         let assumes = match chosen {
             true => Some("nobody who could still change the result knew the seed".into()),

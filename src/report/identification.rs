@@ -42,7 +42,7 @@ pub struct Identification {
     pub nearest_other: Option<u64>,
     /// In multiply-adds.
     pub budget: u64,
-    /// The only architectures that were looked at, if not all were.
+    /// The only architectures that were examined, if not all were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub architectures: Vec<String>,
     /// What a library says of its kernel: only what it leaves open was searched, and no model alone.
@@ -58,7 +58,7 @@ pub struct Identification {
     pub never_searched: Vec<String>,
     /// Those that give D, the commonest kernels first.
     pub fits: Vec<Fit>,
-    /// Those that give D but for what becomes of the finished sums, which no check can be asked for.
+    /// Those that give D except what becomes of the finished sums, which no check can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finished: Vec<Finished>,
     /// Operands on which two of `fits` differ.
@@ -104,7 +104,7 @@ pub struct IdentifiedSchedule {
     /// k whose products it leaves out of D, as pairs of the first and the one behind the last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omitted_k: Vec<[usize; 2]>,
-    /// If it is no preset but a library's kernel: what of it was stated, found, assumed.
+    /// If it is not a preset but a library's kernel: what of it was stated, found, assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelWords>,
 }
@@ -195,7 +195,7 @@ impl std::fmt::Display for Named {
 
 impl std::fmt::Display for IdentifiedSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Of a library's kernel, how slices meet is no override.
+        // Of a library's kernel, how slices meet is not an override.
         let settings = self.kernel.iter().flat_map(|kernel| &kernel.settings);
         let found = settings.filter(|setting| {
             let of_a_kernel = !["GPU", "operands", "D"].contains(&&*setting.name);

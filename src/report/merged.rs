@@ -14,7 +14,7 @@ use crate::sign::PublicKey;
 pub struct Merged {
     /// How many there are.
     pub parts: u64,
-    /// Those that whoever merged ran again: they are what was handed in.
+    /// Those that whoever merged ran again: they are what was supplied.
     pub run_again: Vec<u64>,
     /// Those that a key signed that the plan names.
     pub signed: Vec<SignedParts>,

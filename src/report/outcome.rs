@@ -15,7 +15,7 @@ use super::Comparison;
     try_from = "WrittenOutcome"
 )]
 pub enum Outcome {
-    /// Every element, bit for bit, but for what the policies accept.
+    /// Every element, bit for bit, except what the policies accept.
     Elements {
         nan: Cow<'static, str>,
         zero: Cow<'static, str>,

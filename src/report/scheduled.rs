@@ -18,7 +18,7 @@ pub struct Scheduled {
     pub evidence: Evidence,
     pub notes: Vec<String>,
     pub summary: String,
-    /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
+    /// All that decides a bit, except the numbers of `factors` and of the inputs; `sha256` is the
     /// digest of this object as canonical JSON.
     pub spec: ScheduleSpec,
     pub sha256: String,

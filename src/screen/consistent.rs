@@ -11,7 +11,7 @@ use crate::io::printable;
 const MOST_COMPARED: u64 = 1 << 46;
 
 impl Results {
-    /// What contradicts itself is no evidence, neither for a GPU nor against it.
+    /// What contradicts itself is not evidence, neither for a GPU nor against it.
     ///
     /// # Errors
     /// The contradiction, in words that follow the file's name.

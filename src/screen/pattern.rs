@@ -129,7 +129,7 @@ pub fn fault(
         n => format!(" ({} other faults give the same)", n - 1),
     };
     let fault = first.describe();
-    // What does not act in the cold is no line that is stuck.
+    // What does not act in the cold is not a line that is stuck.
     match broken.acts {
         _ if 10 * given < 9 * all => (
             Condition::Marginal,

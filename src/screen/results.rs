@@ -131,7 +131,7 @@ impl WrongTile {
         }
     }
 
-    /// The payload's bytes; `None` if there are none, or they are no bytes.
+    /// The payload's bytes; `None` if there are none, or they are not bytes.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.payload.as_ref()?.as_bytes();
         let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -22,7 +22,7 @@ use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::random::mix;
 
-/// What a simulated device does otherwise than it should.
+/// What a simulated device does differently from it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),

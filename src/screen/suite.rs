@@ -38,7 +38,7 @@ pub struct Suite {
     pub products: Vec<Product>,
 }
 
-/// Who computes a product.
+/// The engine that computes a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use crate::io::{Files, escaped_path};
 use crate::report::{Merged, Report};
 
 impl Plan {
-    /// Opens what the report of the whole needs: causes are looked for in the operands; without, only
+    /// Opens what the report of the whole needs: causes are searched for in the operands; without, only
     /// what headers say is.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Plan {
 }
 
 /// The report of the whole, from all parts in order; those in `run_again` were run again, and found to be what was
-/// handed in.
+/// supplied.
 ///
 /// # Errors
 /// If a part cannot be of this plan.

@@ -35,7 +35,7 @@ pub struct Plan {
     pub inputs: Inputs,
     /// Of D's blocks, which parts without a mismatch must have.
     pub leaves: Vec<Hash>,
-    /// Whose parts are taken: anybody's, unsigned, if there are none.
+    /// Whose parts are taken: anyone's, unsigned, if there are none.
     pub signers: Vec<PublicKey>,
     /// In the order of their rows.
     pub shards: Vec<Share>,
@@ -61,7 +61,7 @@ impl Plan {
     /// Cuts a check into so many parts; reads and hashes all files.
     ///
     /// # Errors
-    /// If it is no check of all of a D, or D has too few blocks.
+    /// If it is not a check of all of a D, or D has too few blocks.
     pub fn make(
         prepared: &Prepared,
         parts: u64,

@@ -68,7 +68,7 @@ impl Witnesses {
     /// Witnesses, of which so many must have cosigned.
     ///
     /// # Errors
-    /// If one is there twice, is no witness's key, or there are fewer.
+    /// If one is there twice, is not a witness's key, or there are fewer.
     pub fn new(keys: Vec<Key>, quorum: usize) -> Result<Witnesses, String> {
         for (i, key) in keys.iter().enumerate() {
             if key.kind != KeyKind::Cosignature {

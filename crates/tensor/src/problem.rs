@@ -18,14 +18,14 @@ pub struct Problem<'a> {
     pub k: usize,
 }
 
-/// Of a compressed A: for every element the row of B that it is multiplied with.
+/// Of a compressed A: for every element the row of B that it is multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
     /// Row by row, matrix by matrix.
     rows_of_b: &'a [u32],
     /// Elements of a whole row of A, and rows of a whole matrix.
     whole: [usize; 2],
-    /// The first row and k of the part that is looked at.
+    /// The first row and k of the part that is examined.
     first: [usize; 2],
 }
 

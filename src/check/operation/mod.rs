@@ -83,7 +83,7 @@ fields! {
     max_mismatches: usize,
     /// Do not look for what would give a result that differs.
     no_causes: bool,
-    /// Who computes.
+    /// The engine that computes.
     engine: EngineChoice,
     /// The operand.
     x: Source,
@@ -95,7 +95,7 @@ fields! {
     weight: Source,
     /// Of every column.
     bias: Source,
-    /// What silu is multiplied with; without it, x is both side by side.
+    /// What silu is multiplied by; without it, x is both side by side.
     up: Source,
     /// Cosines, by token.
     cos: Source,

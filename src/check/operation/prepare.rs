@@ -128,7 +128,7 @@ impl Operation {
         basis.map_err(|error| fail("variant", error.to_string()))
     }
 
-    /// Who computes.
+    /// The engine that computes.
     pub(super) fn engine(&self) -> Result<Engine, CheckError> {
         if self.engine == Some(EngineChoice::Exact) {
             return Ok(Engine::Exact);

@@ -88,7 +88,7 @@ impl Operation {
     /// Computes some blocks of patterns by the variant's rule; memory is bounded by one of them.
     ///
     /// # Errors
-    /// If there is no such variant, or it is no function of one number.
+    /// If there is no such variant, or it is not a function of one number.
     pub fn sweep(
         &self,
         blocks: impl IntoIterator<Item = u8>,

@@ -10,7 +10,7 @@ use super::fields::{
 use super::said;
 use crate::check::{Check, CheckError, Fields, Operands};
 
-/// A struct of groups that are filled one after the other.
+/// A struct of groups that are filled one after another.
 macro_rules! groups {
     ($($(#[doc = $doc:tt])+ $all:ident { $($group:ident: $kind:ty,)* })*) => {
         $(

@@ -45,7 +45,7 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// The GPU that is asked for.
+    /// The requested GPU.
     pub fn gpu(&self) -> Option<&str> {
         self.arch.as_deref()
     }

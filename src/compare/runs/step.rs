@@ -58,7 +58,7 @@ impl Step {
         }
     }
 
-    /// What is asked but for the arrays: fields of the case.
+    /// What is asked except the arrays: fields of the case.
     pub fn asked(&self) -> Map<String, Value> {
         let fields = match &self.case.work {
             Work::Product(check) => serde_json::to_value(check),

@@ -1,5 +1,5 @@
 //! What a kernel does with finished sums: functions, factors, scales, a bias, C left out. Unknown numbers are
-//! concluded from D, then every element that was looked at has to follow from them.
+//! concluded from D, then every element that was examined has to follow from them.
 
 mod blocks;
 mod formula;
@@ -224,7 +224,7 @@ impl Formula {
         }
     }
 
-    /// `the sum of products is multiplied with 0.3 (alpha), then ReLU is applied`
+    /// `the sum of products is multiplied by 0.3 (alpha), then ReLU is applied`
     fn said(&self, has_c: bool) -> String {
         let mut said = Vec::new();
         if self.leaves_c_out(has_c) {

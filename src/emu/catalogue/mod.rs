@@ -60,7 +60,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// A name that is no architecture, and the nearest that is, if one is near.
+/// A name that is not an architecture, and the nearest that is, if one is near.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownArchitecture {
     pub name: String,

@@ -89,7 +89,7 @@ pub fn presets() -> &'static [Schedule] {
     })
 }
 
-/// A name that is no schedule, and the names there are.
+/// A name that is not a schedule, and the names there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownSchedule(String);
 

@@ -12,7 +12,7 @@ use crate::tensor::{Planes, Tensor};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
-    /// What results are multiplied with before they are converted, if the schedule says so.
+    /// What results are multiplied by before they are converted, if the schedule says so.
     pub scale_result: Option<u32>,
     /// One for every column of D.
     bias: Option<Table>,
@@ -295,7 +295,7 @@ impl Values {
         }
     }
 
-    /// Whether sums are multiplied with 1 and get no bias.
+    /// Whether sums are multiplied by 1 and get no bias.
     pub fn is_neutral(&self) -> bool {
         [self.alpha, self.beta] == [ONE; 2] && self.bias.is_none() && self.scale_result.is_none()
     }

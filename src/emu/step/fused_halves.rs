@@ -11,7 +11,7 @@ use crate::num::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
-/// the others are added by [`Fused`] steps one after the other, from zero; C comes last:
+/// the others are added by [`Fused`] steps one after another, from zero; C comes last:
 ///
 /// ```text
 /// r1 = fused(products of `first`, c = 0)

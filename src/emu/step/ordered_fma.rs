@@ -13,7 +13,7 @@ use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through
 /// the accumulator's format, to nearest even:
 ///
 /// 1. One chain: C, then the products in its order. Several chains: each from +0, its products in their order; then the
-///    chains' sums are added one after the other, and C last.
+///    chains' sums are added one after another, and C last.
 /// 2. With `flush`, subnormal operands, sums and C count as zeros of their sign in every operation, and a result is a zero of
 ///    its sign if it lies below the smallest normal number once it is rounded as if exponents had no end.
 /// 3. The first NaN among an operation's a, b and the number they are added to is its result, made quiet: its sign and the

@@ -138,7 +138,7 @@ impl StepKind for Sliced {
         self.tile
     }
 
-    /// Every fidelity and every phase alone, with the fault and without; none where infinities are no numbers.
+    /// Every fidelity and every phase alone, with the fault and without; none where infinities are not numbers.
     fn hypotheses(clues: &Clues) -> Vec<Sliced> {
         let formats = clues.formats;
         if clues.infinities {
@@ -319,7 +319,7 @@ impl StepKind for Sliced {
         self.blocks.is_none()
     }
 
-    /// The packer's; of other formats nobody has published it.
+    /// The packer's; of other formats no source publishes it.
     fn rounds_results(&self, to: Format) -> Option<Rounding> {
         (to == Format::Bf16).then_some(Rounding::NearestAway)
     }

@@ -1,8 +1,8 @@
 //! `.npz`: a ZIP archive of `.npy` files, stored or deflated.
 //!
 //! Readers of ZIP differ in what they make of odd archives: some go by the directory at the end, some from
-//! member to member. Both must find the same, so there is one layout: members lie one after the other from the
-//! file's first byte to the directory, each once, and whatever is said twice is said alike.
+//! member to member. Both must find the same, so there is one layout: members lie one after another from the
+//! file's first byte to the directory, each once, and whatever is given twice is said alike.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};

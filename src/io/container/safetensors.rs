@@ -27,7 +27,7 @@ impl Entry {
     /// What a `.npy` header would say of it.
     ///
     /// # Errors
-    /// If elements of that type are no numbers known here.
+    /// If elements of that type are not numbers known here.
     pub fn header(&self) -> Result<Header, Fault> {
         let (kind, width) = match element(&self.dtype) {
             Element::Read(kind, width) => (kind, width),

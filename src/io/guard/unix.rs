@@ -119,7 +119,7 @@ fn remove_all() {
     }
     for folder in folders {
         if !folder.is_null() {
-            // SAFETY: likewise. Of what is no folder, or gone, nothing comes.
+            // SAFETY: likewise. Of what is not a folder, or gone, nothing comes.
             unsafe { libc::rmdir(folder) };
         }
     }

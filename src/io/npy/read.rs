@@ -17,7 +17,7 @@ impl Header {
         self.rows(format, bytes, None)
     }
 
-    /// The same, of which only some rows are looked at ([`Tensor::with_rows`]).
+    /// The same, of which only some rows are examined ([`Tensor::with_rows`]).
     ///
     /// # Errors
     /// As for [`Header::tensor`], of those rows.
@@ -38,7 +38,7 @@ impl Header {
         tensor.map_err(|bad| unrepresentable(&bad, stored, format))
     }
 
-    /// The same of elements that lie `strides` elements apart ([`Tensor::strided`]).
+    /// The same for elements that lie `strides` elements apart ([`Tensor::strided`]).
     ///
     /// # Errors
     /// As for [`Header::tensor`].

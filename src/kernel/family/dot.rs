@@ -49,7 +49,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     if shape.m != 1 && shape.n != 1 {
         return Err(request.wrong(&FAMILY, "D must be one row or one column"));
     }
-    // More blocks than tiles are no error: those without one count as +0.
+    // More blocks than tiles are not an error: those without one count as +0.
     let blocks = request
         .settings
         .split_k

@@ -176,7 +176,7 @@ impl Walk {
         })
     }
 
-    /// Over these runs of k, one after the other.
+    /// Over these runs of k, one after another.
     fn over(&self, runs: &[Range<usize>]) -> Result<Traversal, KernelError> {
         let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
         let residue = self.turn.map_or(0, |turn| length % turn);

@@ -1,4 +1,4 @@
-//! Kernels whose order nobody has published.
+//! Kernels whose order no source publishes.
 
 use super::{Coverage, Family, Own, Request, Tried};
 use crate::kernel::{KernelError, Plan};

@@ -38,7 +38,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     Ok(draft.finished())
 }
 
-/// The pieces between separators, but for those within `[...]`.
+/// The pieces between separators, except those within `[...]`.
 fn outside_of_brackets<'t>(text: &'t str, separators: &[char]) -> Vec<&'t str> {
     let mut depth = 0usize;
     let separates = |c: char| {

@@ -47,7 +47,7 @@ impl Draft {
         self.token(key, value, Status::Used, meaning);
     }
 
-    /// A word that decides no bit, and how that is known.
+    /// A word that does not affect the result, and how that is known.
     pub fn ignored(
         &mut self,
         key: &str,

@@ -292,7 +292,7 @@ impl Kernel<'_> {
         codes
     }
 
-    /// Rows of an array side by side, filled up with zeros to the kernel's width; a row that is not there is zeros.
+    /// Rows of an array side by side, padded with zeros to the kernel's width; a row that is not there is zeros.
     fn gathered(&self, array: &Rows, rows: impl Iterator<Item = Option<usize>>) -> Tensor {
         let width = array.format.bytes();
         let mut payload = Vec::new();

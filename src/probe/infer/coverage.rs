@@ -16,7 +16,7 @@ pub struct Coverage {
     pub families: BTreeMap<&'static str, usize>,
     /// Distances of exponents between the largest product of a case and the others.
     pub products_apart: Distances,
-    /// The same of C above the largest product, and of C below it.
+    /// The same for C above the largest product, and of C below it.
     pub addend_above: Distances,
     pub addend_below: Distances,
     /// The most products other than zero.

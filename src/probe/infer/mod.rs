@@ -125,7 +125,7 @@ pub fn text(value: &Value) -> String {
 /// The model behind these answers to the suite's cases, one each.
 ///
 /// # Errors
-/// If an answer is no code of the accumulator's format, their number is not the suite's, or no kind of step is known
+/// If an answer is not a code of the accumulator's format, their number is not the suite's, or no kind of step is known
 /// for the formats.
 pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     if answers.len() != suite.cases.len() {

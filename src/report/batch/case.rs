@@ -22,7 +22,7 @@ pub struct BatchCase {
     pub error: Option<String>,
     /// The verdict in words, and its model and product.
     pub summary: Option<Summary>,
-    /// As `check --json` writes it, byte for byte but for the margin.
+    /// As `check --json` writes it, byte for byte except the margin.
     #[serde(serialize_with = "raw")]
     #[cfg_attr(feature = "schemars", schemars(with = "Option<AnyReport>"))]
     pub report: Option<Stored>,
@@ -152,7 +152,7 @@ impl BatchCase {
         )
     }
 
-    /// The same of an operation between products.
+    /// The same for an operation between products.
     ///
     /// # Errors
     /// None: a report can be written to memory.

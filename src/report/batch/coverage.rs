@@ -19,7 +19,7 @@ pub struct Coverage {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Calls that are no case, and why.
+/// Calls that are not a case, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -156,7 +156,7 @@ impl Batch {
         self.coverage = Some(covered);
     }
 
-    /// Products that ran, are no case, and nobody asked to pass over.
+    /// Products that ran, are not a case, and nobody asked to pass over.
     pub fn missed(&self) -> u64 {
         self.coverage.as_ref().map_or(0, Covered::missed)
     }

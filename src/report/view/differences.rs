@@ -19,7 +19,7 @@ pub fn of_result(
     of_comparison(c, (causes, places), (result, format, shape))
 }
 
-/// The same of a comparison.
+/// The same for a comparison.
 pub fn of_comparison(
     c: &Comparison,
     (causes, places): (&[report::Cause], &[report::Place]),

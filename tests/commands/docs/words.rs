@@ -39,8 +39,8 @@ const BANNED: [(&str, &str); 30] = [
     ("anybody", "anyone"),
 ];
 
-/// Words of a sentence, at most. Lists of names count, so that this is more than good style allows.
-const LONGEST: usize = 40;
+/// Words of a sentence, at most. Good style has 25; lists of names may need more.
+const LONGEST: usize = 30;
 
 #[test]
 fn messages_and_help_are_plain_english() {
