@@ -71,7 +71,7 @@ roles! {
     Weight = "weight", "weight", "the array weight";
     /// One number for every column.
     Bias = "bias", "bias", "the bias";
-    /// What silu is multiplied with.
+    /// What silu is multiplied by.
     Up = "up", "up", "the array up";
     /// Cosines, by token.
     Cos = "cos", "cos", "the array cos";

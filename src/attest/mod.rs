@@ -24,7 +24,7 @@ pub use statement::{
     TestVerdict, Verifier,
 };
 
-/// Why something is no attestation, or attests nothing.
+/// Why something is not an attestation, or attests nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttestError {
@@ -32,6 +32,6 @@ pub enum AttestError {
     #[error("is not an attestation: {0}")]
     NotOne(String),
     /// It is one, but not of this key, of these files, or of what was required.
-    #[error("attests nothing here: {0}")]
+    #[error("does not attest this: {0}")]
     Nothing(String),
 }

@@ -30,7 +30,7 @@ pub enum AuditError {
     /// It is no such document, or of another version.
     #[error("{0}")]
     Document(String),
-    /// What was handed over proves nothing: to be read after the file's name.
+    /// What was given proves nothing: to be read after the file's name.
     #[error("proves nothing: {0}")]
     ProvesNothing(String),
     #[error(transparent)]

@@ -32,7 +32,7 @@ use crate::tensor::{Tensor, parallel};
 ///
 /// What differs between the two is said here; what is made of it (verdict, report, commitment, page) is written once.
 pub trait Subject: Sync {
-    /// What was asked, but for who computes: that makes no difference to the bits.
+    /// What was asked, except who computes: that makes no difference to the bits.
     fn asked(&self) -> Request;
     /// The same, with what a kernel's words say of how operands are stored.
     fn spelled_out(&self) -> Request {
@@ -509,9 +509,9 @@ fn confirm_agreement<S: Subject + ?Sized>(
     let reason = match (same, alike) {
         _ if found.elements != all => "not all of D was compared",
         (true, false) => {
-            "the comparison found no bit that differs, but D's digest is not the replay's"
+            "the comparison found no differing bit, but D's digest is not the replay's"
         }
-        (false, true) => "the comparison found bits that differ, but D's digest is the replay's",
+        (false, true) => "the comparison found differing bits, but D's digest is the replay's",
         (true, true) | (false, false) => return Ok(()),
     };
     Err(CheckError::Contradiction { reason })

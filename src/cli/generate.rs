@@ -1,4 +1,4 @@
-//! `tcverify generate`: operands that a seed determines, as files.
+//! `tcverify generate`: writes operands that a seed determines.
 
 use std::path::PathBuf;
 
@@ -17,9 +17,8 @@ use crate::role::Role;
 
 /// Write an operand that a seed determines
 ///
-/// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
-/// 'check' and 'replay' take generate:SEED:CLASS:SHAPE in place of A, B, C and scales.
-/// docs/capturing.md specifies the generator.
+/// Seed, class and shape determine the operand, so a large product needs no files: 'check' and 'replay'
+/// accept generate:SEED:CLASS:SHAPE for A, B, C and scales. docs/capturing.md specifies the generator.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,7 +38,7 @@ pub struct Generate {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Format,
 
-    /// Which operand it is; each has numbers of its own
+    /// Role of the operand; each role has different numbers
     #[arg(long, value_name = "WHICH", value_parser = role())]
     role: Role,
 
@@ -52,7 +51,7 @@ pub struct Generate {
     quiet: bool,
 }
 
-/// An operand that has numbers of its own.
+/// A role of an operand; each has different numbers.
 fn role() -> impl TypedValueParser<Value = Role> {
     let word = |role: &Role| role.field().replace('_', "-");
     PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |said| {

@@ -50,11 +50,11 @@ pub enum Hypothesis {
     Silu,
     /// A number for every column is added.
     Bias,
-    /// The sum is multiplied with a number.
+    /// The sum is multiplied by a number.
     Alpha,
     /// So is C.
     AlphaBeta,
-    /// Rows, columns or both are multiplied with numbers of their own.
+    /// Rows, columns or both are multiplied by numbers of their own.
     RowScales,
     ColumnScales,
     RowAndColumnScales,

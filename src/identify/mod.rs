@@ -5,7 +5,7 @@
 //! ```
 //!
 //! * `request`: the type; `readings`: a file as every format that it can be.
-//! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget; `common`: what
+//! * `sample`: which elements are examined first; `search`: candidates in lockstep, within a budget; `common`: what
 //!   they have in common there.
 //! * `schedules`: candidates under schedules; `kernels`: under what a library's words leave open; `separate`: operands on which two candidates differ.
 //! * `run`, `result`: all of it in order, and what is said of it.

@@ -18,7 +18,7 @@ pub struct Scheduled {
     pub evidence: Evidence,
     pub notes: Vec<String>,
     pub summary: String,
-    /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
+    /// All that decides a bit, except the numbers of `factors` and of the inputs; `sha256` is the
     /// digest of this object as canonical JSON.
     pub spec: ScheduleSpec,
     pub sha256: String,
@@ -86,7 +86,7 @@ impl Factors {
     pub fn repeated(&self) -> Option<String> {
         let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
         Some(match (has("a"), has("b")) {
-            (true, true) => "one scale for all rows of A, and one for all columns of B".into(),
+            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
             (true, false) => "one scale for all rows of A".into(),
             (false, true) => "one scale for all columns of B".into(),
             (false, false) => return None,

@@ -38,7 +38,7 @@ pub struct Suite {
     pub products: Vec<Product>,
 }
 
-/// Who computes a product.
+/// The engine that computes a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -114,7 +114,7 @@ impl Product {
         let check = Check::try_from(self.check.clone()).map_err(|error| error.to_string())?;
         let generated = |source: &Source| matches!(source, Source::Generated(_));
         if check.documents().next().is_some() || !check.sources().all(|(_, s)| generated(s)) {
-            return Err("a suite names no files; its operands are generated".into());
+            return Err("a suite must not name files; its operands are generated".into());
         }
         let block = check.model.scale_block.unwrap_or(1).max(1);
         for (role, source) in check.sources() {
@@ -129,7 +129,7 @@ impl Product {
                 && spec.shape != wanted
             {
                 return Err(format!(
-                    "`{}` has not the size that the product says",
+                    "`{}` does not have the size that the product declares",
                     role.field()
                 ));
             }
@@ -152,9 +152,7 @@ impl Suite {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
         match text.len() < MOST_BYTES {
             true => Ok(text),
-            false => {
-                Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into())
-            }
+            false => Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Logs of commitments that witnesses cosign, in formats of C2SP, so that anybody's tools can follow them: a log is a
+//! Logs of commitments that witnesses cosign, in formats of C2SP, so that anyone's tools can follow them: a log is a
 //! Merkle tree of RFC 6962 whose leaves are commitments' files, a checkpoint is its size and root as a signed note.
 //!
 //! * `note`: signed notes and the keys that sign them.
@@ -24,7 +24,7 @@ pub use proof::TlogProof;
 pub use published::{Published, Witness, Witnesses, posix_of, rfc3339};
 pub use twice::{Committed, repeated};
 
-/// Why something is no log, note or proof, or proves nothing.
+/// Why something is not a log, note or proof, or proves nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlogError {

@@ -7,6 +7,7 @@ mod links;
 mod map;
 #[cfg(unix)]
 mod pages;
+mod words;
 
 use std::fmt::Write;
 use std::fs;
