@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, Subject, verify};
+use tcverify::check::{Check, Judge, Subject, verify};
 use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;

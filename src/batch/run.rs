@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy};
-use crate::check::{CheckError, Progress, Source};
+use crate::check::{CheckError, Judge, Progress, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase, Rule, Store};

@@ -11,7 +11,9 @@
 //!   `command_line`: as words of a shell.
 //! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `subject`: a product or an operation as what is judged, and the verdict; `run`, `part`, `committed`: of a product; `suggest`: what else would fit a D that differs;
+//! * `asked`, `any`: a request of either; `subject`: what is judged; `judge`: the one way to a verdict; `committed`: commitments;
+//!   `explained`: one element;
+//! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
@@ -29,6 +31,7 @@ mod explain;
 mod explained;
 mod fields;
 mod formats;
+mod judge;
 mod kernel;
 pub mod model;
 mod operation;
@@ -61,6 +64,7 @@ pub use explained::Explained;
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
+pub use judge::{Judge, Judged, Trace};
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
@@ -80,7 +84,7 @@ pub use request::{
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use subject::{Diagnosed, Judged, Subject, Trace};
+pub use subject::{Diagnosed, Subject};
 pub use tensors::Tensors;
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -5,6 +5,7 @@ use super::asked::Request;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
 use super::explained::Explained;
+use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::progress::Progress;
@@ -29,7 +30,7 @@ impl Prepared {
     /// # Errors
     /// Why there is no verdict.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
-        Subject::run(self, progress)
+        Judge::run(self, progress)
     }
 
     /// The rule as a report has it.

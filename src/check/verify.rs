@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::asked::Request;
 use super::error::CheckError;
+use super::judge::Judge;
 use super::progress::Progress;
 use super::request::Check;
 use super::source::Source;

@@ -7,14 +7,13 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
 use super::args::{
-    MemoryArgs, ModelArgs, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation, Words,
-    arithmetic, said, said_of,
+    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
+    Words, arithmetic, said, said_of,
 };
 use super::commit::WholeArgs;
 use super::documents::pretty;
 use super::log::unproven;
 use super::logged::{WitnessArgs, bytes};
-use super::operation::OperationHint;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};

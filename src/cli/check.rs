@@ -3,14 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, Words, said_of};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
 use super::auto::{self, Auto};
-use super::operation::OperationHint;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::attest::Claims;
-use crate::check::{CheckError, Request};
+use crate::check::{CheckError, Judge, Request};
 use crate::io::Outputs;
 use crate::report::{Rule, Verdict, write_json};
 

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, ProductArgs, Words, said, said_of, source};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, said, said_of, source};
 use super::documents::pretty;
 use super::logged::LoggingArgs;
-use super::operation::OperationHint;
 use super::proof::{Prove, Verify};
 use super::values::result_format;
 use super::{Ending, show};

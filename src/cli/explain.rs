@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, ProductArgs, WholeOperation, Words, said, said_of, source};
-use super::operation::OperationHint;
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of, source,
+};
 use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Explained, Fields, Request, Subject};

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::args::{
-    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, RuleArgs, said, said_of_operation, source,
+    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
+    said_of_operation, source,
 };
-use super::operation::OperationHint;
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};

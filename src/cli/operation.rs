@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use super::args::{JudgedOperation, WholeOperation};
 use super::{Cli, Command, Ending, Globals, audit, check, commit, explain, identify, replay};
@@ -120,15 +120,6 @@ pub fn commands() -> Vec<clap::Command> {
         command.clone().display_name(name)
     };
     program.get_subcommands().map(named).collect()
-}
-
-/// How the commands about products name those about operations.
-#[derive(Args)]
-pub struct OperationHint {
-    /// An operation between products in place of a product: rms_norm, softmax, attention ... ('tcverify ops'). It has its own
-    /// arrays and options: --op NAME --help
-    #[arg(long = "op", value_name = "NAME", help_heading = "Operation")]
-    _op: Option<String>,
 }
 
 /// A command line, of a product or of an operation.

@@ -6,8 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, ProductArgs, Words, is_npy, said, said_of};
-use super::operation::OperationHint;
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
 use super::progress::Bar;
 use super::values::result_format;
 use super::{Ending, show};

@@ -30,8 +30,7 @@ Examples:
 Exit codes: 0 the whole report is confirmed, 1 something in it is not so, 2 anything else, such as files that cannot be \
 read, or a report of another version in which nothing else is wrong.")]
 pub struct VerifyReport {
-    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1), or on an operation
-    /// (tcverify.operation-report/1)
+    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1)
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,
 

@@ -1,18 +1,21 @@
 //! An operation as what is judged.
 
-use super::PreparedOperation;
+use super::deviation::deviation;
+use super::explain::OperationExplanation;
 use super::part::{compute, computed};
+use super::{PreparedOperation, fail};
 use crate::check::arrays::Array;
 use crate::check::asked::Request;
 use crate::check::error::CheckError;
 use crate::check::explained::Explained;
+use crate::check::judge::Judge;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::subject::{Diagnosed, Subject};
 use crate::commit::{Along, CommittedRule};
-use crate::emu::{Band, Element};
+use crate::emu::{Band, Element, shape_text};
 use crate::explain::Wish;
-use crate::num::Format;
+use crate::num::{Format, decimal};
 use crate::report::{Conclusion, Report, Rule};
 use crate::role::{ByRole, Role};
 
@@ -106,6 +109,64 @@ impl PreparedOperation {
     /// # Errors
     /// Why there is no verdict.
     pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        Subject::run(self, progress)
+        Judge::run(self, progress)
+    }
+}
+
+/// Operations that are listed.
+const ROOM: usize = 100_000;
+
+impl PreparedOperation {
+    /// How the row of an element comes about.
+    ///
+    /// # Errors
+    /// If the result has no such element.
+    pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
+        let job = self.job();
+        let inside =
+            index.len() == job.shape.len() && index.iter().zip(&job.shape).all(|(i, n)| i < n);
+        if !inside {
+            let shape = shape_text(&job.shape);
+            let reason = format!("the result is {shape} and has no element {index:?}");
+            return Err(fail("y", reason));
+        }
+        let position = index
+            .iter()
+            .zip(&job.shape)
+            .fold(0, |at, (i, n)| at * n + i);
+        let (row, column) = (position / job.columns(), position % job.columns());
+        let (events, not_listed, codes) = job.trace(row, ROOM);
+        let code = u64::from(codes[column]);
+        let width = 2 * job.format.bytes();
+        let captured = self.given().map(|y| {
+            let planes = y.planes();
+            let mut codes = vec![0; job.columns()];
+            let plane = planes.plane(row / planes.rows());
+            plane.read_row(row % planes.rows(), 0, &mut codes);
+            codes
+        });
+        let given = captured.as_ref().map(|row| u64::from(row[column]));
+        let same = given.map(|given| self.asked().policy().accepts(job.format, code, given));
+        let deviation = match &captured {
+            Some(given) if same == Some(false) => {
+                Some(deviation(&job, row, (&events, &codes), given))
+            }
+            _ => None,
+        };
+        self.confirm_unchanged()?;
+        Ok(OperationExplanation {
+            schema: "tcverify.operation-explanation/1",
+            operation: self.bound.variant.rule.operation().to_owned(),
+            variant: self.bound.variant.name.clone(),
+            about: job.about.clone(),
+            index: index.to_vec(),
+            reproduced: format!("{code:0width$x}"),
+            reproduced_value: decimal(job.format, code),
+            same,
+            deviation,
+            given: given.map(|given| format!("{given:0width$x}")),
+            events,
+            not_listed,
+        })
     }
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::check::Counted;
 use crate::check::verify::verify;
-use crate::check::{Subject, Verb};
+use crate::check::{Judge, Verb};
 use crate::io::Files;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;

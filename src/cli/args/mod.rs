@@ -11,7 +11,7 @@ use clap::Args;
 
 pub use self::fields::{JudgeArgs, LayoutArgs, ModelArgs, Unsaid};
 pub use self::operation::{
-    JudgedOperation, OperationArgs, ParameterArgs, RuleArgs, WholeOperation,
+    JudgedOperation, OperationArgs, OperationHint, ParameterArgs, RuleArgs, WholeOperation,
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::Policy;

@@ -247,3 +247,12 @@ impl Words for JudgedOperation {
         self.asked().map(Request::from)
     }
 }
+
+/// How the commands about products name those about operations.
+#[derive(Args)]
+pub struct OperationHint {
+    /// An operation between products in place of a product: rms_norm, softmax, attention ... ('tcverify ops'). It has its own
+    /// arrays and options: --op NAME --help
+    #[arg(long = "op", value_name = "NAME", help_heading = "Operation")]
+    _op: Option<String>,
+}
