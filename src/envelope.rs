@@ -1,6 +1,5 @@
-//! Documents that say what their own content's SHA-256 is, so that one that was cut off or damaged is
-//! not taken for whole. That is not a signature: whoever can write the file can write another digest. Some may be
-//! signed besides.
+//! Documents that contain the SHA-256 of their own content, so that a truncated or damaged one is detected. This
+//! is not a signature: whoever can write the file can also write the digest. Some documents may also be signed.
 
 use std::path::Path;
 

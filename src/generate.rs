@@ -1,5 +1,6 @@
-//! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
-//! product can be verified from the digest of its D alone. `docs/capturing.md` specifies it.
+//! Operands from a counter: anyone who knows seed, class and shape can generate them, so a large
+//! product can be verified from only the digest of its D. `docs/capturing.md` specifies the
+//! generator.
 
 use rayon::prelude::*;
 

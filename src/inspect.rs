@@ -1,4 +1,4 @@
-//! What an array holds, counted: NaNs, infinities, zeros, subnormal numbers, the least and the
+//! Statistics of an array: the numbers of NaNs, infinities, zeros and subnormals, the least and the
 //! greatest number.
 
 use rayon::prelude::*;

@@ -1,4 +1,5 @@
-//! Memory for what files and specifications ask for: bounded, and an error where there is none.
+//! Bounded memory for the sizes that files and specifications request; too large a request is an
+//! error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! What an array is to the product or to the operation that it belongs to.
+//! The role of an array in its product or operation.
 //!
 //! A role is declared once: its field in documents, requests and Python, its symbol in tables, what messages call it
 //! and what generated numbers are drawn by. Whatever belongs to arrays (sources, tensors, digests) is kept

@@ -1,10 +1,10 @@
-//! Verdicts that other people's tools can read: an in-toto Statement v1 about the files that were judged, in a DSSE
-//! envelope, signed with Ed25519.
+//! Verdicts for other tools: an in-toto Statement v1 about the judged files, in a DSSE envelope, signed with
+//! Ed25519.
 //!
 //! * `dsse`: the envelope, after the protocol's version 1.0.2.
 //! * `statement`: the statement and its two predicates, test-result v0.1 and svr v0.2.
-//! * `claims`: what a report or a batch says, as claims; audits and fleets bring their own.
-//! * `open`: a statement that a trusted key signed, about files at hand.
+//! * `claims`: the content of a report or a batch as claims; audits and fleets have their own.
+//! * `open`: verifies a statement that a trusted key signed, against the files at hand.
 //! * `bundle`: the envelope as Sigstore's clients take it.
 //!
 //! `docs/attestations.md` is the contract.

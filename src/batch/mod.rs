@@ -1,5 +1,5 @@
-//! Many checks, one report: the cases of a manifest or of a folder of captures, judged side by side, and
-//! the state that lets a batch go on where it was.
+//! Many checks, one report: the cases of a manifest or of a folder of captures, judged in parallel, and
+//! the state that lets a batch resume.
 
 mod admit;
 mod case;

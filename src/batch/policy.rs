@@ -83,10 +83,10 @@ pub struct Policy {
     /// How much of D has to be compared.
     #[serde(default = "whole")]
     pub scope: ScopeRule,
-    /// The most that is forgiven of NaN bits.
+    /// The loosest tolerance for NaN bits.
     #[serde(default = "exact")]
     pub nan: Strictness,
-    /// The most that is forgiven of signs of zeros.
+    /// The loosest tolerance for signs of zeros.
     #[serde(default = "exact")]
     pub zero: Strictness,
     /// What D may be said to be by.

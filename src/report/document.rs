@@ -32,7 +32,7 @@ pub struct Report {
     /// Of a report that was put together from parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
-    /// How the model was chosen, if nobody claimed one.
+    /// How the model was chosen, if the request named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
     /// Of the kernel around the instruction; absent if there is none.

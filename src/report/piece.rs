@@ -128,7 +128,7 @@ impl Found {
         let distances = self.buckets.values().try_fold(0, |sum: u64, count| {
             sum.checked_add(*count).filter(|_| *count > 0)
         });
-        // Of a NaN there is no distance.
+        // A NaN has no distance.
         let numbers = self
             .classes
             .nan_payload

@@ -123,7 +123,7 @@ fn one_variant_and_another() {
     assert_eq!(verified.differences, [""; 0]);
 }
 
-/// Other bits of a NaN are forgiven where that is asked, and the report says so.
+/// Other bits of a NaN are accepted if the request says so, and the report says so.
 #[test]
 fn what_is_forgiven() {
     let folder = folder();

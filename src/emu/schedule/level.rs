@@ -49,8 +49,8 @@ pub enum Parts {
     },
     /// These k, part by part: from the first of each pair to before the second.
     Ranges { parts: Vec<Vec<[usize; 2]>> },
-    /// Stream-K, for a group of tiles of D: so many workers share these tiles times their tiles of K
-    /// evenly, the first ones with one more where that does not divide.
+    /// Stream-K, for a group of tiles of D: this many workers share these tiles times their tiles of
+    /// K evenly, the first ones with one more if that does not divide.
     Shared {
         /// Null leaves it to whoever runs it.
         workers: Option<usize>,

@@ -131,7 +131,7 @@ impl Report {
         self.model.section(self.model_line(), chosen)
     }
 
-    /// How the model was chosen, if nobody claimed one.
+    /// How the model was chosen, if the request named none.
     fn choice(&self) -> Option<String> {
         let chosen = self.chosen.as_ref()?;
         let untested = match chosen.untested {
