@@ -44,7 +44,7 @@ pub struct GroupPlan {
 }
 
 /// The constants of a fused dot-add.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DotAdd {
     pub group: usize,
     pub fraction_bits: u32,
