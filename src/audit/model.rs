@@ -17,7 +17,7 @@ pub type OwnCopies = ByRole<Tensor>;
 pub struct AuditModel {
     pub model: Model,
     pub scheduling: Scheduling,
-    pub(super) engine: Engine,
+    pub(super) engine: Engine<'static>,
 }
 
 impl AuditModel {

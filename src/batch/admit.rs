@@ -267,7 +267,7 @@ impl Policy {
                 &format!("has reports say everything, {} too", what.word()),
             );
         }
-        if !self.engines.contains(&of.engine) {
+        if !of.engine.is_among(&self.engines) {
             let engines: Vec<_> = self.engines.iter().map(|engine| engine.word()).collect();
             return refused(
                 "engine",

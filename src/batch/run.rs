@@ -173,7 +173,7 @@ fn judged(
             ))
         })
     };
-    let Some(known) = interruptible(|| state.recall(case, files)) else {
+    let Ok(known) = interruptible(|| state.recall(case, files)) else {
         return late();
     };
     if let Some(known) = known? {
@@ -190,7 +190,7 @@ fn judged(
     // A case that brings the program down is one without a verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let judged = interruptible(|| judge((place, case), files, terms, &share));
-        judged.unwrap_or_else(|| Err(LATE.into()))
+        judged.unwrap_or_else(|ended| Err(words(CheckError::ended(ended))))
     }));
     let found =
         found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));

@@ -256,8 +256,8 @@ macro_rules! product_fields {
             /// Who computes.
             #[command()]
             EngineArgs {
-                /// Who computes: "fast" (vector kernels, the exact engine where they do not apply) or "exact".
-                /// Both give the same bits
+                /// Who computes: "fast" (vector kernels, the exact engine where they do not apply), "exact", or "gpu"
+                /// (see `tcverify engines`). All give the same bits
                 #[arg(
                     long,
                     value_name = "WHICH",

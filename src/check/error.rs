@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::deadline::Ended;
 use crate::io::{FileError, IN_MEMORY, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
@@ -47,6 +48,9 @@ pub enum CheckError {
     /// Nobody waited for it ([`Progress::interrupted`](super::Progress::interrupted)).
     #[error("interrupted before there was a result")]
     Interrupted,
+    /// What computes failed, or computes wrong.
+    #[error("no verdict: {reason}")]
+    Engine { reason: String },
     /// Something is not what was committed to.
     #[error("not what {} commits to: {}", escaped_path(path), differences.join("; "))]
     NotCommitted {
@@ -56,6 +60,14 @@ pub enum CheckError {
 }
 
 impl CheckError {
+    /// Why work ended.
+    pub(crate) fn ended(ended: Ended) -> CheckError {
+        match ended {
+            Ended::Interrupted => CheckError::Interrupted,
+            Ended::Failed(reason) => CheckError::Engine { reason },
+        }
+    }
+
     pub(crate) fn request(field: &'static str, reason: impl Into<String>) -> CheckError {
         CheckError::Request {
             field,
@@ -88,6 +100,7 @@ impl CheckError {
             CheckError::Shapes { .. }
             | CheckError::Contradiction { .. }
             | CheckError::Interrupted
+            | CheckError::Engine { .. }
             | CheckError::NotCommitted { .. } => None,
         }
     }

@@ -51,7 +51,7 @@ impl Prepared {
             })
         });
         self.confirm_unchanged()?;
-        let Ok(()) = done.ok_or(CheckError::Interrupted)?;
+        let Ok(()) = done.map_err(CheckError::ended)?;
         Ok(())
     }
 
@@ -211,6 +211,7 @@ impl Subject for Prepared {
             tried: found.diagnosed.tried,
             untried: found.diagnosed.untried,
             discrimination: self.told(found.verdict, found.part),
+            engine: self.engine_used(),
         }
     }
 }

@@ -147,7 +147,7 @@ pub(super) fn judge<S: Subject>(
     progress: &dyn Progress,
 ) -> Result<Judged<S::Report>, CheckError> {
     let judged = interruptible(|| judge_all(subject, map, progress));
-    judged.unwrap_or(Err(CheckError::Interrupted))
+    judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
 }
 
 fn judge_all<S: Subject>(

@@ -50,7 +50,8 @@ impl Written {
     }
 
     /// Asks again what the report says was asked, and compares. Nothing in it is believed but the version of the tool,
-    /// which is the caller's to compare, and who vouched for which part of a merged report. More than `most` products of
+    /// which is the caller's to compare, who vouched for which part of a merged report, and what a GPU did: the CPU computes
+    /// here. More than `most` products of
     /// numbers are not computed.
     ///
     /// # Errors
@@ -188,7 +189,9 @@ fn verify_product(
         .chain([&product.m, &product.n, &product.k]);
     let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
     admit("a", work, most)?;
-    let prepared = check.prepare_in(files)?;
+    // By the CPU, whoever computed for the report.
+    let mut prepared = check.on_cpu().prepare_in(files)?;
+    prepared.check = check.clone();
     admit("a", prepared.replay().work(), most)?;
     let mut found = differences_at("product", &report.product, &prepared.product());
     if report
@@ -204,6 +207,7 @@ fn verify_product(
             Ok(mut again) => {
                 again.tool.version = report.tool.version.clone();
                 again.chosen = report.chosen.clone();
+                again.engine = report.engine.clone();
                 if let Some(merged) = &report.merged {
                     again = again.merged(merged.clone());
                 }

@@ -82,7 +82,9 @@ impl BatchArgs {
         let terms = policy.as_ref();
         let deadline = Deadline::after(terms.and_then(Policy::time));
         let read = deadline.within(|| interruptible(|| batch::read(&self.cases, terms)))?;
-        let read = read.context("the cases were not read before the policy's time was over")??;
+        let read = read
+            .ok()
+            .context("the cases were not read before the policy's time was over")??;
         let products = read.products();
         let batch::Read {
             cases,

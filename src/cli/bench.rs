@@ -13,7 +13,9 @@ use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::Progress;
-use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, accelerate};
+use crate::emu::{
+    Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
+};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
@@ -50,6 +52,10 @@ pub struct Bench {
     /// Measure the exact engine as well
     #[arg(long)]
     exact: bool,
+
+    /// Measure the GPU of this number in the list of `tcverify engines` as well, the first without a number
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "0")]
+    gpu: Option<u8>,
 
     /// Print JSON
     #[arg(long)]
@@ -89,6 +95,9 @@ impl Bench {
             budget: Duration::from_secs_f64(self.budget),
         };
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
+        let device = self.gpu.map(|number| Gpu::open(Some(number))).transpose();
+        let device = device.map_err(anyhow::Error::msg)?;
+        let gpu = device.map(|device| Gpu::new(device, platform, 0));
         let choices = self.choices()?;
         if !self.json {
             show::print(|out| {
@@ -114,6 +123,9 @@ impl Bench {
             let engines = [
                 fast.then_some(Engine::Fast(platform)),
                 (self.exact || !fast).then_some(Engine::Exact),
+                gpu.as_ref()
+                    .filter(|_| has_shader(&choice.arithmetic))
+                    .map(Engine::Gpu),
             ];
             for engine in engines.into_iter().flatten() {
                 let settings = Settings::of(platform, Some(self.size));
@@ -184,7 +196,7 @@ impl Bench {
         // The exact engine takes a hundred times as long: a smaller product says as much.
         let n = match engine {
             Engine::Exact => self.size.min(192),
-            Engine::Fast(_) => self.size,
+            Engine::Fast(_) | Engine::Gpu(_) => self.size,
         };
         let mut random = Random(SplitMix64(n as u64));
         let a = random.matrix(arithmetic.a, n);
@@ -230,6 +242,7 @@ impl Bench {
             engine: match engine {
                 Engine::Exact => "exact",
                 Engine::Fast(_) => "fast",
+                Engine::Gpu(_) => "gpu",
             },
             rate: rate(times.first),
             gemm_rate: rate(times.second),
@@ -238,6 +251,10 @@ impl Bench {
             settings,
         }
     }
+}
+
+fn has_shader(arithmetic: &Arithmetic) -> bool {
+    accelerate::shader(arithmetic).is_some()
 }
 
 fn has_kernel(arithmetic: &Arithmetic) -> bool {

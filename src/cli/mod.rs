@@ -15,6 +15,7 @@ mod compare_runs;
 mod completions;
 mod digest;
 mod documents;
+mod engines;
 mod explain;
 mod features;
 mod generate;
@@ -133,6 +134,7 @@ enum Command {
     /// One of these with --op.
     #[command(skip)]
     Operation(operation::Verb),
+    Engines(engines::Engines),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -270,6 +272,7 @@ impl Command {
             Command::Ops(command) => command.run(),
             Command::Sweep(command) => command.run(),
             Command::Operation(command) => command.run(),
+            Command::Engines(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Infer(command) => command.run(),

@@ -87,7 +87,7 @@ impl VerifyReport {
         let (most, bar) = (limits.limits.products, Bar::new());
         let verify = || interruptible(|| report.verify(&files, most, &bar));
         let verified = Deadline::after(limits.time()).within(verify)?;
-        let verified = verified.unwrap_or(Err(CheckError::Interrupted));
+        let verified = verified.unwrap_or_else(|ended| Err(CheckError::ended(ended)));
         if let Err(CheckError::Interrupted) = verified {
             let seconds = limits.limits.seconds.unwrap_or_default();
             bail!("{name}: no verdict: stopped after {seconds} seconds; a --policy can allow more");

@@ -7,6 +7,7 @@ pub mod accelerate;
 mod catalogue;
 mod exact;
 mod gathered;
+mod gpu;
 mod known;
 pub mod layout;
 pub mod model;
@@ -23,8 +24,10 @@ pub use catalogue::{
 };
 pub(crate) use exact::{Gathered, gather, initial, scales};
 pub(crate) use gathered::GatheredRows;
+pub use gpu::{Gpu, GpuWork};
 pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale, Sparse};
 pub use replay::{Band, Element, Engine, ExactShare, Replay};
 pub use sparse::{Metadata, Pattern, SparseLayout};
+pub use tcverify_gpu::{Device as GpuDevice, DeviceInfo, Vetted as VettedGpu};
 pub use tcverify_kernels::{Plan, Platform, Progress};

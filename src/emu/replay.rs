@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use tcverify_gpu::ShaderPlan;
 use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Work};
 
 use super::schedule::{self, Kernel, Run};
-use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
+use super::{Arithmetic, GatheredRows, Gpu, Problem, accelerate, exact};
 use crate::deadline;
 use crate::num::{Format, Rounding};
 use crate::tensor::Tensor;
@@ -22,19 +23,41 @@ const STORED: usize = 1 << 12;
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
 
-/// Who computes. Both give the same bits; the exact engine is the specification.
+/// Who computes. All give the same bits; the exact engine is the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum Engine<'a> {
     Exact,
     /// The vector kernels where the model has one and its preconditions hold, the exact engine
     /// elsewhere.
     Fast(Platform),
+    /// A GPU where the model has a shader, the vector kernels elsewhere.
+    Gpu(&'a Gpu),
+}
+
+impl Engine<'_> {
+    /// Who computes what is too little for a GPU.
+    fn on_cpu(self) -> Self {
+        match self {
+            Engine::Gpu(gpu) => gpu.on_cpu(),
+            other => other,
+        }
+    }
+
+    /// The platform of the code that stands around chains.
+    pub(super) fn platform(self) -> Option<Platform> {
+        match self {
+            Engine::Exact => None,
+            Engine::Fast(platform) => Some(platform),
+            Engine::Gpu(gpu) => Some(gpu.platform()),
+        }
+    }
 }
 
 /// How a product is computed.
-enum Way {
+enum Way<'a> {
     Exact,
     Kernel(Plan, Platform),
+    Shader(ShaderPlan, &'a Gpu),
 }
 
 /// A product to compute and the arithmetic to compute it with.
@@ -44,7 +67,7 @@ pub struct Replay<'a> {
     pub arithmetic: &'a Arithmetic,
     /// Round every element of the finished product once, to nearest even, to this format.
     pub convert_to: Option<Format>,
-    pub engine: Engine,
+    pub engine: Engine<'a>,
     /// The schedule of the kernel around the instruction; without one, a chain over all of K.
     pub kernel: Option<Kernel<'a>>,
 }
@@ -324,6 +347,7 @@ impl<'a> Replay<'a> {
         let part = Replay {
             problem,
             arithmetic: self.arithmetic,
+            engine: self.engine.on_cpu(),
             kernel: None,
             ..*self
         };
@@ -365,6 +389,7 @@ impl<'a> Replay<'a> {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
             let of_row = Replay {
                 problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
+                engine: self.engine.on_cpu(),
                 kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
                 ..*self
             };
@@ -409,21 +434,36 @@ impl<'a> Replay<'a> {
     /// multiply-adds fell to the exact engine.
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let by_kernel = match self.way() {
-            Way::Kernel(plan, platform) => {
-                kernels::fill(self.given(progress), (plan, platform), first_row, codes)
-            }
-            Way::Exact => None,
-        };
-        let exact = by_kernel.unwrap_or_else(|| {
-            exact::fill(problem, arithmetic, first_row, codes, progress);
-            (codes.len() * problem.k) as u64
-        });
+        let exact = self.steps(first_row, codes, progress);
         if self.is_filled_up(problem.k) {
             let fill = |code: &mut u64| *code = arithmetic.filled_up(problem.k, *code);
             codes.par_iter_mut().for_each(fill);
         }
         exact
+    }
+
+    /// The same without the zero products that fill up the last instruction.
+    fn steps(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let (problem, arithmetic) = (&self.problem, self.arithmetic);
+        let work = self.given(progress);
+        let computed = match self.way() {
+            Way::Shader(plan, gpu) => {
+                Some(gpu.fill(work, &plan, first_row, codes, |part, codes| {
+                    let again = Replay {
+                        problem: *part,
+                        engine: gpu.on_cpu(),
+                        ..*self
+                    };
+                    again.steps(0, codes, &deadline::unheard);
+                }))
+            }
+            Way::Kernel(plan, platform) => kernels::fill(work, (plan, platform), first_row, codes),
+            Way::Exact => None,
+        };
+        computed.unwrap_or_else(|| {
+            exact::fill(problem, arithmetic, first_row, codes, progress);
+            (codes.len() * problem.k) as u64
+        })
     }
 
     /// Whether zero products that fill up the last instruction can show.
@@ -474,9 +514,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn way(&self) -> Way {
-        let Engine::Fast(platform) = self.engine else {
-            return Way::Exact;
+    fn way(&self) -> Way<'a> {
+        let platform = match self.engine {
+            Engine::Exact => return Way::Exact,
+            Engine::Fast(platform) => platform,
+            Engine::Gpu(gpu) => match gpu.plan(self.arithmetic, &self.problem) {
+                Some(plan) => return Way::Shader(plan, gpu),
+                None => gpu.platform(),
+            },
         };
         match accelerate::plan(self.arithmetic) {
             Some(plan) => Way::Kernel(plan, platform),
@@ -492,10 +537,10 @@ impl<'a> Replay<'a> {
                 _ if self.arithmetic.rounding_to(to) != Rounding::NearestEven => {
                     self.arithmetic.converted(code, to)
                 }
-                (Engine::Fast(_), Format::Bf16) if from == Format::Fp32 => {
+                (Engine::Fast(_) | Engine::Gpu(_), Format::Bf16) if from == Format::Fp32 => {
                     schedule::to_bf16(code as u32).into()
                 }
-                (Engine::Fast(_), Format::Fp16) if from == Format::Fp32 => {
+                (Engine::Fast(_) | Engine::Gpu(_), Format::Fp16) if from == Format::Fp32 => {
                     schedule::to_fp16(code as u32).into()
                 }
                 _ => self.arithmetic.converted(code, to),

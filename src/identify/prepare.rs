@@ -59,6 +59,7 @@ impl Identify {
                 let platform = Platform::detect();
                 Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
             }
+            _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };
         Ok(Prepared {
             request: self.clone(),

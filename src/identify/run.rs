@@ -36,7 +36,7 @@ pub struct Prepared {
     /// The only architectures that are looked at, if not all are.
     pub(super) architectures: Vec<String>,
     pub(super) captured: Captured,
-    pub(super) engine: Engine,
+    pub(super) engine: Engine<'static>,
 }
 
 /// Everything that was tested.
@@ -73,7 +73,7 @@ impl Prepared {
 
     fn searched(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
         let found = interruptible(|| self.search(progress));
-        found.unwrap_or(Err(CheckError::Interrupted.into()))
+        found.unwrap_or_else(|ended| Err(CheckError::ended(ended).into()))
     }
 
     fn search(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Merged, Outcome, Scheduled};
-use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
+use crate::emu::{Arithmetic, Choice, DeviceInfo, Evidence, GpuWork, Pattern};
 use crate::num::{Format, Rounding};
 use crate::role::{Role, fields_by_role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
@@ -50,6 +50,9 @@ pub struct Report {
     /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
+    /// Of `--engine gpu` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineUsed>,
     /// What is known of places alone, where mismatches lie together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Place>,
@@ -59,6 +62,35 @@ pub struct Report {
     /// What was not tried, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cow<'static, str>>,
+}
+
+/// The GPU that computed, and how far it was checked. No bit of the result depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct EngineUsed {
+    pub adapter: String,
+    pub driver: String,
+    /// Vulkan, Metal or Direct3D 12.
+    pub backend: String,
+    /// Multiply-adds that its shaders computed; the CPU computed the others.
+    pub multiply_adds: u64,
+    /// Tiles of 32 by 32 elements, of D or of parts of its sums.
+    pub tiles: u64,
+    /// Tiles that the CPU computed again, without a difference.
+    pub tiles_computed_twice: u64,
+}
+
+impl EngineUsed {
+    pub fn gpu(info: &DeviceInfo, work: GpuWork) -> EngineUsed {
+        EngineUsed {
+            adapter: info.name.clone(),
+            driver: info.driver.clone(),
+            backend: info.backend.clone(),
+            multiply_adds: work.multiply_adds,
+            tiles: work.tiles,
+            tiles_computed_twice: work.tiles_computed_twice,
+        }
+    }
 }
 
 /// How much an agreement proves: on some elements of what was compared, always the same ones, other

@@ -43,9 +43,9 @@ pub use compared_runs::{
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
-    Inputs, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced, ReproducedTree,
-    SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
+    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn,
+    EngineUsed, Input, Inputs, LowBits, Missed, Model, ModelFile, Place, Product, Report,
+    Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{

@@ -220,14 +220,22 @@ impl Opened {
             rows.for_each(|(row, out)| plane.read_row(row, 0, out));
             self.queue.write_buffer(&codes, 0, &bytes_of(&start));
         }
-        let blocks = plan.formats.scale.map_or(0, |scale| deep.div_ceil(scale.block));
-        let scales = problem.scales.map(|_| [m, n].map(|lines| self.buffer(lines * blocks, input)));
+        let blocks = plan
+            .formats
+            .scale
+            .map_or(0, |scale| deep.div_ceil(scale.block));
+        let scales = problem
+            .scales
+            .map(|_| [m, n].map(|lines| self.buffer(lines * blocks, input)));
         let mut bound = vec![&size, &a, &b, &codes];
         bound.extend(scales.iter().flatten());
-        let entries = bound.iter().zip(0..).map(|(buffer, binding)| wgpu::BindGroupEntry {
-            binding,
-            resource: buffer.as_entire_binding(),
-        });
+        let entries = bound
+            .iter()
+            .zip(0..)
+            .map(|(buffer, binding)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            });
         let entries: Vec<_> = entries.collect();
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
@@ -248,7 +256,8 @@ impl Opened {
             if let (Some(given), Some(scales)) = (part.scales, &scales) {
                 let planes = [given.a.plane(0), given.b.transposed().plane(0)];
                 for (plane, buffer) in planes.into_iter().zip(scales) {
-                    self.queue.write_buffer(buffer, 0, &bytes_of(&scale_codes(plane, blocks)));
+                    self.queue
+                        .write_buffer(buffer, 0, &bytes_of(&scale_codes(plane, blocks)));
                 }
             }
             let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -288,7 +297,9 @@ impl Opened {
             self.troubles.check()?;
             return Err(error.to_string());
         }
-        let view = buffer.get_mapped_range(..).map_err(|error| error.to_string())?;
+        let view = buffer
+            .get_mapped_range(..)
+            .map_err(|error| error.to_string())?;
         let lines = view.chunks_exact(4 * columns.len());
         for (row, line) in rows.zip(lines) {
             let out = &mut out[row * n..][columns.clone()];
@@ -328,7 +339,10 @@ fn packed(plane: Plane, bytes: usize, chunks: usize, order: Option<&[usize]>) ->
                 out[at * bytes..][..bytes].copy_from_slice(&code.to_le_bytes()[..bytes]);
             };
             match order {
-                None => codes[..k].iter().enumerate().for_each(|(at, &code)| write(at, code)),
+                None => codes[..k]
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, &code)| write(at, code)),
                 Some(order) => {
                     for (at, first) in (0..codes.len()).step_by(order.len()).enumerate() {
                         for (i, &from) in order.iter().enumerate() {

@@ -71,7 +71,9 @@ pub fn run(device: &dyn Device, plan: &ShaderPlan, exact: &dyn ExactEngine) -> R
     // One that leaves everything to the exact engine is never wrong.
     if own < 2 * m * n {
         let name = plan.name();
-        return Err(format!("it fails its self-test: {name}, it leaves most elements"));
+        return Err(format!(
+            "it fails its self-test: {name}, it leaves most elements"
+        ));
     }
     Ok(())
 }

@@ -107,7 +107,10 @@ fn fused_constants(text: &mut String, unit: &FusedUnit, formats: Formats) {
         ("ZERO_EXPONENT", add.zero_exponent.to_string()),
         ("FRACTION_BITS", add.fraction_bits.to_string()),
         ("PRECISION", add.precision.to_string()),
-        ("NEAREST", (add.rounding == Rounding::NearestEven).to_string()),
+        (
+            "NEAREST",
+            (add.rounding == Rounding::NearestEven).to_string(),
+        ),
         ("SUM_BITS", sum_bits.unwrap_or(32).min(32).to_string()),
         ("MINUS_ZERO", minus_zero.to_string()),
     ];
@@ -132,7 +135,9 @@ fn take_apart(
     let words = format.bytes();
     let codes = match words {
         1 => format!("(vec4<u32>({side}[at]) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu)"),
-        2 => format!("vec4<u32>({side}[at] & 0xffffu, {side}[at] >> 16u, {side}[at + 1u] & 0xffffu, {side}[at + 1u] >> 16u)"),
+        2 => format!(
+            "vec4<u32>({side}[at] & 0xffffu, {side}[at] >> 16u, {side}[at + 1u] & 0xffffu, {side}[at + 1u] >> 16u)"
+        ),
         _ => format!("vec4<u32>({side}[at], {side}[at + 1u], {side}[at + 2u], {side}[at + 3u])"),
     };
     let scaled = scale.map(|scale| {
@@ -191,7 +196,10 @@ fn float(format: Format, scaled: bool) -> (String, String) {
     );
     let (moved, nan) = match scaled {
         // UE8M0
-        true => ("exponents + vec4<i32>(i32(scale) - 127)", "special | vec4<bool>(scale == 255u)"),
+        true => (
+            "exponents + vec4<i32>(i32(scale) - 127)",
+            "special | vec4<bool>(scale == 255u)",
+        ),
         false => ("exponents", "special"),
     };
     let exponent = format!(
@@ -206,6 +214,8 @@ fn integer(format: Format) -> String {
         Kind::Signed => format!(
             "let numbers = vec4<i32>(codes << vec4<u32>({unused}u)) >> vec4<u32>({unused}u);"
         ),
-        _ => format!("let numbers = vec4<i32>((codes << vec4<u32>({unused}u)) >> vec4<u32>({unused}u));"),
+        _ => format!(
+            "let numbers = vec4<i32>((codes << vec4<u32>({unused}u)) >> vec4<u32>({unused}u));"
+        ),
     }
 }

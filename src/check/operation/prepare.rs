@@ -32,7 +32,7 @@ pub struct PreparedOperation {
     pub(super) digest: Option<String>,
     pub(super) parameters: Parameters,
     pub(super) arithmetic: Option<Chosen>,
-    engine: Engine,
+    engine: Engine<'static>,
 }
 
 /// The tensor core's arithmetic.
@@ -129,9 +129,11 @@ impl Operation {
     }
 
     /// Who computes.
-    pub(super) fn engine(&self) -> Result<Engine, CheckError> {
-        if self.engine == Some(EngineChoice::Exact) {
-            return Ok(Engine::Exact);
+    pub(super) fn engine(&self) -> Result<Engine<'static>, CheckError> {
+        match self.engine {
+            None | Some(EngineChoice::Fast) => {}
+            Some(EngineChoice::Exact) => return Ok(Engine::Exact),
+            Some(_) => return Err(CheckError::request("engine", EngineChoice::ON_CPU)),
         }
         let platform = Platform::detect();
         let platform = platform.map_err(|reason| CheckError::request("engine", reason))?;

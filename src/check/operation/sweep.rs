@@ -115,12 +115,12 @@ impl Operation {
             variant: variant.name.clone(),
             rule_sha256: Some(variant.sha256()),
             computed_by: serde_json::to_value(Tool::default()).unwrap_or_default(),
-            blocks: computed.ok_or(CheckError::Interrupted)?,
+            blocks: computed.map_err(CheckError::ended)?,
         })
     }
 }
 
-fn digest(rule: &Rule, engine: Engine, block: u8, progress: &dyn Progress) -> String {
+fn digest(rule: &Rule, engine: Engine<'static>, block: u8, progress: &dyn Progress) -> String {
     let first = u32::from(block) << 24;
     let patterns = (first..=first + (BLOCK - 1)).flat_map(u32::to_le_bytes);
     let shape = vec![1 << 12, 1 << 12];

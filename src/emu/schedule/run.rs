@@ -147,7 +147,9 @@ impl<'a, 'r> Run<'a, 'r> {
         let nan = kernel.spec.nan.0 as u32;
         match self.replay.engine {
             Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
-            Engine::Fast(_) => self.block_with(Natively { nan }, kernel, problem, traversal),
+            Engine::Fast(_) | Engine::Gpu(_) => {
+                self.block_with(Natively { nan }, kernel, problem, traversal)
+            }
         }
     }
 
@@ -282,9 +284,9 @@ impl<'a, 'r> Run<'a, 'r> {
 
     /// Compiled for the vectors of the platform.
     pub(super) fn wide<W: Wide>(&self, work: W) -> W::Output {
-        match self.replay.engine {
-            Engine::Exact => work.run(),
-            Engine::Fast(platform) => platform.wide(work),
+        match self.replay.engine.platform() {
+            None => work.run(),
+            Some(platform) => platform.wide(work),
         }
     }
 

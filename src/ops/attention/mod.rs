@@ -53,7 +53,7 @@ impl Axes {
 pub struct Kernel<'a> {
     rule: &'a Attention,
     arithmetic: &'a Arithmetic,
-    engine: Engine,
+    engine: Engine<'static>,
     q: Rows<'a>,
     k: Rows<'a>,
     v: Rows<'a>,

@@ -8,9 +8,10 @@ use super::said::{
 };
 use super::{Constant, Digest, Fact, Section, Trace, View, Weight, differences};
 use crate::emu::{Evidence, shape_text};
+use crate::io::printable;
 use crate::report::{
-    Alike, Conversion, Factor, KernelWords, Merged, Model, Outcome, Product, Report, Scheduled,
-    Unit, Verdict,
+    Alike, Conversion, EngineUsed, Factor, KernelWords, Merged, Model, Outcome, Product, Report,
+    Scheduled, Unit, Verdict,
 };
 use crate::role::Role;
 
@@ -218,6 +219,11 @@ impl Report {
                     true => Fact::new("merged", merged.sentence()),
                     false => Fact::caution("merged", merged.sentence()),
                 }),
+        );
+        facts.extend(
+            self.engine
+                .as_ref()
+                .map(|engine| Fact::new("engine", of_gpu(engine))),
         );
         digests.extend(produced.tree.as_ref().map(|tree| Digest {
             of: "root".to_owned(),
@@ -489,4 +495,17 @@ fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
             .map(|defect| Fact::caution("defect", defect)),
     );
     facts
+}
+
+/// Who computed, and how far it was checked.
+fn of_gpu(engine: &EngineUsed) -> String {
+    let [adapter, backend, driver] =
+        [&engine.adapter, &engine.backend, &engine.driver].map(|text| printable(text));
+    format!(
+        "GPU {adapter} ({backend}, {driver}) computed {} multiply-adds, the CPU all others; the CPU computed {} of its {} tiles \
+         again, without a difference",
+        grouped(engine.multiply_adds),
+        grouped(engine.tiles_computed_twice),
+        grouped(engine.tiles),
+    )
 }
