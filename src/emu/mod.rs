@@ -29,5 +29,7 @@ pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale, Sparse};
 pub use replay::{Band, Element, Engine, ExactShare, Replay};
 pub use sparse::{Metadata, Pattern, SparseLayout};
-pub use tcverify_gpu::{Device as GpuDevice, DeviceInfo, Vetted as VettedGpu};
+pub use tcverify_gpu::{
+    Device as GpuDevice, DeviceInfo, FusedUnit, ShaderPlan, Unit as ShaderUnit, Vetted as VettedGpu,
+};
 pub use tcverify_kernels::{Plan, Platform, Progress};

@@ -364,11 +364,3 @@ fn scale_codes(plane: Plane, blocks: usize) -> Vec<u32> {
     }
     out
 }
-
-/// What a shader does for every multiply-add, on paper: operations of naga's intermediate form, each number of a vector
-/// counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Operations {
-    /// For a product of one element, the operands taken apart beforehand.
-    pub product: f64,
-}

@@ -9,13 +9,15 @@
 
 #[cfg(feature = "wgpu")]
 mod adapter;
+#[cfg(all(test, feature = "wgpu"))]
+mod cost;
 mod device;
 mod plan;
 mod selftest;
 mod shader;
 
 #[cfg(feature = "wgpu")]
-pub use adapter::{Adapter, Operations, adapters};
+pub use adapter::{Adapter, adapters};
 pub use device::{Device, DeviceInfo, FLAG, Vetted, fill, is_small};
 pub use plan::{FusedUnit, ShaderPlan, Unit};
 pub use shader::{TILE, source};
