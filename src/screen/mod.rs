@@ -11,6 +11,7 @@
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
 mod another;
+mod challenge;
 mod claims;
 mod consistent;
 mod control;
@@ -27,6 +28,7 @@ mod kinds;
 mod library;
 mod make;
 mod pattern;
+mod record;
 mod results;
 mod show;
 mod simulate;
@@ -36,6 +38,7 @@ mod tiles;
 mod view;
 
 pub use control::{Instead, WrongTiles};
+pub use challenge::{Believed, COMMITMENT, Challenge, Commitment, Whose, challenge};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
 pub use families::{FAMILIES, Family, Level};
@@ -45,6 +48,7 @@ pub use judge::judge;
 pub use kinds::Kind;
 pub use library::{Library, order};
 pub use make::make;
+pub use record::{Recording, record};
 pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};

@@ -28,7 +28,7 @@ fn results(suite: &Suite, devices: &[Simulated]) -> Vec<(String, Results)> {
 }
 
 fn judged(suite: &Suite, devices: &[Simulated]) -> Fleet {
-    judge(suite, suite.id(), results(suite, devices)).unwrap()
+    judge(suite, suite.id(), results(suite, devices), &[]).unwrap()
 }
 
 /// Which, where, and what kind.
@@ -177,7 +177,7 @@ fn an_unknown_kernel_is_no_fault() {
     ] {
         let known = results(&suite, &[device("n0", Some(inject))]);
         let mut unknown = known.clone();
-        let fleet = judge(&suite, suite.id(), known).unwrap();
+        let fleet = judge(&suite, suite.id(), known, &[]).unwrap();
         assert_eq!(
             fleet.gpus[0].condition,
             Condition::AnotherKernel,
@@ -188,7 +188,7 @@ fn an_unknown_kernel_is_no_fault() {
         for failure in &mut unknown[0].1.failures {
             failure.d_sha256 = tcverify::commit::Hash([7; 32]);
         }
-        let fleet = judge(&suite, suite.id(), unknown).unwrap();
+        let fleet = judge(&suite, suite.id(), unknown, &[]).unwrap();
         assert_eq!(
             fleet.gpus[0].condition,
             Condition::Alike,
@@ -217,7 +217,7 @@ fn what_has_no_pattern_is_marginal() {
             let placed = results.failures.into_iter();
             placed.filter(|failure| !failure.sms.is_empty())
         }));
-    let fleet = judge(&suite, suite.id(), of_one).unwrap();
+    let fleet = judge(&suite, suite.id(), of_one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
     assert!(
@@ -240,7 +240,7 @@ fn what_was_left_out_is_told() {
         let why = "mma: a product of small integers came out wrong\u{1b}[2J";
         one[0].1.left_out.push((name.clone(), why.into()));
     }
-    let fleet = judge(&suite, suite.id(), one).unwrap();
+    let fleet = judge(&suite, suite.id(), one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Incomplete, "{gpu:?}");
     assert!(
@@ -315,7 +315,7 @@ fn names_of_nodes_are_data() {
     let mut all = results(&suite, &[device("n", Some("adder:bit=9"))]);
     all[0].1.device.host = "<b>\"&\u{1b}[31m".into();
     all[0].1.device.name = "</td><script>alert(1)</script>".into();
-    let fleet = judge(&suite, suite.id(), all).unwrap();
+    let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
     let mut out = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let view = fleet.view();
     view.html(&mut out[0]).unwrap();
@@ -390,7 +390,7 @@ fn a_stray_bit_hides_no_stuck_one() {
     // One bit of the tile's last element.
     let last = tile.pop().expect("a digit").to_digit(16).expect("a digit");
     tile.push(char::from_digit(last ^ 1, 16).expect("a digit"));
-    let gpu = &judge(&suite, suite.id(), all).unwrap().gpus[0];
+    let gpu = &judge(&suite, suite.id(), all, &[]).unwrap().gpus[0];
     assert_eq!(gpu.condition, Condition::Stuck, "{gpu:?}");
     assert!(
         gpu.wrong.fits.contains(&fault.to_owned()),

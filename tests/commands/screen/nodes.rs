@@ -26,7 +26,7 @@ fn write_results(folder: &Folder, route: Route) {
         .iter()
         .filter(|product| product.route == route)
     {
-        let prepared = product.check().unwrap().prepare().unwrap();
+        let prepared = suite.check(product).unwrap().prepare().unwrap();
         let d = prepared.replay().collect(&|_| {});
         folder.write(
             &format!("right/{}.bin", product.name),
