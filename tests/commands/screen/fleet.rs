@@ -357,12 +357,18 @@ fn single_faults_are_named() {
             true,
             "in column 1 of every 4",
         ),
-        // Of bits that are inverted together no single one is the fault.
+        (
+            "product:bit=5+6+7,stuck=flip,k=2,lane=5,sm=2",
+            Condition::Stuck,
+            true,
+            "bits 5, 6, 7 inverted of a product (product 2 of a step)",
+        ),
+        // Of bits that are inverted together no single one is the fault, and these are no neighbours.
         (
             "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
             Condition::Marginal,
             false,
-            "no single bit that is stuck or inverted and no lost number",
+            "no single bit that is stuck or inverted, no neighbouring bits",
         ),
     ] {
         let fleet = judged(&suite, &[device("n", Some(inject))]);
