@@ -23,7 +23,10 @@ use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
 use crate::report::{Batch, Compared, ComparedRuns, Identification, OperationReport, Report};
-use crate::screen::{COMMITMENT as SCREEN_COMMITMENT, Commitment as ScreenCommitment, FLEET, Fleet, RESULTS, Results, SUITE, Suite};
+use crate::screen::{
+    COMMITMENT as SCREEN_COMMITMENT, Commitment as ScreenCommitment, FLEET, Fleet, RESULTS,
+    Results, SUITE, Suite,
+};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
 

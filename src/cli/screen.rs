@@ -200,7 +200,9 @@ struct Judge {
 
 /// A level that is made of an architecture.
 fn level() -> impl TypedValueParser<Value = Level> {
-    let made = Level::ALL.iter().filter(|(level, _, _)| *level != Level::Recorded);
+    let made = Level::ALL
+        .iter()
+        .filter(|(level, _, _)| *level != Level::Recorded);
     let values = made.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
     PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
 }
@@ -297,10 +299,19 @@ impl Run {
         if !self.quiet && self.output.as_os_str() != "-" {
             let path = escaped_path(&self.output);
             show::print(|out| match (suite.challenge.is_some(), wrong) {
-                (true, _) => writeln!(out, "ANSWERED  {compared} results of a simulated device  {path}"),
-                (false, 0) => writeln!(out, "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"),
+                (true, _) => writeln!(
+                    out,
+                    "ANSWERED  {compared} results of a simulated device  {path}"
+                ),
+                (false, 0) => writeln!(
+                    out,
+                    "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"
+                ),
                 (false, _) => {
-                    writeln!(out, "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}")
+                    writeln!(
+                        out,
+                        "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}"
+                    )
                 }
             })?;
         }

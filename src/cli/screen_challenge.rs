@@ -128,7 +128,10 @@ impl Challenge {
         let text = challenge.text()?;
         output.commit(|out| out.write_all(&text))?;
         if !self.quiet && self.output.as_os_str() != "-" {
-            let count = challenge.challenge.as_ref().map_or(0, |c| c.commitments.len());
+            let count = challenge
+                .challenge
+                .as_ref()
+                .map_or(0, |c| c.commitments.len());
             let products = challenge.products.len();
             show::print(|out| {
                 writeln!(
@@ -203,9 +206,16 @@ impl Trust {
         let Some((received, within)) = self.received.zip(self.within) else {
             return Ok(keys);
         };
-        let challenge = suite.challenge.as_ref().ok_or_else(|| anyhow!("--within is of a challenge"))?;
-        let drawn = challenge.drawn.as_deref().context("--within: the challenge has no time: challenge --time")?;
-        let at = crate::tlog::posix_of(drawn).context("the challenge has no time that can be read")?;
+        let challenge = suite
+            .challenge
+            .as_ref()
+            .ok_or_else(|| anyhow!("--within is of a challenge"))?;
+        let drawn = challenge
+            .drawn
+            .as_deref()
+            .context("--within: the challenge has no time: challenge --time")?;
+        let at =
+            crate::tlog::posix_of(drawn).context("the challenge has no time that can be read")?;
         let Some(took) = received.checked_sub(at) else {
             bail!("--received is before {drawn}, when the challenge was drawn");
         };

@@ -55,7 +55,10 @@ impl Record {
         let mut outputs = Outputs::new();
         batch::protect(&mut outputs, &self.manifest, (&read.cases, &read.own), None);
         let output = outputs.open("the suite", &self.output)?;
-        let name = self.output.file_name().ok_or_else(|| anyhow!("-o: name a file"))?;
+        let name = self
+            .output
+            .file_name()
+            .ok_or_else(|| anyhow!("-o: name a file"))?;
         let mut folder = name.to_owned();
         folder.push(".operands");
         let beside = self.output.with_file_name(&folder);
@@ -99,7 +102,10 @@ impl Record {
                     writeln!(out, "  {name}  {m}x{n}x{k}, right by {}", order(product))?;
                 }
                 if passed_over > 0 {
-                    writeln!(out, "\n  {passed_over} more fit and were not drawn: --products")?;
+                    writeln!(
+                        out,
+                        "\n  {passed_over} more fit and were not drawn: --products"
+                    )?;
                 }
                 for (i, (name, why)) in left_out.iter().take(SHOWN).enumerate() {
                     let space = if i == 0 { "\n" } else { "" };

@@ -146,7 +146,9 @@ impl Suite {
     /// Of a challenge, whether it says nothing of what is right.
     pub(super) fn says_nothing(&self) -> bool {
         let mut products = self.products.iter();
-        products.all(|product| product.sha256 == NOTHING && product.leaves.iter().all(|leaf| *leaf == NOTHING))
+        products.all(|product| {
+            product.sha256 == NOTHING && product.leaves.iter().all(|leaf| *leaf == NOTHING)
+        })
     }
 
     /// A challenge with what is right.
@@ -201,7 +203,9 @@ impl Results {
     pub(super) fn believed(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Believed, String> {
         let Some(key) = self.signer else {
             return match (suite.challenge.is_some(), keys.is_empty()) {
-                (true, _) => Err("is not signed; a challenge is answered by the key that committed".into()),
+                (true, _) => {
+                    Err("is not signed; a challenge is answered by the key that committed".into())
+                }
                 (_, false) => Err("is not signed, and by --trust it has to be".into()),
                 _ => Ok(Believed {
                     whose: Whose::OwnWord,
@@ -221,10 +225,14 @@ impl Results {
             });
         };
         let text = self.commitment.as_deref();
-        let text = text.ok_or("has no commitment; a challenge is answered with the one that it was drawn for")?;
+        let text = text.ok_or(
+            "has no commitment; a challenge is answered with the one that it was drawn for",
+        )?;
         let digest = Hash::of([text.as_bytes()]);
         if !challenge.commitments.contains(&digest) {
-            return Err(format!("its commitment, {digest}, is none that the challenge was drawn for"));
+            return Err(format!(
+                "its commitment, {digest}, is none that the challenge was drawn for"
+            ));
         }
         let said: Commitment = crate::envelope::strictly(text)
             .map_err(|reason| format!("its commitment is no {COMMITMENT}: {reason}"))?;
@@ -233,7 +241,9 @@ impl Results {
         }
         if said.key != key {
             let committed = said.key;
-            return Err(format!("is signed by {key}; the key that committed is {committed}"));
+            return Err(format!(
+                "is signed by {key}; the key that committed is {committed}"
+            ));
         }
         let device = &self.device;
         if (&said.host, said.index, &said.uuid) != (&device.host, device.index, &device.uuid) {

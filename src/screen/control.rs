@@ -43,7 +43,8 @@ impl FromStr for WrongTiles {
         let mut parts = text.strip_prefix("tiles:").unwrap_or(text).split(',');
         let instead = parts.next().and_then(Instead::of_word);
         let mut tiles = WrongTiles {
-            instead: instead.ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
+            instead: instead
+                .ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
             share: 50,
             sm: 0,
         };
@@ -135,10 +136,16 @@ impl Whole {
         let what = match &kinds[..] {
             [(_, what)] => (*what).to_owned(),
             several => {
-                let several: Vec<_> = several.iter().map(|(n, what)| format!("{n} {what}")).collect();
+                let several: Vec<_> = several
+                    .iter()
+                    .map(|(n, what)| format!("{n} {what}"))
+                    .collect();
                 several.join(", ")
             }
         };
-        Some(format!("{all} of {} wrong tiles are, whole, {what}", self.kept))
+        Some(format!(
+            "{all} of {} wrong tiles are, whole, {what}",
+            self.kept
+        ))
     }
 }

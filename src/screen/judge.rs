@@ -35,7 +35,11 @@ pub fn judge(
     keys: &[PublicKey],
 ) -> Result<Fleet, ScreenError> {
     once_each(&all)?;
-    let opened = suite.challenge.is_some().then(|| suite.opened()).transpose()?;
+    let opened = suite
+        .challenge
+        .is_some()
+        .then(|| suite.opened())
+        .transpose()?;
     let mut read = Vec::new();
     for (path, mut results) in all {
         let named = |what| format!("{path}: {what}");
@@ -326,7 +330,10 @@ impl Bench<'_> {
         let fits = |of: &&Ready| {
             index < of.tiles.count() && of.tiles.bytes(index) == given.len() && is(of, index)
         };
-        self.ready.values().any(|of| fits(&of)).then_some(Instead::Stale)
+        self.ready
+            .values()
+            .any(|of| fits(&of))
+            .then_some(Instead::Stale)
     }
 
     /// The faults that fit the wrong elements of a place.

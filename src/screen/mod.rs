@@ -37,8 +37,8 @@ mod suite;
 mod tiles;
 mod view;
 
-pub use control::{Instead, WrongTiles};
 pub use challenge::{Believed, COMMITMENT, Challenge, Commitment, Whose, challenge};
+pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
 pub use families::{FAMILIES, Family, Level};

@@ -64,17 +64,27 @@ pub fn record(
         }
     }
     let all = fit.len();
-    let drawn: BTreeSet<usize> = (0..all.min(most)).map(|i| i * all / all.min(most)).collect();
+    let drawn: BTreeSet<usize> = (0..all.min(most))
+        .map(|i| i * all / all.min(most))
+        .collect();
     let fit = fit.into_iter().enumerate();
-    let fit: Vec<_> = fit.filter(|(i, _)| drawn.contains(i)).map(|(_, one)| one).collect();
-    progress.begin(fit.iter().map(|(_, one)| one.prepared.problem().work()).sum());
+    let fit: Vec<_> = fit
+        .filter(|(i, _)| drawn.contains(i))
+        .map(|(_, one)| one)
+        .collect();
+    progress.begin(
+        fit.iter()
+            .map(|(_, one)| one.prepared.problem().work())
+            .sum(),
+    );
     let (mut products, mut requests) = (Vec::new(), Vec::new());
     let mut different = 0;
     for (name, one) in fit {
         let product = finished(one.product(&name, products.len()), &one.prepared, progress)?;
         if product.sha256 != one.d {
             different += 1;
-            let reason = "its D is not what the model computes: judge the capture by 'tcverify batch' first";
+            let reason =
+                "its D is not what the model computes: judge the capture by 'tcverify batch' first";
             left_out.push((name, reason.to_owned()));
             continue;
         }
@@ -83,12 +93,18 @@ pub fn record(
     }
     let Some(first) = requests.first() else {
         let why = left_out.first().map_or(String::new(), |(name, why)| {
-            format!("; of {} this is the reason: {why}", crate::io::printable(name))
+            format!(
+                "; of {} this is the reason: {why}",
+                crate::io::printable(name)
+            )
         });
         return Err(format!("no product of the capture can be in a suite{why}").into());
     };
     let arch = architecture(first)?;
-    if let Some(other) = requests.iter().find(|check| architecture(check).ok() != Some(arch)) {
+    if let Some(other) = requests
+        .iter()
+        .find(|check| architecture(check).ok() != Some(arch))
+    {
         return Err(format!(
             "the capture has products of {} and of {}; a suite is of one architecture",
             arch.name,
@@ -126,7 +142,11 @@ impl Recording {
     ) -> Result<Suite, E> {
         for (product, request) in self.suite.products.iter_mut().zip(&self.requests) {
             let prepared = request.prepare().map_err(ScreenError::from)?;
-            for (role, array) in prepared.arrays().iter().filter(|(role, _)| *role != Role::D) {
+            for (role, array) in prepared
+                .arrays()
+                .iter()
+                .filter(|(role, _)| *role != Role::D)
+            {
                 let mut bytes = Vec::new();
                 npy::write_npy(&array.tensor, &mut bytes)
                     .map_err(|error| ScreenError::from(error.to_string()))?;
@@ -151,7 +171,10 @@ fn prepared(check: &Check) -> Result<Fit, String> {
     if !check.scope.is_all() || check.documents().next().is_some() {
         return Err("its check is of a part of D, or names documents".into());
     }
-    if let Some((role, _)) = check.sources().find(|(role, _)| !ROLES.contains(role) && *role != Role::D) {
+    if let Some((role, _)) = check
+        .sources()
+        .find(|(role, _)| !ROLES.contains(role) && *role != Role::D)
+    {
         return Err(format!("the program for nodes takes no {}", role.called()));
     }
     let Claim::Tensor(_) = check.claim else {
@@ -162,10 +185,16 @@ fn prepared(check: &Check) -> Result<Fit, String> {
     if problem.d_shape().len() != 2 {
         return Err("it is a batch of products; a suite's are single".into());
     }
-    let operands = prepared.request().model.dtype_b.unwrap_or(check.model.dtype);
+    let operands = prepared
+        .request()
+        .model
+        .dtype_b
+        .unwrap_or(check.model.dtype);
     let [format, d] = [check.model.dtype, prepared.replay().format()];
     if operands != format || !FORMATS.contains(&(format, d)) {
-        return Err(format!("the program for nodes has no product of {format} and {operands} to {d}"));
+        return Err(format!(
+            "the program for nodes has no product of {format} and {operands} to {d}"
+        ));
     }
     let given = prepared.d().expect("its D is stored");
     let d = Hash::parse(&payload_sha256(given)).expect("a SHA-256");
@@ -202,7 +231,13 @@ impl Fit {
     }
 
     fn product(&self, name: &str, number: usize) -> Product {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
         let name: String = name.chars().map(plain).take(LONGEST).collect();
         let problem = self.prepared.problem();
         let size = [problem.m, problem.n, problem.k];
@@ -218,6 +253,8 @@ fn architecture(check: &Check) -> Result<&'static crate::emu::Architecture, Scre
             let found = Catalogue::builtin().find(name);
             Ok(found.map_err(|unknown| unknown.to_string())?)
         }
-        ModelSource::File(_) => Err("a suite is of an architecture of the catalogue".to_owned().into()),
+        ModelSource::File(_) => Err("a suite is of an architecture of the catalogue"
+            .to_owned()
+            .into()),
     }
 }

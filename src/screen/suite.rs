@@ -184,7 +184,9 @@ impl Suite {
             }
             let file = MappedFile::open(&there).map_err(|error| {
                 let beside = escaped_path(path.parent().unwrap_or(&path));
-                fault(format!("{error:#}; the folder {beside} belongs beside the suite"))
+                fault(format!(
+                    "{error:#}; the folder {beside} belongs beside the suite"
+                ))
             })?;
             if Some(file.sha256()) != path.file_stem().and_then(|name| name.to_str()) {
                 return Err(fault("is damaged: its name is not its SHA-256".into()));

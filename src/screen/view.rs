@@ -25,7 +25,10 @@ impl Fleet {
             "{} {}, {} products, {}",
             self.arch, self.level, self.products, self.suite
         );
-        let mut facts = vec![Fact::new("suite", suite), Fact::new("believed", self.believed())];
+        let mut facts = vec![
+            Fact::new("suite", suite),
+            Fact::new("believed", self.believed()),
+        ];
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {
             facts.push(Fact::caution(
@@ -61,7 +64,12 @@ impl Fleet {
 
     /// Whose word the results are, counted.
     fn believed(&self) -> String {
-        let of = |whose| self.gpus.iter().filter(|gpu| gpu.believed.whose == whose).count();
+        let of = |whose| {
+            self.gpus
+                .iter()
+                .filter(|gpu| gpu.believed.whose == whose)
+                .count()
+        };
         let said = [
             (of(Whose::OwnWord), "of a node's own word, not signed"),
             (of(Whose::Signed), "signed"),
@@ -71,7 +79,9 @@ impl Fleet {
             ),
         ];
         let said = said.iter().filter(|(count, _)| *count > 0);
-        let said: Vec<_> = said.map(|(count, words)| format!("{count} {words}")).collect();
+        let said: Vec<_> = said
+            .map(|(count, words)| format!("{count} {words}"))
+            .collect();
         said.join(", ")
     }
 

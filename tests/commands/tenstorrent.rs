@@ -300,7 +300,10 @@ fn packed_tiles_become_numbers() {
             let given = f32::from_bits(u32::from(code) << 16);
             assert_eq!(given, right, "bfp{bits} {place:?}");
             // Faces column by column would be another layout.
-            let other = [place[0] / 32 * 32 + place[1] % 32, place[1] / 32 * 32 + place[0] % 32];
+            let other = [
+                place[0] / 32 * 32 + place[1] % 32,
+                place[1] / 32 * 32 + place[0] % 32,
+            ];
             moved += usize::from(packed_value(&tiles, bits, other, 3) != right);
         }
         assert!(zeros > 0 && moved > 2000, "{zeros} {moved}");

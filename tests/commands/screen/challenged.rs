@@ -27,7 +27,8 @@ fn keys() -> Folder {
 
 pub fn write_keys(folder: &Folder) {
     for (name, private, public) in KEYS {
-        let pem = |what, text| format!("-----BEGIN {what} KEY-----\n{text}\n-----END {what} KEY-----\n");
+        let pem =
+            |what, text| format!("-----BEGIN {what} KEY-----\n{text}\n-----END {what} KEY-----\n");
         folder.write(&format!("{name}.pem"), pem("PRIVATE", private));
         folder.write(&format!("{name}.pub.pem"), pem("PUBLIC", public));
     }
@@ -35,7 +36,9 @@ pub fn write_keys(folder: &Folder) {
 
 /// Commits as this host, and draws a challenge.
 fn challenged(folder: &Folder, host: &str, beacon: &str) {
-    let commit = format!("screen commit --host {host} --key one.pem --time 2026-11-23T08:00:00Z -o {host}.json");
+    let commit = format!(
+        "screen commit --host {host} --key one.pem --time 2026-11-23T08:00:00Z -o {host}.json"
+    );
     let digest = folder.tcverify(&commit).expect(0).stdout;
     let digest = &digest[..64];
     let draw = format!("--commitment {digest} --beacon {beacon} --time 2026-11-23T08:01:00Z");
@@ -61,17 +64,28 @@ fn signed_results() {
     let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
     folder.tcverify(run).expect(0);
     let own = judge(&folder, "suite.json", "").expect(0);
-    assert!(own.stdout.contains("1 of a node's own word, not signed"), "{own:#?}");
+    assert!(
+        own.stdout.contains("1 of a node's own word, not signed"),
+        "{own:#?}"
+    );
     judge(&folder, "suite.json", "--trust one.pub.pem").refuses(&["r.json", "is not signed"]);
     folder.tcverify(&format!("{run} --key one.pem")).expect(0);
-    let signed = judge(&folder, "suite.json", "--trust two.pub.pem --trust one.pub.pem --json f.json").expect(0);
+    let signed = judge(
+        &folder,
+        "suite.json",
+        "--trust two.pub.pem --trust one.pub.pem --json f.json",
+    )
+    .expect(0);
     assert!(signed.stdout.contains("believed  1 signed"), "{signed:#?}");
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
     assert_eq!(fleet.gpus[0].believed.whose, Whose::Signed);
-    judge(&folder, "suite.json", "--trust two.pub.pem").refuses(&["is signed by d75a9801", "--trust"]);
+    judge(&folder, "suite.json", "--trust two.pub.pem")
+        .refuses(&["is signed by d75a9801", "--trust"]);
     // A signature of other results.
     let text = String::from_utf8(folder.read("r.json")).unwrap();
-    folder.tcverify(&format!("{run} --gpu 1 --key one.pem")).expect(0);
+    folder
+        .tcverify(&format!("{run} --gpu 1 --key one.pem"))
+        .expect(0);
     let other = String::from_utf8(folder.read("r.json")).unwrap();
     let of = |text: &str| text.split("\"ed25519\":\"").nth(1).unwrap()[..128].to_owned();
     folder.write("r.json", text.replace(&of(&text), &of(&other)));
@@ -87,9 +101,16 @@ fn a_challenge_is_answered() {
     let text = String::from_utf8(folder.read("challenge.json")).unwrap();
     assert!(text.contains(&"0".repeat(64)));
     answer(&folder, "n", "");
-    let clean = judge(&folder, "challenge.json", "--trust one.pub.pem --json f.json").expect(0);
+    let clean = judge(
+        &folder,
+        "challenge.json",
+        "--trust one.pub.pem --json f.json",
+    )
+    .expect(0);
     assert!(
-        clean.stdout.contains("1 signed, of products drawn after the node committed"),
+        clean
+            .stdout
+            .contains("1 signed, of products drawn after the node committed"),
         "{clean:#?}"
     );
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
@@ -97,11 +118,22 @@ fn a_challenge_is_answered() {
     assert_eq!(believed.whose, Whose::Challenged);
     assert_eq!(believed.committed.as_deref(), Some("2026-11-23T08:00:00Z"));
     // A fault is found as without.
-    answer(&folder, "n", "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5");
+    answer(
+        &folder,
+        "n",
+        "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5",
+    );
     let faulty = judge(&folder, "challenge.json", "--trust one.pub.pem").expect(1);
-    assert!(faulty.stdout.starts_with("FAULTY  1 GPU: 1 stuck"), "{faulty:#?}");
+    assert!(
+        faulty.stdout.starts_with("FAULTY  1 GPU: 1 stuck"),
+        "{faulty:#?}"
+    );
     assert!(faulty.stdout.contains("in lane 5 on SM 5"), "{faulty:#?}");
-    answer(&folder, "n", "--inject adder:bit=12,stuck=flip,one-in=50,sm=3 --rounds 2");
+    answer(
+        &folder,
+        "n",
+        "--inject adder:bit=12,stuck=flip,one-in=50,sm=3 --rounds 2",
+    );
     judge(&folder, "challenge.json", "").expect(1);
 }
 
@@ -120,10 +152,20 @@ fn what_is_not_believed() {
     judge(&folder, "challenge.json", "").refuses(&["is not signed; a challenge"]);
     folder.tcverify(&format!("{run} --key one.pem")).expect(0);
     judge(&folder, "challenge.json", "").refuses(&["has no commitment"]);
-    folder.tcverify(&format!("{run} --host n --key two.pem --commitment n.json")).expect(0);
-    judge(&folder, "challenge.json", "").refuses(&["is signed by 3d4017c3", "the key that committed is d75a9801"]);
-    folder.tcverify(&format!("{run} --host n --gpu 3 --key one.pem --commitment n.json")).expect(0);
-    judge(&folder, "challenge.json", "").refuses(&["is of GPU 3 of n; the commitment is to GPU 0 of n"]);
+    folder
+        .tcverify(&format!("{run} --host n --key two.pem --commitment n.json"))
+        .expect(0);
+    judge(&folder, "challenge.json", "").refuses(&[
+        "is signed by 3d4017c3",
+        "the key that committed is d75a9801",
+    ]);
+    folder
+        .tcverify(&format!(
+            "{run} --host n --gpu 3 --key one.pem --commitment n.json"
+        ))
+        .expect(0);
+    judge(&folder, "challenge.json", "")
+        .refuses(&["is of GPU 3 of n; the commitment is to GPU 0 of n"]);
     answer(&folder, "n", "");
     let late = "--received 2026-11-23T09:01:00Z --within";
     judge(&folder, "challenge.json", &format!("{late} 3600")).expect(0);
@@ -134,7 +176,8 @@ fn what_is_not_believed() {
     let text = String::from_utf8(folder.read("r.json")).unwrap();
     let mut claimed: serde_json::Value = serde_json::from_str(&text).unwrap();
     claimed["content"]["failures"] = serde_json::json!([]);
-    let results: tcverify::screen::Results = serde_json::from_value(claimed["content"].clone()).unwrap();
+    let results: tcverify::screen::Results =
+        serde_json::from_value(claimed["content"].clone()).unwrap();
     let signer = tcverify::sign::Signer::read(&folder.path("one.pem")).unwrap();
     folder.write("r.json", results.signed(Some(&signer)).unwrap());
     judge(&folder, "challenge.json", "").refuses(&["answers 0 of", "wants the digest of every D"]);

@@ -1,12 +1,13 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
+use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
-    Condition, Fleet, Injection, Level, Results, Simulated, Suite, judge, simulate,
+    Condition, Fleet, Injection, Kind, Level, Place, Results, Simulated, Suite, judge, simulate,
 };
 
 use super::{folder, suite};
-use crate::support::Folder;
+use crate::support::{Folder, say};
 
 fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
@@ -379,6 +380,53 @@ fn single_faults_are_named() {
         let mine = gpu.wrong.fits.contains(&named);
         assert_eq!(mine, fits, "{inject}: {:?}", gpu.wrong.fits);
     }
+}
+
+/// Faults in the published mix (half of them lost numbers, several bits besides) are found, and the judgement names the very
+/// fault or one that gives the same bits. docs/screening.md has the counts.
+#[test]
+fn published_faults_are_named() {
+    let mut suite = suite("v100", Level::Quick);
+    suite.products.retain(|product| {
+        product.check.acc == Some(tcverify::num::Format::Fp32) && product.family != "load"
+    });
+    let check = suite.check(&suite.products[0]).unwrap();
+    let prepared = check.prepare().unwrap();
+    let arithmetic = &prepared.model().arithmetic;
+    let mut random = SplitMix64(36);
+    let mut injected = Vec::new();
+    for place in [
+        Place::Operand,
+        Place::Product,
+        Place::Aligner,
+        Place::Adder,
+        Place::Rounding,
+    ] {
+        let faults = Kind::Published.drawn((arithmetic, place), 8, &mut random);
+        injected.extend(faults.iter().map(ToString::to_string));
+    }
+    let devices = injected.iter().enumerate();
+    let devices: Vec<_> = devices
+        .map(|(i, fault)| device(&format!("n{i:02}"), Some(fault)))
+        .collect();
+    let fleet = judged(&suite, &devices);
+    let [mut found, mut stuck, mut named] = [0; 3];
+    for (fault, gpu) in injected.iter().zip(&fleet.gpus) {
+        found += usize::from(gpu.condition.faulty());
+        stuck += usize::from(gpu.condition == Condition::Stuck);
+        named += usize::from(gpu.wrong.fits.contains(fault));
+        if gpu.condition != Condition::Stuck {
+            say(format_args!("{fault}: {}", gpu.said));
+        }
+    }
+    say(format_args!(
+        "of {}: found {found}, stuck {stuck}, named {named}",
+        injected.len()
+    ));
+    assert!(
+        found >= 39 && stuck >= 36 && named >= 30,
+        "{found} {stuck} {named}"
+    );
 }
 
 /// A stray bit elsewhere does not hide what gives all the others.

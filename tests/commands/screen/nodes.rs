@@ -42,14 +42,21 @@ fn write_results_of(folder: &Folder, suite: &str, right: &str, route: Route) {
 /// Draws a challenge for this commitment.
 fn draw(folder: &Folder, commitment: &str) {
     let digest = tcverify::commit::Hash::of([&folder.read(commitment)[..]]);
-    let made = format!("screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet");
+    let made = format!(
+        "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet"
+    );
     folder.tcverify(&made).expect(0);
 }
 
 /// Signs results by the program for nodes.
 fn sign(folder: &Folder, results: &str) {
     let mut python = folder.shell("python3");
-    python.args(["-B", &format!("{SCREEN}/tcverify_screen.py"), "sign", results]);
+    python.args([
+        "-B",
+        &format!("{SCREEN}/tcverify_screen.py"),
+        "sign",
+        results,
+    ]);
     python.args(["--key", "one.pem", "--commitment", "commitment.json"]);
     folder.run(&mut python).expect(0);
 }
@@ -113,14 +120,19 @@ fn the_host_part_of_the_cuda_program() {
     );
 
     // A challenge is answered, and signed by the other program.
-    if here("openssl", Command::new("openssl").arg("version")) && here("Python", Command::new("python3").arg("--version")) {
+    if here("openssl", Command::new("openssl").arg("version"))
+        && here("Python", Command::new("python3").arg("--version"))
+    {
         super::challenged::write_keys(&folder);
         folder
             .tcverify("screen commit --host check --key one.pem -o commitment.json")
             .expect(0);
         draw(&folder, "commitment.json");
         write_results_of(&folder, "challenge.json", "answers", Route::Instruction);
-        for (more, code, said) in [("", 0, "1 signed, of products drawn"), (" 3 40 5", 1, "on SM 3")] {
+        for (more, code, said) in [
+            ("", 0, "1 signed, of products drawn"),
+            (" 3 40 5", 1, "on SM 3"),
+        ] {
             run(&format!("challenge.json answers answers.json{more}")).expect(0);
             sign(&folder, "answers.json");
             let judge = "screen judge --suite challenge.json --trust one.pub.pem answers.json";
@@ -332,7 +344,9 @@ fn the_module_for_pytorch() {
     folder.write("operands.txt", list);
     let tests = |classes: &[&str]| {
         let mut python = folder.shell("python3");
-        python.args(["-B", &format!("{SCREEN}/test_tcverify_screen.py")]).args(classes);
+        python
+            .args(["-B", &format!("{SCREEN}/test_tcverify_screen.py")])
+            .args(classes);
         python
             .env("SCREEN_FOLDER", folder.path(""))
             .env_remove("PYTHONPATH");
@@ -346,10 +360,15 @@ fn the_module_for_pytorch() {
         write_results_of(&folder, "challenge.json", "right", Route::Library);
         tests(&["Answers"]);
         let judge = |results: &str, more: &str| {
-            folder.tcverify(&format!("screen judge --suite challenge.json {results} {more}"))
+            folder.tcverify(&format!(
+                "screen judge --suite challenge.json {results} {more}"
+            ))
         };
         let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
-        assert!(judged.stdout.contains("1 signed, of products drawn"), "{judged:#?}");
+        assert!(
+            judged.stdout.contains("1 signed, of products drawn"),
+            "{judged:#?}"
+        );
         judge("answers.json", "--trust two.pub.pem").refuses(&["--trust does not name"]);
         let judged = judge("wrong.json", "").expect(1);
         assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
