@@ -157,7 +157,7 @@ impl Suite {
     /// If a product cannot be computed.
     pub(super) fn opened(&self) -> Result<Suite, ScreenError> {
         let products = self.products.iter().map(|product| {
-            let prepared = self.check(product)?.prepare()?;
+            let prepared = self.prepare(product)?;
             finished(product.clone(), &prepared, &())
         });
         Ok(Suite {

@@ -147,7 +147,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let product = self.product(name);
-        let prepared = self.suite.check(product)?.prepare()?;
+        let prepared = self.suite.prepare(product)?;
         let right = payload(&prepared, &());
         let tiles = Tiles {
             shape: product.shape(),

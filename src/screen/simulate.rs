@@ -110,26 +110,17 @@ pub fn simulate<'a>(
 ) -> Result<Computed<'a>, ScreenError> {
     let mut prepared = Vec::new();
     for product in &suite.products {
-        prepared.push(suite.check(product)?.prepare()?);
+        prepared.push(suite.prepare(product)?);
     }
     progress.begin(prepared.iter().map(|p| p.problem().work()).sum());
-    let products = prepared
-        .into_iter()
-        .zip(&suite.products)
-        .map(|(prepared, product)| {
-            let d = payload(&prepared, progress);
-            match prepared.problem().d_shape() == product.shape() {
-                true => Ok((prepared, d)),
-                false => Err(ScreenError::Said(format!(
-                    "{}: its operands have not the sizes that it says",
-                    crate::io::printable(&product.name)
-                ))),
-            }
-        });
+    let products = prepared.into_iter().map(|prepared| {
+        let d = payload(&prepared, progress);
+        (prepared, d)
+    });
     Ok(Computed {
         suite,
         id: suite.id(),
-        products: products.collect::<Result<_, _>>()?,
+        products: products.collect(),
     })
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::challenge::Challenge;
 use super::error::ScreenError;
 use super::families::Level;
-use crate::check::{Check, Fields, Source};
+use crate::check::{Check, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Fault, MappedFile, escaped_path, printable};
@@ -171,6 +171,21 @@ impl Suite {
         let mut fields = product.check.clone();
         fields.in_folder(&self.folder);
         Ok(Check::try_from(fields)?)
+    }
+
+    /// The check with everything that it needs.
+    ///
+    /// # Errors
+    /// If it cannot be prepared, or its operands have other sizes than the product says.
+    pub(super) fn prepare(&self, product: &Product) -> Result<Prepared, ScreenError> {
+        let prepared = self.check(product)?.prepare()?;
+        match prepared.problem().d_shape() == product.shape() {
+            true => Ok(prepared),
+            false => Err(ScreenError::Said(format!(
+                "{}: its operands have not the sizes that it says",
+                printable(&product.name)
+            ))),
+        }
     }
 
     /// Makes sure that files of operands are those that it was made of.
