@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use tcverify::emu::step::{IntegerOverflow, IntegerSum, Step};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay, accelerate};
 use tcverify::num::Format;
+use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
 
 use crate::case::{Case, Shape};
@@ -122,7 +123,7 @@ struct Product {
 impl Product {
     fn new(arithmetic: &Arithmetic, any: bool, seed: u64) -> Product {
         let (m, n, k) = (39, 43, 133);
-        let mut random = Random::seeded(seed);
+        let mut random = SplitMix64(seed);
         let mut matrix = |format: Format, rows: usize, columns: usize, any: bool| {
             let codes: Vec<_> = (0..rows * columns).map(|_| {
                 let code = random.word() & format.max_code();
@@ -139,7 +140,7 @@ impl Product {
         ];
         let scales = arithmetic.scale.map(|scale| {
             let blocks = k.div_ceil(scale.block);
-            let mut random = Random::seeded(seed + 77);
+            let mut random = SplitMix64(seed + 77);
             let mut scales = |rows: usize, columns: usize| {
                 let one = scale.format.bias() as u64;
                 let codes: Vec<_> = (0..rows * columns).map(|_| match any {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::adapter;
-use crate::support::Folder;
+use crate::support::{Folder, good};
 
 #[test]
 fn the_report_is_that_of_the_other_engines() {
@@ -24,9 +24,9 @@ fn the_report_is_that_of_the_other_engines() {
             true => operands.replace("normal", "wide"),
             false => operands,
         };
-        folder.tcverify(&format!("replay {operands} -o d.npy --force -q")).expect(0);
+        folder.tcverify(&format!("replay {operands} -o d.npy -q")).expect(0);
         let report = |engine: &str| -> Value {
-            let line = format!("check {operands} d.npy --engine {engine} --json r.json --force -q");
+            let line = format!("check {operands} d.npy --engine {engine} --json r.json -q");
             folder.tcverify(&line).expect(0);
             serde_json::from_slice(&folder.read("r.json")).unwrap()
         };
@@ -49,9 +49,9 @@ fn the_report_is_that_of_the_other_engines() {
 #[test]
 fn engines_lists_the_adapter() {
     let Some(device) = adapter() else { return };
-    let folder = Folder::new();
+    let folder = good();
     let run = folder.tcverify("engines").expect(0);
     assert!(run.stdout.contains(&device.device.info().name), "{run:?}");
-    let run = folder.tcverify("check generate:1:normal:9x9 generate:2:normal:9x9 d.npy --arch hopper --engine gpu:7");
+    let run = folder.tcverify("check generate:1:normal:2x3 generate:2:normal:3x2 d.npy --arch hopper --dtype fp16 --engine gpu:7");
     run.refuses(&["there is no adapter 7"]);
 }

@@ -3,7 +3,7 @@
 use tcverify_kernels::DotAdd;
 use tcverify_num::{Format, Formats, Rounding};
 use wgpu::naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
-use wgpu::naga::{Expression, Function, Scalar, ScalarKind, TypeInner, front};
+use wgpu::naga::{Expression, Function, Handle, Scalar, ScalarKind, TypeInner, front};
 
 use super::plan::{FusedUnit, ShaderPlan};
 use super::shader::source;
@@ -45,8 +45,8 @@ fn arithmetic(function: &Function, info: &FunctionInfo, module: &wgpu::naga::Mod
                 | Expression::Math { .. }
         )
     };
-    let width = |handle| match info[handle].ty.inner_with(&module.types) {
-        TypeInner::Vector { size, .. } => *size as usize,
+    let width = |handle: Handle<Expression>| match info[handle].ty.inner_with(&module.types) {
+        &TypeInner::Vector { size, .. } => size as usize,
         _ => 1,
     };
     let own = function.expressions.iter().filter(|(_, expression)| counted(expression));

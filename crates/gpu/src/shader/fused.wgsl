@@ -21,11 +21,11 @@ fn largest(x: vec4<i32>) -> i32 { return max(max(x.x, x.y), max(x.z, x.w)); }
 fn smallest(x: vec4<i32>) -> i32 { return min(min(x.x, x.y), min(x.z, x.w)); }
 
 // The code of a number of units of 2^lsb, rounded to so many bits: to nearest even, or else toward zero.
-fn rounded(negative: bool, magnitude: u32, lsb: i32, precision: i32, nearest: bool) -> u32 {
+fn rounded(negative: bool, magnitude: u32, lsb: i32, bits: i32, nearest: bool) -> u32 {
     if (magnitude == 0u) { return 0u; }
     let leading = max(lsb + 31 - i32(countLeadingZeros(magnitude)), C_MIN_EXPONENT);
     if (leading > C_MAX_EXPONENT) { return FLAG; }
-    let right = leading - (precision - 1) - lsb;
+    let right = leading - (bits - 1) - lsb;
     var kept = 0u;
     if (right <= 0) {
         kept = magnitude << u32(-right);
@@ -40,7 +40,7 @@ fn rounded(negative: bool, magnitude: u32, lsb: i32, precision: i32, nearest: bo
     let sign = select(0u, C_SIGN, negative);
     if (kept == 0u) { return select(0u, sign, MINUS_ZERO); }
     // The leading bit counts one up in the field of the exponent.
-    let code = (u32(leading + C_BIAS - 1) << C_FRACTION) + (kept << u32(i32(C_FRACTION) + 1 - precision));
+    let code = (u32(leading + C_BIAS - 1) << C_FRACTION) + (kept << u32(i32(C_FRACTION) + 1 - bits));
     if (code >= (C_TOP << C_FRACTION)) { return FLAG; }
     return sign | code;
 }
