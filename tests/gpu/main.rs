@@ -2,6 +2,7 @@
 //! `TCVERIFY_TEST_GPU` is the number of another one.
 
 #[path = "../arithmetic/engines/case.rs"]
+#[allow(dead_code)]
 mod case;
 #[path = "../arithmetic/engines/layout.rs"]
 mod layout;

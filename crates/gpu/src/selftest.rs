@@ -25,14 +25,17 @@ enum Numbers {
     Full,
     /// The smallest exponents, with zeros.
     Tiny,
+    /// Zeros, and a few of those: whole groups of zeros beside the smallest C.
+    Sparse,
 }
 
-const NUMBERS: [Numbers; 5] = [
+const NUMBERS: [Numbers; 6] = [
     Numbers::Near,
     Numbers::Wide,
     Numbers::Any,
     Numbers::Full,
     Numbers::Tiny,
+    Numbers::Sparse,
 ];
 
 /// Compares a device with the exact engine.
@@ -110,7 +113,7 @@ impl Product {
         let addend = match numbers {
             Numbers::Near | Numbers::Full => Numbers::Near,
             Numbers::Wide | Numbers::Any => Numbers::Wide,
-            Numbers::Tiny => Numbers::Tiny,
+            Numbers::Tiny | Numbers::Sparse => Numbers::Tiny,
         };
         let c_codes = matrix(formats.addend, m, n, addend);
         let (mut scales, mut block) = (None, 0);
@@ -167,7 +170,8 @@ fn code(format: Format, numbers: Numbers, random: u64) -> u64 {
         Numbers::Any => return any,
         Numbers::Full => (format.bias() as u64, ones),
         Numbers::Tiny if draw % 16 == 0 => (0, 0),
-        Numbers::Tiny => (spread(0, 3), random & ones),
+        Numbers::Sparse if draw % 8 != 0 => (0, 0),
+        Numbers::Tiny | Numbers::Sparse => (spread(0, 3), random & ones),
     };
     let positive = numbers == Numbers::Full || random >> 63 == 0;
     let sign = if positive { 0 } else { format.sign_mask() };
@@ -183,6 +187,6 @@ fn scale_code(scale: Scale, numbers: Numbers, random: u64) -> u64 {
         Numbers::Any if random % 64 == 0 => scale.format.max_code(),
         Numbers::Any => one + random % 101 - 50,
         // Products near where results leave the normal numbers.
-        Numbers::Tiny => one - 50 - random % 17,
+        Numbers::Tiny | Numbers::Sparse => one - 50 - random % 17,
     }
 }

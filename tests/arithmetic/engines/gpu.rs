@@ -45,7 +45,7 @@ impl GpuDevice for Simulated {
 }
 
 /// Products of a self-test.
-const SELF_TEST: usize = 5;
+const SELF_TEST: usize = 6;
 
 fn prepared(d: Option<&str>) -> Prepared {
     let mut check = json!({
