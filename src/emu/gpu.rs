@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use tcverify_gpu::{self as gpu, DeviceInfo, ShaderPlan, TILE, Vetted};
@@ -28,6 +28,7 @@ pub struct Gpu {
     multiply_adds: AtomicU64,
     tiles: AtomicU64,
     twice: AtomicU64,
+    failure: OnceLock<String>,
 }
 
 /// What a GPU has done.
@@ -76,6 +77,7 @@ impl Gpu {
             multiply_adds: AtomicU64::new(0),
             tiles: AtomicU64::new(0),
             twice: AtomicU64::new(0),
+            failure: OnceLock::new(),
         }
     }
 
@@ -213,8 +215,14 @@ impl Gpu {
         exact
     }
 
+    /// Why it ended work, if it did: a replay then unwinds, which a check makes an error of.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
     fn fail(&self, reason: &str) -> ! {
-        deadline::fail(format!("the GPU {}: {reason}", self.info()))
+        let reason = format!("the GPU {}: {reason}", self.info());
+        deadline::fail(self.failure.get_or_init(|| reason).clone())
     }
 
     /// Which of so many tiles are computed again.

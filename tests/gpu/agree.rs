@@ -1,6 +1,7 @@
 //! Every model that has a shader, with operands of every kind.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -51,7 +52,8 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
         let gpu = gpu(&device, case.seed);
         let operands = case.operands();
         let expected = codes(&case.exact(&operands));
-        let found = codes(&case.by(&operands, Engine::Gpu(&gpu)));
+        let found = catch_unwind(AssertUnwindSafe(|| case.by(&operands, Engine::Gpu(&gpu))));
+        let found = codes(&found.unwrap_or_else(|_| panic!("{case:?}: {:?}", gpu.failure())));
         let differs = expected.iter().zip(&found).position(|(x, y)| x != y);
         if let Some(at) = differs {
             panic!("{case:?}\nelement {at} is {:x}, not {:x}", found[at], expected[at]);
