@@ -43,7 +43,8 @@ impl FromStr for WrongTiles {
         let mut parts = text.strip_prefix("tiles:").unwrap_or(text).split(',');
         let instead = parts.next().and_then(Instead::of_word);
         let mut tiles = WrongTiles {
-            instead: instead.ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
+            instead: instead
+                .ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
             share: 50,
             sm: 0,
         };
@@ -130,6 +131,9 @@ impl Whole {
             Instead::Other => "another tile of the same D",
             Instead::Stale => "right for another product",
         };
-        Some(format!("{count} of {} wrong tiles are, whole, {what}", self.kept))
+        Some(format!(
+            "{count} of {} wrong tiles are, whole, {what}",
+            self.kept
+        ))
     }
 }

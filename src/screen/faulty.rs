@@ -138,7 +138,11 @@ impl<'a> Chain<'a> {
         let arithmetic = self.replay.arithmetic;
         let span = arithmetic.step.span();
         let here = step * span..k.min((step + 1) * span);
-        let first = if span == 1 { here.start % turns(arithmetic) } else { 0 };
+        let first = if span == 1 {
+            here.start % turns(arithmetic)
+        } else {
+            0
+        };
         let at = self.operand_of(fault, &here, first);
         exponent_field(arithmetic.a, self.a.codes[at])
     }

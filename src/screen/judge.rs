@@ -305,7 +305,10 @@ impl Bench<'_> {
         let fits = |of: &&Ready| {
             index < of.tiles.count() && of.tiles.bytes(index) == given.len() && is(of, index)
         };
-        self.ready.values().any(|of| fits(&of)).then_some(Instead::Stale)
+        self.ready
+            .values()
+            .any(|of| fits(&of))
+            .then_some(Instead::Stale)
     }
 
     /// The faults that fit the wrong elements of a place.

@@ -162,9 +162,8 @@ fn banded(units: &[Unit], rare: &Broken) -> Broken {
         };
         let gives = |(prepared, seen): &(&Prepared, Vec<Seen>)| {
             let mut chain = Chain::of(prepared)?;
-            let mut given = |seen: &Seen| {
-                chain.element(seen.at, Injector::new(&fault, 0)) == seen.given
-            };
+            let mut given =
+                |seen: &Seen| chain.element(seen.at, Injector::new(&fault, 0)) == seen.given;
             let mut count = 0;
             for seen in seen {
                 match (seen.wrong, given(seen)) {
