@@ -12,11 +12,15 @@ fn captured(cases: &[&str]) -> Folder {
         ("generate:2:cancel:32x64", "a", "a2"),
         ("generate:3:normal:64x24", "b", "b"),
         ("generate:4:normal:24x64", "b", "w"),
-        ("generate:5:normal:24", "c", "bias"),
+        ("generate:5:normal:1x24", "c", "bias"),
     ] {
         let made = format!("generate {spec} --dtype bf16 --role {role} -o {name}.npy --quiet");
         folder.tcverify(&made).expect(0);
     }
+    // A bias has one axis.
+    let bias = folder.read("bias.npy");
+    let text = String::from_utf8_lossy(&bias[..128]).replace("(1, 24), }", "(24,), }  ");
+    folder.write("bias.npy", [text.as_bytes(), &bias[128..]].concat());
     let replay = |of: &str, d: &str| {
         let made =
             format!("replay --arch h100 --dtype bf16 --d-dtype bf16 {of} -o {d}.npy --quiet");
@@ -91,12 +95,13 @@ fn a_capture_becomes_a_suite() {
     );
 
     // A fault that acts on these operands is found in them, and named.
-    let inject = format!("{run} --rounds 3 --inject product:bit=9,stuck=1,k=3,lane=5,sm=5");
+    let inject = format!("{run} --rounds 3 --inject operand:bit=6,stuck=1,k=3,lane=5,sm=5");
     folder.tcverify(&inject).expect(1);
     let (said, _) = judged(&folder, "node/own.json", 1);
     assert!(said.stdout.starts_with("FAULTY  1 GPU: "), "{said:#?}");
     assert!(
-        said.stdout.contains("bit 9 stuck at 1 of a product"),
+        said.stdout
+            .contains("bit 6 stuck at 1 of an operand of A (product 3 of a step)"),
         "{said:#?}"
     );
     // Another order of sums is no fault here either.
