@@ -230,15 +230,16 @@ pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
     opened(path, |text| open(schema, text))
 }
 
-/// The same of one that may be signed, and whose signature it is.
+/// The same of one that may be signed: its content, whose signature it is, and the SHA-256 of the file.
 ///
 /// # Errors
 /// As of [`open_signed`], or if the file cannot be read.
 pub fn read_signed<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     path: &Path,
-) -> Result<(T, Option<PublicKey>), String> {
-    opened(path, |text| open_signed(schema, text)).map(|(read, _)| read)
+) -> Result<(T, Option<PublicKey>, Hash), String> {
+    let ((content, signer), sha256) = opened(path, |text| open_signed(schema, text))?;
+    Ok((content, signer, sha256))
 }
 
 fn opened<T>(path: &Path, open: impl Fn(&[u8]) -> Result<T, String>) -> Result<(T, Hash), String> {

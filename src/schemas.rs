@@ -23,7 +23,10 @@ use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
 use crate::report::{Batch, Compared, ComparedRuns, Identification, OperationReport, Report};
-use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
+use crate::screen::{
+    COMMITMENT as SCREEN_COMMITMENT, Commitment as ScreenCommitment, FLEET, Fleet, RESULTS,
+    Results, SUITE, Suite,
+};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
 
@@ -138,7 +141,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<crate::probe::folder::Manifest>("probes", crate::probe::folder::SCHEMA),
         written::<KernelTable>("kernel-table", TABLE_SCHEMA),
         written::<Envelope<Suite>>("screen-suite", SUITE),
-        written::<Envelope<Results>>("screen-results", RESULTS),
+        written::<SignedEnvelope<Results>>("screen-results", RESULTS),
+        written::<ScreenCommitment>("screen-commitment", SCREEN_COMMITMENT),
         written::<Fleet>("screen-fleet", FLEET),
         of_others::<crate::attest::Envelope>("attestation"),
         of_others::<AnyStatement>("statement"),

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use super::args::{Unsaid, said};
 use super::attested::AttestArgs;
 use super::progress::Bar;
+use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_coverage::Measure;
+use super::screen_record::Record;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
@@ -37,7 +40,11 @@ Without a GPU, to see what a fault looks like:
   tcverify screen run suite.json --device simulated --inject product:bit=13,k=3,lane=5,sm=7 -o results/s.json
   tcverify screen coverage suite.json
 
-Exit codes: make and coverage: 0 done; run: 0 every result is right, 1 one is wrong; judge: 0 every
+A workload's own products, and results that a node cannot have made before:
+  tcverify screen record captured/manifest.json -o recorded.json
+  tcverify screen challenge suite.json --commitment SHA256 --beacon VALUE -o challenge.json
+
+Exit codes: make, commit, challenge and coverage: 0 done; record: 0 done, 1 a captured D is not what the model computes; run: 0 every result is right, 1 one is wrong; judge: 0 every
 GPU is clean, 1 one is not; all: 2 anything else.")]
 pub struct Screen {
     #[command(subcommand)]
@@ -49,6 +56,9 @@ enum Step {
     Make(Make),
     Run(Run),
     Judge(Judge),
+    Record(Record),
+    Commit(Commit),
+    Challenge(Challenge),
     Coverage(Measure),
 }
 
@@ -60,7 +70,7 @@ struct Make {
     arch: String,
 
     /// How much it runs
-    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = word::<Level>())]
+    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = level())]
     suite: Level,
 
     /// How the fleet's library chains K in products of floats: a preset; by default one chain
@@ -138,6 +148,9 @@ struct Run {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
+    #[command(flatten)]
+    answering: Answering,
+
     /// Where to write the results
     #[arg(long, short, value_name = "RESULTS.json")]
     output: PathBuf,
@@ -175,11 +188,23 @@ struct Judge {
     junit: Option<PathBuf>,
 
     #[command(flatten)]
+    trust: Trust,
+
+    #[command(flatten)]
     attest: AttestArgs,
 
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// A level that is made of an architecture.
+fn level() -> impl TypedValueParser<Value = Level> {
+    let made = Level::ALL
+        .iter()
+        .filter(|(level, _, _)| *level != Level::Recorded);
+    let values = made.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
+    PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
 }
 
 impl Screen {
@@ -188,6 +213,9 @@ impl Screen {
             Step::Make(command) => command.run(),
             Step::Run(command) => command.run(),
             Step::Judge(command) => command.run(),
+            Step::Record(command) => command.run(),
+            Step::Commit(command) => command.run(),
+            Step::Challenge(command) => command.run(),
             Step::Coverage(command) => command.run(),
         }
     }
@@ -252,6 +280,7 @@ impl Run {
         let (suite, _) = Suite::read(&self.suite)?;
         let mut outputs = Outputs::new();
         outputs.protect("the suite", &self.suite);
+        let (commitment, signer) = self.answering.read(&mut outputs)?;
         let output = outputs.open("the results", &self.output)?;
         let device = Simulated {
             host: self.host,
@@ -262,21 +291,32 @@ impl Run {
             seed: self.seed,
             ..Simulated::default()
         };
-        let results = simulate(&suite, &Bar::new())?.run(&device)?;
-        let written = results.text()?;
+        let mut results = simulate(&suite, &Bar::new())?.run(&device)?;
+        results.commitment = commitment;
+        let written = results.signed(signer.as_ref())?;
         output.commit(|out| out.write_all(&written))?;
         let (compared, wrong) = (results.compared(), results.wrong());
         if !self.quiet && self.output.as_os_str() != "-" {
-            let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
-            show::print(|out| {
-                writeln!(
+            let path = escaped_path(&self.output);
+            show::print(|out| match (suite.challenge.is_some(), wrong) {
+                (true, _) => writeln!(
                     out,
-                    "{said}  {wrong} of {compared} results of a simulated device are wrong  {}",
-                    escaped_path(&self.output)
-                )
+                    "ANSWERED  {compared} results of a simulated device  {path}"
+                ),
+                (false, 0) => writeln!(
+                    out,
+                    "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"
+                ),
+                (false, _) => {
+                    writeln!(
+                        out,
+                        "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}"
+                    )
+                }
             })?;
         }
         Ok(match wrong {
+            _ if suite.challenge.is_some() => Ending::Done,
             0 => Ending::Done,
             _ => Ending::Different,
         })
@@ -319,6 +359,7 @@ impl Judge {
         for file in &files {
             outputs.protect("results", file);
         }
+        let keys = self.trust.read(&mut outputs, &suite)?;
         let signer = self.attest.read(&mut outputs)?;
         let mut open = |role, path: &Option<PathBuf>| {
             let path = path.as_deref();
@@ -336,7 +377,7 @@ impl Judge {
             hashed.push((name.clone(), sha256));
             all.push((name, results));
         }
-        let fleet = judge(&suite, id, all)?;
+        let fleet = judge(&suite, id, all, &keys)?;
         let view = fleet.view();
         if let Some(output) = json {
             output.commit(|out| out.write_all(fleet.json().as_bytes()))?;

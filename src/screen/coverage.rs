@@ -73,7 +73,7 @@ pub fn measure(
         if product.placement != Placement::EverySm {
             continue;
         }
-        let prepared = product.check()?.prepare()?;
+        let prepared = suite.prepare(product)?;
         let right = payload(&prepared, &());
         let ready = Ready {
             right: codes(product.d, &right).collect(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
+use super::challenge::Believed;
 use super::control::{Instead, Whole};
 use super::elements::Where;
 use super::error::ScreenError;
@@ -20,18 +21,37 @@ use crate::check::Prepared;
 use crate::commit::{Hash, leaf};
 use crate::io::printable;
 use crate::report::grouped;
+use crate::sign::PublicKey;
 use crate::words::Word;
 
-/// Judges results of one suite; each with the name of where it was read.
+/// Judges results of one suite; each with the name of where it was read. With `keys`, all must be signed by one of them.
 ///
 /// # Errors
-/// If the suite's digests are not what this program computes, or results contradict themselves.
-pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fleet, ScreenError> {
+/// If the suite's digests are not what this program computes, or results contradict themselves or are not believed.
+pub fn judge(
+    suite: &Suite,
+    id: Hash,
+    all: Vec<(String, Results)>,
+    keys: &[PublicKey],
+) -> Result<Fleet, ScreenError> {
     once_each(&all)?;
-    for (path, results) in &all {
-        let valid = results.validate(suite);
-        valid.map_err(|what| format!("{path}: {what}"))?;
+    let opened = suite
+        .challenge
+        .is_some()
+        .then(|| suite.opened())
+        .transpose()?;
+    let mut read = Vec::new();
+    for (path, mut results) in all {
+        let named = |what| format!("{path}: {what}");
+        results.validate(suite).map_err(named)?;
+        let believed = results.believed(suite, keys).map_err(named)?;
+        if let Some(opened) = &opened {
+            results = results.answered(opened).map_err(named)?;
+            results.validate(opened).map_err(named)?;
+        }
+        read.push((path, results, believed));
     }
+    let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
     let mut bench = Bench {
         suite,
         ready: HashMap::new(),
@@ -42,13 +62,13 @@ pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fle
     };
     // What a GPU is right by is what this program computes, not what a file says.
     for product in &suite.products {
-        if all.iter().any(|(_, r)| r.ran(&product.name).is_some()) {
+        if all.iter().any(|(_, r, _)| r.ran(&product.name).is_some()) {
             bench.prepare(&product.name)?;
         }
     }
     let mut gpus = Vec::new();
-    for (path, results) in all {
-        gpus.push(bench.gpu(path, results)?);
+    for (path, results, believed) in all {
+        gpus.push(bench.gpu((path, believed), results)?);
     }
     gpus.sort_by(|x, y| {
         let key = |gpu: &Gpu| (gpu.device.host.clone(), gpu.device.index);
@@ -84,9 +104,9 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
 }
 
 /// How many devices returned a wrong D.
-fn returned(all: &[(String, Results)]) -> HashMap<(String, Hash), usize> {
+fn returned(all: &[(String, Results, Believed)]) -> HashMap<(String, Hash), usize> {
     let mut counts = HashMap::new();
-    for (_, results) in all {
+    for (_, results, _) in all {
         for failure in &results.failures {
             let key = (failure.product.clone(), failure.d_sha256);
             *counts.entry(key).or_default() += 1;
@@ -127,7 +147,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let product = self.product(name);
-        let prepared = product.check()?.prepare()?;
+        let prepared = self.suite.prepare(product)?;
         let right = payload(&prepared, &());
         let tiles = Tiles {
             shape: product.shape(),
@@ -154,7 +174,11 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn gpu(&mut self, path: String, results: Results) -> Result<Gpu, ScreenError> {
+    fn gpu(
+        &mut self,
+        (path, believed): (String, Believed),
+        results: Results,
+    ) -> Result<Gpu, ScreenError> {
         let mut counter = Counter::default();
         let mut evidence: Vec<(String, Vec<Seen>)> = Vec::new();
         let mut whole = Whole::default();
@@ -223,6 +247,7 @@ impl Bench<'_> {
                 .collect(),
             left_out: results.left_out,
             device: results.device,
+            believed,
         })
     }
 

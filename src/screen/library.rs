@@ -199,7 +199,7 @@ pub(super) fn wanted(
 ) -> Wanted {
     let request = Check::try_from(check.clone()).expect("fields that agree");
     let placement = match family {
-        "load" | "library" => Placement::Spread,
+        "load" | "library" | "recorded" => Placement::Spread,
         _ => Placement::EverySm,
     };
     // Few leaves of large products.

@@ -11,6 +11,7 @@
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
 mod another;
+mod challenge;
 mod claims;
 mod consistent;
 mod control;
@@ -27,6 +28,7 @@ mod kinds;
 mod library;
 mod make;
 mod pattern;
+mod record;
 mod results;
 mod show;
 mod simulate;
@@ -35,6 +37,7 @@ mod suite;
 mod tiles;
 mod view;
 
+pub use challenge::{Believed, COMMITMENT, Challenge, Commitment, Whose, challenge};
 pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
@@ -45,6 +48,7 @@ pub use judge::judge;
 pub use kinds::Kind;
 pub use library::{Library, order};
 pub use make::make;
+pub use record::{Recording, record};
 pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};

@@ -112,8 +112,8 @@ pub fn fault(
         };
         let tried = match place {
             Some(_) => {
-                "no single bit that is stuck or inverted and no lost number gives one of them, always or in one or two steps \
-                 of an element"
+                "no single bit that is stuck or inverted, no neighbouring bits that are inverted and no lost number gives one of \
+                 them, always or in one or two steps of an element"
             }
             None => {
                 "they do not lie in one lane or row or column pattern, so that no single fault was looked for"

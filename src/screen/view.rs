@@ -1,6 +1,8 @@
 //! The view of a judged fleet.
 
+use super::challenge::Whose;
 use super::fleet::{Condition, Fleet, Gpu, Wrong};
+use crate::io::printable;
 use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped};
 use crate::words::Word;
 
@@ -23,7 +25,10 @@ impl Fleet {
             "{} {}, {} products, {}",
             self.arch, self.level, self.products, self.suite
         );
-        let mut facts = vec![Fact::new("suite", suite)];
+        let mut facts = vec![
+            Fact::new("suite", suite),
+            Fact::new("believed", self.believed()),
+        ];
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {
             facts.push(Fact::caution(
@@ -55,6 +60,29 @@ impl Fleet {
             test: [format!("tcverify screen {}", self.arch), "tcverify.screen".to_owned(), String::new()],
             ..View::default()
         }
+    }
+
+    /// Whose word the results are, counted.
+    fn believed(&self) -> String {
+        let of = |whose| {
+            self.gpus
+                .iter()
+                .filter(|gpu| gpu.believed.whose == whose)
+                .count()
+        };
+        let said = [
+            (of(Whose::OwnWord), "of a node's own word, not signed"),
+            (of(Whose::Signed), "signed"),
+            (
+                of(Whose::Challenged),
+                "signed, of products drawn after the node committed to its GPU",
+            ),
+        ];
+        let said = said.iter().filter(|(count, _)| *count > 0);
+        let said: Vec<_> = said
+            .map(|(count, words)| format!("{count} {words}"))
+            .collect();
+        said.join(", ")
     }
 
     /// How many GPUs are in which condition, the rare ones first.
@@ -133,6 +161,13 @@ fn card(gpu: &Gpu) -> Card {
             .as_ref()
             .map(|driver| Fact::detail("driver", driver)),
     );
+    facts.extend(gpu.believed.key.map(|key| {
+        let committed = gpu.believed.committed.as_ref();
+        let committed = committed.map_or(String::new(), |time| {
+            format!(", which committed to this GPU at {}", printable(time))
+        });
+        Fact::detail("signed by", format!("{key}{committed}"))
+    }));
     if let Some([low, high]) = wrong.temperature_c {
         let all = gpu.readings.as_ref().map(|readings| readings.temperature_c);
         let all = all.map_or(String::new(), |[low, high]| {

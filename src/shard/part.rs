@@ -140,7 +140,7 @@ impl Part {
     /// If it is none, damaged, or its signature is wrong.
     pub fn read(path: &Path) -> Result<Part, ShardError> {
         let read = envelope::read_signed(PART, path);
-        let (part, signer) = read.map_err(ShardError::document(path))?;
+        let (part, signer, _) = read.map_err(ShardError::document(path))?;
         Ok(Part { signer, ..part })
     }
 }

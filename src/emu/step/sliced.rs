@@ -607,4 +607,9 @@ pub(super) fn phases() -> Vec<Value> {
 }
 
 /// What stages are called.
-const STAGES: [&str; 4] = ["phase 0", "phase 1", "phase 2", "phase 3"];
+const STAGES: [&str; 4] = [
+    "phase 0, upper slice of A by first of B",
+    "phase 1, upper slice of A by second of B",
+    "phase 2, lower slice of A by first of B",
+    "phase 3, lower slice of A by second of B",
+];

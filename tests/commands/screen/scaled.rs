@@ -69,7 +69,7 @@ fn a_broken_scale_is_named() {
                 ..Simulated::default()
             };
             let results = computed.run(&device).unwrap();
-            judge(&suite, suite.id(), vec![("r.json".into(), results)]).unwrap()
+            judge(&suite, suite.id(), vec![("r.json".into(), results)], &[]).unwrap()
         };
         assert_eq!(device(None).gpus[0].condition, Condition::Clean);
         let fleet = device(Some(fault));
