@@ -62,6 +62,9 @@ pub struct Explain<W: Shown> {
     json: bool,
 }
 
+/// A unit by the name that it was asked for by, and what is asked of it.
+type Named = (String, Request);
+
 /// What is explained, and how.
 pub trait Shown: Words {
     /// Steps to show in full.
@@ -73,7 +76,7 @@ pub trait Shown: Words {
     ///
     /// # Errors
     /// What contradicts itself, in terms of options.
-    fn page(&self) -> Result<Option<(&Path, Vec<(String, Request)>)>> {
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
         Ok(None)
     }
 }
@@ -128,7 +131,7 @@ impl Shown for ShownProduct {
         self.steps.clone().unwrap_or_default()
     }
 
-    fn page(&self) -> Result<Option<(&Path, Vec<(String, Request)>)>> {
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
         let Some(path) = &self.html else {
             return Ok(None);
         };
@@ -209,7 +212,7 @@ impl<W: Shown> Explain<W> {
     }
 
     /// The element on every unit, drawn; what the terminal says of each is printed, too.
-    fn draw(&self, path: &Path, units: &[(String, Request)]) -> Result<Ending> {
+    fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
         let files = self.memory.files();
         let mut outputs = Outputs::new();
         let mut prepared = Vec::new();

@@ -26,6 +26,7 @@ pub use sweep::{SWEEP, Sweep};
 use super::command_line::{Verb, option};
 use super::error::CheckError;
 use super::fields::{Argument, Fields, fields};
+use super::request::MAX_MISMATCHES;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness};
@@ -135,12 +136,20 @@ macro_rules! judging {
                 }
             }
 
-            /// The same, judged so.
+            /// The same, judged so; what is said of what is so by default is left out.
             #[must_use]
             pub fn judged_as(self, fields: &Fields) -> Operation {
-                Operation {
+                let any = |word: &Option<Strictness>| word.filter(|word| *word == Strictness::Any);
+                let listed = fields.max_mismatches;
+                let said = Operation {
                     $($field: fields.$field.clone(),)*
                     ..self
+                };
+                Operation {
+                    nan: any(&fields.nan),
+                    zero: any(&fields.zero),
+                    max_mismatches: listed.filter(|listed| *listed != MAX_MISMATCHES),
+                    ..said
                 }
             }
         }

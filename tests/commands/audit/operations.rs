@@ -19,22 +19,22 @@ const OPERATIONS: [Audited; 9] = [
     Audited {
         words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
         arrays: &[
-            ("x", "generate:1:normal:2x5x64", true),
-            ("weight", "generate:2:normal:64", false),
+            ("x", "generate:1:normal:2x5x128", true),
+            ("weight", "generate:2:normal:1x128", false),
         ],
     },
     Audited {
         words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
         arrays: &[
             ("x", "generate:1:normal:300x1024", true),
-            ("weight", "generate:2:normal:1024", false),
+            ("weight", "generate:2:normal:1x1024", false),
         ],
     },
     Audited {
         words: "layer_norm --eps 1e-5 --dtype fp32",
         arrays: &[
             ("x", "generate:1:normal:6x32", true),
-            ("weight", "generate:2:normal:32", false),
+            ("weight", "generate:2:normal:1x32", false),
         ],
     },
     Audited {
@@ -56,8 +56,8 @@ const OPERATIONS: [Audited; 9] = [
         words: "rope --dtype bf16",
         arrays: &[
             ("x", "generate:1:normal:2x3x4x16", true),
-            ("cos", "generate:2:normal:3x8", false),
-            ("sin", "generate:3:normal:3x8", false),
+            ("cos", "generate:2:normal:4x16", false),
+            ("sin", "generate:3:normal:4x16", false),
         ],
     },
     Audited {
@@ -129,7 +129,7 @@ fn rows_give_what_the_whole_gives() {
         }
         let shape = committed["y"]["shape"].as_array().unwrap().iter();
         let all: u64 = shape.map(|axis| axis.as_u64().unwrap()).product();
-        let drawn = all.min(700);
+        let drawn = all.min(1500);
         challenge(&folder, BEACON, drawn).expect(0);
         audited.open(&folder, "").expect(0);
         let report = audited.verify(&folder, "--json -").expect(0).json();
@@ -204,18 +204,18 @@ fn numbers(all: &[f32]) -> Vec<u8> {
 #[test]
 fn own_copies() {
     let folder = Folder::new();
-    let weight: Vec<f32> = (0..16).map(|i| 1.0 + i as f32).collect();
+    let weight: Vec<f32> = (0..128).map(|i| 1.0 + i as f32).collect();
     folder.write("w.npy", numbers(&weight));
     folder.write("other.npy", numbers(&weight[1..]));
     let words = "rms_norm --eps 1e-5 --dtype fp32";
-    let arrays = "x=generate:1:normal:4x16 weight=w.npy";
+    let arrays = "x=generate:1:normal:4x128 weight=w.npy";
     for line in [
         format!("replay --op {words} {arrays} -o d.npy"),
         format!("commit --op {words} {arrays} y=d.npy -o c.json"),
     ] {
         folder.tcverify(&line).expect(0);
     }
-    challenge(&folder, BEACON, 64).expect(0);
+    challenge(&folder, BEACON, 512).expect(0);
     let open = format!(
         "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin --without weight"
     );
