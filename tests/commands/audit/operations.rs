@@ -53,11 +53,11 @@ const OPERATIONS: [Audited; 9] = [
         ],
     },
     Audited {
-        words: "rope --dtype bf16",
+        words: "rope --variant vllm --layout bhsd --dtype fp32",
         arrays: &[
             ("x", "generate:1:normal:2x3x4x16", true),
-            ("cos", "generate:2:normal:4x16", false),
-            ("sin", "generate:3:normal:4x16", false),
+            ("cos", "generate:2:normal:4x8", false),
+            ("sin", "generate:3:normal:4x8", false),
         ],
     },
     Audited {
