@@ -46,7 +46,7 @@ impl Challenge {
         beacon: &str,
         elements: u64,
     ) -> Result<Challenge, AuditError> {
-        let region = Challenge::region(commitment);
+        let region = Region::of(&commitment.result.shape);
         if !(1..=MOST_ELEMENTS).contains(&elements) || elements > region.len() {
             let most = region.len().min(MOST_ELEMENTS);
             return Err(AuditError::Document(format!(
@@ -104,14 +104,5 @@ impl Challenge {
             row: row as usize,
             column: column as usize,
         })
-    }
-
-    fn region(commitment: &Commitment) -> Region {
-        let product = &commitment.product;
-        Region {
-            batches: product.batch.iter().product(),
-            rows: 0..product.m,
-            columns: 0..product.n,
-        }
     }
 }

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use super::pieces::Cut;
 use super::{AuditError, Challenge, Piece, pieces};
-use crate::check::Prepared;
+use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::{Commitment, Hash, Tree};
 use crate::io::printable;
-use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// The first line of an opening.
@@ -102,21 +101,22 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of a product that was committed to, but for arrays that the auditor has.
+    /// Of what was committed to, but for arrays that the auditor has.
     ///
     /// # Errors
     /// If an array is not what was committed to, or there is no such one to leave out.
     pub fn new(
-        prepared: &Prepared,
+        prepared: &dyn Subject,
         commitment: &Commitment,
         challenge: &Challenge,
         without: &[String],
     ) -> Result<Opening, AuditError> {
         let elements: Vec<_> = challenge.drawn().collect();
         let pieces = pieces(commitment, &elements)?;
+        let result = commitment.rule.result().field();
         let leaves_out = |piece: &Piece| without.iter().any(|name| name == piece.role.field());
         for name in without {
-            if name == Role::D.field() || !pieces.iter().any(|piece| piece.role.field() == name) {
+            if name == result || !pieces.iter().any(|piece| piece.role.field() == name) {
                 let there: Vec<_> = pieces.iter().map(|piece| piece.role.field()).collect();
                 let there = there[..there.len() - 1].join(", ");
                 let name = printable(name);
@@ -125,8 +125,8 @@ impl Opening {
                 )));
             }
         }
-        let block_rows = Some(commitment.d.block_rows);
-        let (found, trees, tree) = prepared.commitment_and_trees(block_rows)?;
+        let block_rows = Some(commitment.result.block_rows);
+        let (found, trees, tree) = commitment_and_trees(prepared, block_rows)?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
             return Err(AuditError::ProvesNothing(format!(
@@ -137,8 +137,8 @@ impl Opening {
         let there = pieces.iter().filter(|piece| !leaves_out(piece));
         let names = there.map(|piece| piece.role.field().to_owned()).collect();
         let head = Head::of(challenge, names).text();
-        let inputs = prepared.lined_inputs()?;
-        let d = prepared.d().expect("a commitment has a D");
+        let inputs = lined_inputs(prepared)?;
+        let d = prepared.given().expect("a commitment has a result");
         let mut arrays = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !leaves_out(piece)) {
             let input = inputs.iter().find(|input| input.role == piece.role);

@@ -4,33 +4,17 @@ use std::path::Path;
 
 use super::Policy;
 use super::policy::{ClaimRule, ScopeRule, Silence};
-use crate::check::verify::{Asked, Written};
+use crate::check::verify::asked;
 use crate::check::{
-    Check, CheckError, Claim, EngineChoice, MAX_MISMATCHES, ModelSource, Naming, Operation,
-    Prepared, PreparedOperation, ScheduleSource, Source, Span, Strictness,
+    Check, CheckError, Claimed, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
+    Span, Strictness, Subject,
 };
-use crate::emu::{Catalogue, Evidence};
+use crate::emu::Catalogue;
 use crate::io::{Freedom, confined, escaped_path, printable};
 use crate::ops;
-use crate::role::Role;
+use crate::report::{Report, Rule};
+use crate::role::ByRole;
 use crate::words::Word;
-
-/// How a case has its result compared.
-struct Compared<'a> {
-    /// What messages call it.
-    result: &'static str,
-    /// Fields that make it a part, and whether they are given.
-    parts: &'a [(&'static str, bool)],
-    any_nan: bool,
-    any_zero: bool,
-    /// How many mismatches are listed.
-    listed: usize,
-    /// The field with a digest in the place of the result's file, if that is all there is.
-    digest: Option<&'static str>,
-    /// Fields that leave out what a report says.
-    silent: &'a [(&'static str, Silence, bool)],
-    engine: EngineChoice,
-}
 
 impl Policy {
     /// Refuses a file of the cases themselves that may not be read.
@@ -58,142 +42,82 @@ impl Policy {
         }
     }
 
-    /// Refuses a product that says what it may not; nothing of it has been opened. Paths start in the folder `root`.
+    /// Refuses a request that says what it may not; nothing of it has been opened. Paths start in the folder `root`.
     ///
     /// # Errors
     /// The first field that does, and what the policy has instead.
-    pub fn admit(&self, check: &Check, root: &Path) -> Result<(), CheckError> {
-        let scope = &check.scope;
-        self.admit_compared(&Compared {
-            result: "D",
-            parts: &[
-                ("sample", scope.sample.is_some()),
-                ("rows", scope.rows != Span::ALL),
-                ("cols", scope.columns != Span::ALL),
-            ],
-            any_nan: check.policy.any_nan,
-            any_zero: check.policy.any_zero,
-            listed: check.max_mismatches,
-            digest: matches!(check.claim, Claim::PayloadSha256(_)).then_some("d_digest"),
-            silent: &[
-                ("no_causes", Silence::Causes, !check.causes),
-                (
-                    "no_discrimination",
-                    Silence::Discrimination,
-                    !check.discrimination,
-                ),
-                // A tree's report says nothing of others either.
-                (
-                    "tree",
-                    Silence::Discrimination,
-                    check.naming != Naming::Payload,
-                ),
-            ],
-            engine: check.engine,
-        })?;
-        match &check.model.from {
-            ModelSource::File(_) if !self.models.files => {
-                return refused("model", "has the catalogue's arithmetic alone");
-            }
-            ModelSource::File(_) => {}
-            ModelSource::Catalogue(name) => self.admit_architecture(name)?,
+    pub fn admit(&self, request: &Request, root: &Path) -> Result<(), CheckError> {
+        if let Request::Operation(asked) = request {
+            self.admit_variant(asked)?;
         }
-        self.admit_schedule(check)?;
-        self.admit_sources(check.sources(), root)?;
-        for (field, path) in check.documents() {
-            self.admit_path(field, root, path)?;
+        self.admit_compared(request)?;
+        if let Request::Product(check) = request
+            && matches!(check.model.from, ModelSource::File(_))
+            && !self.models.files
+        {
+            return refused("model", "has the catalogue's arithmetic alone");
+        }
+        if let Some(name) = request.arch() {
+            self.admit_architecture(name)?;
+        }
+        if let Request::Product(check) = request {
+            self.admit_schedule(check)?;
+        }
+        self.admit_sources(&request.sources(), root)?;
+        for (field, path) in request.documents() {
+            self.admit_path(field, root, &path)?;
         }
         Ok(())
-    }
-
-    /// Refuses an operation that says what it may not; nothing of it has been opened.
-    ///
-    /// # Errors
-    /// The first field that does, and what the policy has instead.
-    pub fn admit_operation(&self, asked: &Operation, root: &Path) -> Result<(), CheckError> {
-        self.admit_variant(asked, root)?;
-        self.admit_compared(&Compared {
-            result: "the result",
-            parts: &[
-                ("sample", asked.sample.is_some()),
-                ("rows", asked.rows.is_some_and(|rows| rows != Span::ALL)),
-            ],
-            any_nan: asked.nan == Some(Strictness::Any),
-            any_zero: asked.zero == Some(Strictness::Any),
-            listed: asked.max_mismatches.unwrap_or(MAX_MISMATCHES),
-            digest: asked.y_digest.is_some().then_some("y_digest"),
-            silent: &[("no_causes", Silence::Causes, asked.no_causes == Some(true))],
-            engine: asked.engine.unwrap_or(EngineChoice::Fast),
-        })?;
-        if let Some(arch) = &asked.arch {
-            self.admit_architecture(arch)?;
-        }
-        let sources = asked.sources();
-        let sources = sources.iter().map(|(role, source)| (*role, source));
-        self.admit_sources(sources, root)?;
-        match &asked.seed_from {
-            Some(path) => self.admit_path("seed_from", root, path),
-            None => Ok(()),
-        }
     }
 
     /// Refuses a report whose request says what it may not; paths start in this folder.
     ///
     /// # Errors
     /// As of [`Policy::admit`].
-    pub fn admit_report(&self, report: &Written) -> Result<(), CheckError> {
-        match report.asked()? {
-            Asked::Product(check) => self.admit(&check, Path::new("")),
-            Asked::Operation(asked) => self.admit_operation(&asked, Path::new("")),
-        }
+    pub fn admit_report(&self, report: &Report) -> Result<(), CheckError> {
+        self.admit(&asked(report)?, Path::new(""))
     }
 
-    /// Refuses what shows only when a product is prepared: how its rule is known, what its schedule leaves out, and
-    /// how much work it is.
+    /// Refuses what shows only when a case is prepared: how its rule is known, what its schedule leaves out, and how much
+    /// work it is.
     ///
     /// # Errors
     /// What it is, and what the policy has instead.
-    pub fn admit_prepared(&self, prepared: &Prepared) -> Result<(), CheckError> {
-        // A file says of itself what it likes.
-        let evidence = match prepared.model().file() {
-            Some(_) => Evidence::Claimed,
-            None => prepared.choice().rule.evidence,
+    pub fn admit_prepared(&self, prepared: &dyn Subject) -> Result<(), CheckError> {
+        let rule = prepared.rule();
+        let evidence = rule.evidence();
+        let (field, least, work) = match &rule {
+            Rule::Product(_) => ("arch", self.models.evidence, "a"),
+            Rule::Operation(_) => ("operation", self.operations.evidence, "operation"),
         };
-        if let Some(least) = self.models.evidence.filter(|least| evidence < *least) {
+        if let Some(least) = least.filter(|least| evidence < *least) {
             let rule =
                 format!("has rules known by {least} at least; this one's evidence is {evidence}");
-            return refused("arch", &rule);
+            return refused(field, &rule);
         }
-        let scheduled = prepared.scheduled();
-        if !self.schedules.omissions && scheduled.is_some_and(|s| !s.omitted_k.is_empty()) {
-            return refused(
-                "schedule",
-                "has every product in D, and this schedule leaves some out",
-            );
+        match &rule {
+            Rule::Product(rule) => {
+                let schedule = rule.schedule.as_ref();
+                if !self.schedules.omissions && schedule.is_some_and(|s| !s.omitted_k.is_empty()) {
+                    return refused(
+                        "schedule",
+                        "has every product in D, and this schedule leaves some out",
+                    );
+                }
+            }
+            Rule::Operation(rule) => {
+                let unit = rule.multiplied_by.as_ref().map(|unit| unit.evidence);
+                if let (Some(least), Some(unit)) = (self.models.evidence, unit)
+                    && unit < least
+                {
+                    let rule = format!(
+                        "has models known by {least} at least; the tensor core's evidence is {unit}"
+                    );
+                    return refused("arch", &rule);
+                }
+            }
         }
-        self.admit_work("a", prepared.replay().work())
-    }
-
-    /// The same of an operation: how its rule is known, and how much work it is.
-    ///
-    /// # Errors
-    /// What it is, and what the policy has instead.
-    pub fn admit_prepared_operation(&self, prepared: &PreparedOperation) -> Result<(), CheckError> {
-        let (whole, unit) = prepared.evidence();
-        if let Some(least) = self.operations.evidence.filter(|least| whole < *least) {
-            let rule =
-                format!("has rules known by {least} at least; this one's evidence is {whole}");
-            return refused("operation", &rule);
-        }
-        if let (Some(least), Some(unit)) = (self.models.evidence, unit)
-            && unit < least
-        {
-            let rule = format!(
-                "has models known by {least} at least; the tensor core's evidence is {unit}"
-            );
-            return refused("arch", &rule);
-        }
-        self.admit_work("operation", prepared.work()?)
+        self.admit_work(work, prepared.cost())
     }
 
     /// Refuses a file of a case that may not be read.
@@ -212,11 +136,7 @@ impl Policy {
         })
     }
 
-    fn admit_sources<'a>(
-        &self,
-        sources: impl Iterator<Item = (Role, &'a Source)>,
-        root: &Path,
-    ) -> Result<(), CheckError> {
+    fn admit_sources(&self, sources: &ByRole<Source>, root: &Path) -> Result<(), CheckError> {
         for (role, source) in sources {
             let field = role.field();
             match source {
@@ -232,42 +152,61 @@ impl Policy {
     }
 
     /// What of the result is compared, how, and how much of it is listed.
-    fn admit_compared(&self, of: &Compared) -> Result<(), CheckError> {
-        let part = of.parts.iter().find(|(_, given)| *given);
+    fn admit_compared(&self, request: &Request) -> Result<(), CheckError> {
+        let (result, digest) = match request {
+            Request::Product(_) => ("D", "d_digest"),
+            Request::Operation(_) => ("the result", "y_digest"),
+        };
+        let scope = request.scope()?;
+        let parts = [
+            ("sample", scope.sample.is_some()),
+            ("rows", scope.rows != Span::ALL),
+            ("cols", scope.columns != Span::ALL),
+        ];
+        let part = parts.iter().find(|(_, given)| *given);
         if let (Some((field, _)), ScopeRule::Whole) = (part, self.scope) {
-            return refused(field, &format!("has all of {} compared", of.result));
+            return refused(field, &format!("has all of {result} compared"));
         }
+        let policy = request.policy();
         for (field, any, rule) in [
-            ("nan", of.any_nan, self.nan),
-            ("zero", of.any_zero, self.zero),
+            ("nan", policy.any_nan, self.nan),
+            ("zero", policy.any_zero, self.zero),
         ] {
             if any && rule == Strictness::Exact {
                 return refused(field, "has every bit compared");
             }
         }
-        match of.digest {
-            Some(field) if !self.claims.contains(&ClaimRule::Digest) => {
-                return refused(
-                    field,
-                    &format!("has {} compared, not its digest alone", of.result),
-                );
+        if let Claimed::Digest(_) = request.claimed()? {
+            if !self.claims.contains(&ClaimRule::Digest) {
+                let rule = format!("has {result} compared, not its digest alone");
+                return refused(digest, &rule);
             }
-            None if !self.claims.contains(&ClaimRule::Array) => {
-                return refused("d", "has digests alone");
-            }
-            _ => {}
+        } else if !self.claims.contains(&ClaimRule::Array) {
+            return refused("d", "has digests alone");
         }
-        let silent = of
-            .silent
-            .iter()
-            .find(|(_, what, said)| *said && !self.silenced.contains(what));
-        if let Some((field, what, _)) = silent {
+        let discriminates = match request {
+            Request::Product(check) => check.discrimination,
+            Request::Operation(_) => true,
+        };
+        let silent = [
+            ("no_causes", Silence::Causes, !request.looks_for_causes()),
+            ("no_discrimination", Silence::Discrimination, !discriminates),
+            // A tree's report says nothing of others either.
+            (
+                "tree",
+                Silence::Discrimination,
+                request.naming() != Naming::Payload,
+            ),
+        ];
+        let silent = silent.iter();
+        let mut silent = silent.filter(|(_, what, said)| *said && !self.silenced.contains(what));
+        if let Some((field, what, _)) = silent.next() {
             return refused(
                 field,
                 &format!("has reports say everything, {} too", what.word()),
             );
         }
-        if !self.engines.contains(&of.engine) {
+        if !self.engines.contains(&request.engine()) {
             let engines: Vec<_> = self.engines.iter().map(|engine| engine.word()).collect();
             return refused(
                 "engine",
@@ -275,7 +214,7 @@ impl Policy {
             );
         }
         match self.limits.mismatches {
-            Some(most) if of.listed as u64 > most => {
+            Some(most) if request.max_mismatches() as u64 > most => {
                 refused("max_mismatches", &format!("has at most {most} listed"))
             }
             _ => Ok(()),
@@ -289,9 +228,10 @@ impl Policy {
             return Ok(());
         };
         let mut allowed = names.iter().filter_map(|name| catalogue.find(name).ok());
-        match allowed.any(|allowed| allowed.name == found.name) {
-            true => Ok(()),
-            false => refused("arch", &format!("has these alone: {}", names.join(", "))),
+        if allowed.any(|allowed| allowed.name == found.name) {
+            Ok(())
+        } else {
+            refused("arch", &format!("has these alone: {}", names.join(", ")))
         }
     }
 
@@ -307,13 +247,12 @@ impl Policy {
     }
 
     /// Which rule of an operation judges, and which numbers of it are said.
-    fn admit_variant(&self, asked: &Operation, root: &Path) -> Result<(), CheckError> {
+    fn admit_variant(&self, asked: &Operation) -> Result<(), CheckError> {
         let rule = &self.operations;
-        if let Some(path) = &asked.variant_file {
+        if asked.variant_file.is_some() {
             if !rule.files {
                 return refused("variant_file", "has the tool's own variants alone");
             }
-            self.admit_path("variant_file", root, path)?;
         } else if let Some(operation) = &asked.operation
             // One that nobody knows has no verdict anyway.
             && let Ok(variant) = ops::find(operation, asked.variant.as_deref())

@@ -16,7 +16,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-pub use case::{Case, Work};
+pub use case::Case;
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{Accept, OperationRule, POLICY, Policy, STRICT};
@@ -121,7 +121,7 @@ pub fn protect(
         outputs.protect("the cases", path);
     }
     for case in cases {
-        case.protect(outputs);
+        case.request.protect(outputs);
     }
     let Some((policy, file)) = policy else {
         return;

@@ -8,9 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::{digest_of_operation, fingerprint, of_read};
+use super::fingerprint::{digest, fingerprint};
 use super::{BatchError, Case};
-use crate::check::Prepared;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -236,29 +235,16 @@ impl Entry {
         BatchCase::of_kept(self.case)
     }
 
-    /// A verdict, and what it was about; none of a case that has no verdict.
+    /// A verdict, and what it was about; none of a case that has no verdict. `basis` is all that decides it but its words
+    /// and arrays.
     pub(super) fn of(
-        case: &Case,
-        prepared: &Prepared,
-        files: Vec<Read>,
-        judged: &BatchCase,
-    ) -> Option<Entry> {
-        Some(Entry {
-            options_sha256: of_read(case, prepared),
-            files,
-            case: judged.kept()?,
-        })
-    }
-
-    /// The same of an operation between products; `basis` is all that decides it but its arrays.
-    pub(super) fn of_operation(
         case: &Case,
         basis: &str,
         files: Vec<Read>,
         judged: &BatchCase,
     ) -> Option<Entry> {
         Some(Entry {
-            options_sha256: digest_of_operation(case, basis),
+            options_sha256: digest(case, basis),
             files,
             case: judged.kept()?,
         })

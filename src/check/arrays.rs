@@ -319,6 +319,11 @@ impl Arrays {
         Ok(arrays)
     }
 
+    /// All of them, D last.
+    pub fn by_role(&self) -> &ByRole<Array> {
+        &self.by_role
+    }
+
     /// The problem they make.
     ///
     /// # Errors

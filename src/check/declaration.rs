@@ -178,9 +178,9 @@ macro_rules! product_fields {
                 azp_adj: Source,
             }
 
-            /// What a verdict depends on beside the product.
+            /// What D is said to be, and what is said of one that does not differ.
             #[command()]
-            JudgeArgs {
+            ResultArgs {
                 /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a
                 /// schedule's epilogue also has fp8. Needed only where the file cannot say it
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
@@ -188,6 +188,14 @@ macro_rules! product_fields {
                 /// Judge by the SHA-256 of D's canonical payload instead of a file
                 #[arg(long, value_name = "SHA256", value_parser = crate::io::parse_sha256, help_heading = "Comparison")]
                 d_digest: String,
+                /// Do not look for other arithmetics of the catalogue that give a D that does not differ
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
+                no_discrimination: bool,
+            }
+
+            /// How a result is judged, of a product or of an operation.
+            #[command()]
+            JudgeArgs {
                 /// NaN bits must agree exactly, or any NaN will do for a NaN
                 #[arg(
                     long,
@@ -248,9 +256,6 @@ macro_rules! product_fields {
                 /// Do not look for what would give a D that differs
                 #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
                 no_causes: bool,
-                /// Do not look for other arithmetics of the catalogue that give a D that does not differ
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
-                no_discrimination: bool,
             }
 
             /// Who computes.

@@ -9,12 +9,11 @@ use super::request::{Check, Claim};
 use super::schedule::Scheduling;
 use super::tensors::Tensors;
 use super::words::EngineChoice;
-use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::io::Files;
 use crate::num::Format;
-use crate::report::{self, Conversion, Inputs, Product, Rule, Scheduled, Tool};
+use crate::report::{Conversion, Planned, Product, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -260,59 +259,18 @@ impl Prepared {
     }
 
     /// By which rule it would be judged; nothing is computed.
-    pub fn rule(&self) -> Rule {
-        let model = report::Model::of(&self.choice(), self.model.file());
-        let schedule = self.scheduled();
-        let of_schedule = schedule.as_ref().map(|schedule| schedule.evidence);
-        Rule {
+    pub fn planned(&self) -> Planned {
+        let rule = self.product_rule();
+        let model = rule.model.evidence;
+        let schedule = rule.schedule.as_ref().map(|schedule| schedule.evidence);
+        Planned {
             tool: Tool::default(),
-            evidence: of_schedule.map_or(model.evidence, |other| other.min(model.evidence)),
-            product: self.product(),
+            evidence: schedule.map_or(model, |other| other.min(model)),
             shape: self.problem().d_shape(),
             format: self.format,
             with_c: self.arrays.get(Role::C).is_some(),
             conversion: self.conversion(),
-            model,
-            schedule,
+            rule,
         }
-    }
-
-    /// What a report says of the arrays; hashes them.
-    pub fn inputs(&self) -> Inputs {
-        let arrays = self.arrays.iter();
-        arrays
-            .map(|(role, array)| (role, array.describe()))
-            .collect()
-    }
-
-    /// How the D of the replay is cut into blocks.
-    ///
-    /// # Errors
-    /// If no D can be cut so.
-    pub fn blocks(&self, block_rows: Option<u64>) -> Result<commit::Rows, CheckError> {
-        let shape = self.problem().d_shape();
-        let about = commit::Rows::about_a_mebibyte(self.format, &shape);
-        let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
-    }
-
-    /// The leaves of the D that was read, cut so; none if there is none.
-    pub fn leaves_of_d(&self, rows: &commit::Rows) -> Vec<commit::Hash> {
-        let blocks: Vec<_> = (0..rows.blocks())
-            .map(|block| rows.of_block(block))
-            .collect();
-        self.d().map_or(Vec::new(), |d| commit::leaves(d, &blocks))
-    }
-
-    /// Makes sure that no file has changed since it was opened.
-    ///
-    /// # Errors
-    /// The first that has.
-    pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        for (role, array) in self.arrays.iter() {
-            let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file(role.field()))?;
-        }
-        Ok(())
     }
 }

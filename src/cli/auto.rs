@@ -112,8 +112,8 @@ pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
             Auto::Found(first, _) if *first != *check => {
                 vec!["`request` does not name the first model that fits".to_owned()]
             }
-            Auto::Found(_, found) => verify::differences_at("chosen", said, &found),
-            Auto::Nothing(_) => vec!["`chosen`: no model gives this D".to_owned()],
+            Auto::Found(_, found) => verify::differences_at("rule.chosen", said, &found),
+            Auto::Nothing(_) => vec!["`rule.chosen`: no model gives this D".to_owned()],
         })
     };
     match search(None) {

@@ -3,16 +3,15 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, said};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
 use super::auto::{self, Auto};
-use super::operation::OperationHint;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::attest::Claims;
-use crate::check::CheckError;
+use crate::check::{CheckError, Judge, Request};
 use crate::io::Outputs;
-use crate::report::{Verdict, write_json};
+use crate::report::{Rule, Verdict, write_json};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -68,12 +67,9 @@ Examples:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
-pub struct Check {
+pub struct Check<W: Words> {
     #[command(flatten)]
-    _operation: OperationHint,
-
-    #[command(flatten)]
-    check: CheckArgs,
+    words: W,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -85,13 +81,33 @@ pub struct Check {
     page: PageArgs,
 }
 
-impl Check {
+/// A product whose D is judged.
+#[derive(Args)]
+pub struct JudgedProduct {
+    #[command(flatten)]
+    _operation: OperationHint,
+
+    #[command(flatten)]
+    check: CheckArgs,
+}
+
+impl Words for JudgedProduct {
+    fn request(&self) -> Result<Request> {
+        self.check.check().map(Request::from)
+    }
+}
+
+impl<W: Words> Check<W> {
     pub fn run(self) -> Result<Ending> {
-        let mut check = self.check.check()?;
+        let mut request = self.words.request()?;
         let mut chosen = None;
-        if auto::is_asked(&check) {
-            match auto::choose(&check)? {
-                Auto::Found(found, by) => (check, chosen) = (*found, Some(by)),
+        if let Request::Product(check) = &request
+            && auto::is_asked(check)
+        {
+            match auto::choose(check)? {
+                Auto::Found(found, by) => {
+                    (request, chosen) = (Request::Product(found), Some(by));
+                }
                 // As of a commitment: an answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
                     show::different(&format!(
@@ -102,9 +118,9 @@ impl Check {
                 }
             }
         }
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
-        check.protect(&mut outputs);
+        request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
@@ -112,13 +128,15 @@ impl Check {
                 show::different(&error.to_string());
                 return Ok(Ending::Different);
             }
-            judged => said(judged)?,
+            judged => said_of(&request, judged)?,
         };
-        judged.report.chosen = chosen;
+        if let Rule::Product(rule) = &mut judged.report.rule {
+            rule.chosen = chosen;
+        }
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&said(prepared.page(&judged))?);
+            view = view.pictured(&said_of(&request, prepared.page(&judged))?);
         }
         let to_stdout = reports.to_stdout;
         reports.publish(

@@ -1,22 +1,23 @@
 //! `tcverify explain`: one element of D, step by step.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, ProductArgs, said, source};
-use super::operation::OperationHint;
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of, source,
+};
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields, Prepared};
+use crate::check::{Check, Explained, Fields, Request, Subject};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
-use crate::explain::{self, Explanation, Wish};
+use crate::explain::{Explanation, Wish};
 use crate::io::{Files, Outputs};
 use crate::num::Format;
+use crate::report::Rule;
 
 /// Show how one element of D comes about, step by step
 ///
@@ -45,15 +46,51 @@ Examples:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has others; 2 anything else.")]
-pub struct Explain {
+pub struct Explain<W: Shown> {
+    #[command(flatten)]
+    words: W,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Which element: row and column, after the indices of a batch
+    #[arg(long, value_name = "I,J", value_parser = parse_index)]
+    at: Index,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A unit by the name that it was asked for by, and what is asked of it.
+type Named = (String, Request);
+
+/// What is explained, and how.
+pub trait Shown: Words {
+    /// Steps to show in full.
+    fn wish(&self) -> Wish {
+        Wish::default()
+    }
+
+    /// A page, and what is asked of every unit that stands on it, by its name.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
+        Ok(None)
+    }
+}
+
+impl Shown for WholeOperation {}
+
+/// A product, perhaps with its D.
+#[derive(Args)]
+pub struct ShownProduct {
     #[command(flatten)]
     _operation: OperationHint,
 
     #[command(flatten)]
     product: ProductArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
 
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy", help_heading = None::<&str>)]
@@ -63,17 +100,9 @@ pub struct Explain {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
-    /// Which element: row and column, after the indices of a batch
-    #[arg(long, value_name = "I,J", value_parser = parse_index)]
-    at: Index,
-
     /// Steps to show in full, counted from 1, besides those where something happens: 3,5-8 or "all"
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     steps: Option<Wish>,
-
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
 
     /// Write a page for a browser: every step as rows of bits, what is cut off shaded. --arch then may name several
     /// units, with commas between, which stand side by side. "-" is standard output, instead of the text
@@ -81,59 +110,32 @@ pub struct Explain {
     html: Option<PathBuf>,
 }
 
-#[derive(Clone, Debug)]
-struct Index(Vec<usize>);
-
-impl Explain {
-    pub fn run(self) -> Result<Ending> {
-        let fields = Fields {
+impl ShownProduct {
+    fn fields(&self) -> Result<Fields> {
+        Ok(Fields {
             d: said(source("d", self.d.as_deref()))?,
             d_dtype: self.d_dtype,
             ..said(self.product.fields())?
+        })
+    }
+}
+
+impl Words for ShownProduct {
+    fn request(&self) -> Result<Request> {
+        said(Check::try_from(self.fields()?)).map(Request::from)
+    }
+}
+
+impl Shown for ShownProduct {
+    fn wish(&self) -> Wish {
+        self.steps.clone().unwrap_or_default()
+    }
+
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
+        let Some(path) = &self.html else {
+            return Ok(None);
         };
-        if let Some(path) = &self.html {
-            return self.page(&fields, path);
-        }
-        let prepared = self.prepare(fields, &self.memory.files())?;
-        let explanation =
-            said(prepared.explain(&self.at.0, self.steps.clone().unwrap_or_default()))?;
-        said(prepared.confirm_unchanged())?;
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &explanation)?;
-                out.write_all(b"\n")
-            } else {
-                explain::write(&explanation, out)
-            }
-        })?;
-        Ok(ending(&[explanation]))
-    }
-
-    /// A check whose element there is.
-    fn prepare(&self, fields: Fields, files: &Files) -> Result<Prepared> {
-        let check = said(Check::try_from(fields))?;
-        let prepared = said(check.prepare_in(files))?;
-        let problem = prepared.problem();
-        check_index(&self.at.0, &problem.d_shape())?;
-        if let Some(Wish::These(steps)) = &self.steps
-            && let Some(&last) = steps.last()
-            && last > prepared.explained_steps()
-        {
-            bail!(
-                "--steps asks for step {last}, but K = {} is {} here",
-                problem.k,
-                match prepared.explained_steps() {
-                    1 => "one step".to_owned(),
-                    n => format!("{n} steps"),
-                }
-            );
-        }
-        Ok(prepared)
-    }
-
-    /// The element on every unit that `--arch` names, drawn; what the terminal says of each is printed, too.
-    fn page(&self, fields: &Fields, path: &Path) -> Result<Ending> {
-        let files = self.memory.files();
+        let fields = self.fields()?;
         let names: Vec<Option<String>> = match &fields.arch {
             None => vec![None],
             Some(names) => names
@@ -146,51 +148,117 @@ impl Explain {
             "--arch names {} units, and a page has room for {MOST_UNITS}",
             names.len()
         );
-        let mut units = Vec::new();
-        for name in names {
-            let fields = Fields {
+        let units = names.into_iter().map(|name| {
+            let check = said(Check::try_from(Fields {
                 arch: name.clone(),
                 ..fields.clone()
-            };
-            let prepared = self.prepare(fields, &files)?;
-            let name = name.unwrap_or_else(|| prepared.choice().architecture.name.clone());
-            units.push((name, prepared));
+            }))?;
+            Ok((name.unwrap_or_default(), check.into()))
+        });
+        let units: Result<Vec<_>> = units.collect();
+        Ok(Some((path, units?)))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Index(Vec<usize>);
+
+impl<W: Shown> Explain<W> {
+    pub fn run(self) -> Result<Ending> {
+        if let Some((path, units)) = self.words.page()? {
+            return self.draw(path, &units);
         }
+        let request = self.words.request()?;
+        let prepared = self.prepare(&request, &self.memory.files())?;
+        let told = self.explain(&request, &*prepared, self.words.wish())?;
+        said_of(&request, prepared.confirm_unchanged())?;
+        show::print(|out| {
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &told)?;
+                out.write_all(b"\n")
+            } else {
+                told.text(out)
+            }
+        })?;
+        Ok(ending(&[told]))
+    }
+
+    fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
+        said_of(request, prepared.explained(&self.at.0, wish))
+    }
+
+    /// What has such an element, and such steps.
+    fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
+        let prepared = said_of(request, request.prepare_in(files))?;
+        let called = match request {
+            Request::Product(_) => "D",
+            Request::Operation(_) => "the result",
+        };
+        check_index(&self.at.0, called, &prepared.shape())?;
+        if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
+            && let Some(&last) = steps.last()
+            && last > prepared.explained_steps()
+        {
+            bail!(
+                "--steps asks for step {last}, but K = {} is {} here",
+                rule.product.k,
+                match prepared.explained_steps() {
+                    1 => "one step".to_owned(),
+                    n => format!("{n} steps"),
+                }
+            );
+        }
+        Ok(prepared)
+    }
+
+    /// The element on every unit, drawn; what the terminal says of each is printed, too.
+    fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
+        let files = self.memory.files();
         let mut outputs = Outputs::new();
-        for (_, prepared) in &units {
-            prepared.request().protect(&mut outputs);
+        let mut prepared = Vec::new();
+        for (_, request) in units {
+            prepared.push(self.prepare(request, &files)?);
+            request.protect(&mut outputs);
         }
         let output = outputs.open("the page", path)?;
-        let wish = self.steps.clone().unwrap_or_default();
-        let explain = |(_, prepared): &(String, Prepared), wish: Wish| {
-            said(prepared.explain(&self.at.0, wish))
+        let explain = |i: usize, wish: Wish| -> Result<Explanation> {
+            match self.explain(&units[i].1, &*prepared[i], wish)? {
+                Explained::Product(told) => Ok(*told),
+                Explained::Operation(_) => unreachable!("pages are of products"),
+            }
         };
-        let first: Result<Vec<Explanation>> = units
-            .iter()
-            .map(|unit| explain(unit, wish.clone()))
-            .collect();
+        let wish = self.words.wish();
+        let first: Result<Vec<Explanation>> =
+            (0..units.len()).map(|i| explain(i, wish.clone())).collect();
         let first = first?;
         let known: Vec<&Explanation> = first.iter().collect();
         let plan = Plan::of(&known);
-        let again = units.iter().zip(plan.wishes(&known, &wish));
+        let again = plan.wishes(&known, &wish).into_iter().enumerate();
         let drawn: Result<Vec<Unit>> = again
-            .map(|(unit, wish)| {
+            .map(|(i, wish)| {
+                let name = match (&*units[i].0, prepared[i].rule()) {
+                    ("", rule) => rule.names()[0].to_owned(),
+                    (name, _) => name.to_owned(),
+                };
                 Ok(Unit {
-                    name: unit.0.clone(),
-                    explanation: explain(unit, wish)?,
+                    name,
+                    explanation: explain(i, wish)?,
                 })
             })
             .collect();
         let drawn = drawn?;
-        for (_, prepared) in &units {
-            said(prepared.confirm_unchanged())?;
+        for ((_, request), prepared) in units.iter().zip(&prepared) {
+            said_of(request, prepared.confirm_unchanged())?;
         }
-        let told: io::Result<Vec<String>> = first.iter().map(plainly).collect();
-        let told = told?;
+        let first = first
+            .into_iter()
+            .map(|told| Explained::Product(told.into()));
+        let first: Vec<Explained> = first.collect();
+        let told: Vec<String> = first.iter().map(Explained::plain_text).collect();
         let to_stdout = path == Path::new("-");
         output.commit(|out| plan.write(&drawn, &told, out))?;
         if !to_stdout {
-            show::print(|out| first.iter().try_for_each(|one| explain::write(one, out)))?;
+            show::print(|out| first.iter().try_for_each(|told| told.text(out)))?;
         }
         Ok(ending(&first))
     }
@@ -199,27 +267,20 @@ impl Explain {
 /// Units that stand side by side, at most.
 const MOST_UNITS: usize = 8;
 
-/// What the terminal says, without colours.
-fn plainly(explanation: &Explanation) -> io::Result<String> {
-    let mut text = Vec::new();
-    explain::write(explanation, &mut text)?;
-    Ok(String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned())
-}
-
-fn ending(explanations: &[Explanation]) -> Ending {
-    let mut given = explanations.iter().filter_map(|one| one.given.as_ref());
-    match given.any(|given| !given.same) {
-        true => Ending::Different,
-        false => Ending::Done,
+fn ending(explanations: &[Explained]) -> Ending {
+    if explanations.iter().any(|told| told.same() == Some(false)) {
+        Ending::Different
+    } else {
+        Ending::Done
     }
 }
 
-fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
+fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {
     let typed: Vec<_> = index.iter().map(usize::to_string).collect();
     let typed = typed.join(",");
     if index.len() != shape.len() {
         bail!(
-            "--at {typed} has {} indices, but D is {} and needs {}",
+            "--at {typed} has {} indices, but {called} is {} and needs {}",
             index.len(),
             shape_text(shape),
             shape.len()
@@ -227,7 +288,7 @@ fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
     }
     if let Some(axis) = (0..shape.len()).find(|&axis| index[axis] >= shape[axis]) {
         bail!(
-            "--at {typed} is outside D, which is {}: index {} must be 0 to {}",
+            "--at {typed} is outside {called}, which is {}: index {} must be 0 to {}",
             shape_text(shape),
             index[axis],
             shape[axis] - 1
@@ -239,7 +300,7 @@ fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
 fn parse_index(text: &str) -> Result<Index> {
     let indices = text.split(',').map(|part| part.trim().parse());
     let indices: Result<Vec<usize>, _> = indices.collect();
-    let indices = indices.ok().filter(|indices| indices.len() >= 2);
+    let indices = indices.ok();
     indices
         .map(Index)
         .context("write row and column, such as 12,7; in a batch its indices first: 0,12,7")
@@ -281,9 +342,9 @@ mod tests {
     }
 
     #[test]
-    fn an_index_has_two_numbers_or_more() {
+    fn an_index_has_numbers() {
         assert_eq!(parse_index("0, 12,7").unwrap().0, [0, 12, 7]);
-        for wrong in ["", "3", "1,-2", "1,b", "1,,2"] {
+        for wrong in ["", "1,-2", "1,b", "1,,2"] {
             assert!(parse_index(wrong).is_err(), "{wrong:?}");
         }
     }

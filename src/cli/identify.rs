@@ -1,19 +1,25 @@
-//! `tcverify identify`: which models of the catalogue give this D.
+//! `tcverify identify`: which models of the catalogue give this D, or which variants of an operation a result.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::args::{OperandArgs, said, source};
-use super::operation::OperationHint;
+use super::args::{
+    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
+    said_of_operation, source,
+};
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{CheckError, EngineChoice, option};
+use crate::check::{
+    CheckError, EngineChoice, Fields, Fit, Operation, Request as CheckRequest, Verb, option,
+    shell_line,
+};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
-use crate::io::Outputs;
+use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
+use crate::ops;
 use crate::report::{FITS_SHOWN, Layout};
 
 /// Find out which models of the catalogue give a D
@@ -133,9 +139,10 @@ impl Identify {
             };
             show::print(|out| found.view(self.limit).text(layout, out))?;
         }
-        Ok(match found.fits.is_empty() {
-            true => Ending::Different,
-            false => Ending::Done,
+        Ok(if found.fits.is_empty() {
+            Ending::Different
+        } else {
+            Ending::Done
         })
     }
 
@@ -160,5 +167,102 @@ impl Identify {
             },
             engine: self.operands.engine.engine.unwrap_or(EngineChoice::Fast),
         })
+    }
+}
+
+/// Find out which variants of an operation give a result
+///
+/// Every variant that takes these arrays is computed, and compared with the captured result.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify identify --op silu_and_mul --dtype bf16 x.npy y.npy
+
+Exit codes: 0 at least one variant gives the result, 1 none does, 2 anything else.")]
+pub struct Variants {
+    #[command(flatten)]
+    operation: OperationArgs,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Variants {
+    /// Every variant, and whether it gives the result.
+    pub fn run(self) -> Result<Ending> {
+        let mut fields = Fields::default();
+        said(self.judge.fill(&mut fields))?;
+        let asked = self.operation.asked(&RuleArgs::default())?;
+        let asked = asked.judged_as(&fields);
+        let files = self.memory.files();
+        let all = ops::of(asked.operation.as_deref().unwrap_or_default());
+        // The first variant that takes these arrays; why the default does not, if none does.
+        let mut prepared = asked.prepare_in(&files);
+        for variant in all.unwrap_or_default() {
+            if prepared.is_ok() {
+                break;
+            }
+            let other = Operation {
+                variant: Some(variant.name.clone()),
+                ..asked.clone()
+            };
+            if let Ok(found) = other.prepare_in(&files) {
+                prepared = Ok(found);
+            }
+        }
+        let prepared = said_of_operation(prepared)?;
+        let found = said_of_operation(prepared.identify())?;
+        if !self.quiet {
+            show::print(|out| {
+                for (variant, fit) in &found {
+                    let name = escaped(&variant.name);
+                    writeln!(
+                        out,
+                        "{:<22} {name:<24} {:<11} {}",
+                        fit.to_string(),
+                        variant.evidence,
+                        variant.title
+                    )?;
+                }
+                let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
+                match fits {
+                    0 => writeln!(out, "\nNo variant gives this result."),
+                    1 => Ok(()),
+                    _ => {
+                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                        let place = if all {
+                            "everywhere in it"
+                        } else {
+                            "in all that was tested of it"
+                        };
+                        writeln!(
+                            out,
+                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                        )
+                    }
+                }?;
+                let asked = |name: &str| Operation {
+                    variant: Some(name.to_owned()),
+                    ..prepared.request().clone()
+                };
+                match found.iter().find(|(_, fit)| fit.is_whole()) {
+                    Some((variant, _)) => {
+                        let asked = CheckRequest::from(asked(&variant.name));
+                        let words = asked.command_line(Verb::Check);
+                        writeln!(out, "\n{}", escaped(&shell_line(words)))
+                    }
+                    None => Ok(()),
+                }
+            })?;
+        }
+        let any = found.iter().any(|(_, fit)| fit.is_whole());
+        Ok(if any { Ending::Done } else { Ending::Different })
     }
 }

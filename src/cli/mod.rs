@@ -111,15 +111,15 @@ struct Globals {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(Box<check::Check>),
+    Check(Box<check::Check<check::JudgedProduct>>),
     Batch(batch::BatchArgs),
     Shard(shard::Shard),
     Screen(screen::Screen),
     Identify(identify::Identify),
     Compare(Box<compare::Compare>),
     VerifyReport(verify_report::VerifyReport),
-    Explain(explain::Explain),
-    Replay(replay::Replay),
+    Explain(Box<explain::Explain<explain::ShownProduct>>),
+    Replay(Box<replay::Replay<replay::ReplayedProduct>>),
     Generate(generate::Generate),
     Digest(digest::Digest),
     Inspect(inspect::Inspect),

@@ -62,7 +62,7 @@ impl Prove {
             super::args::is_npy(rows)?;
         }
         let (commitment, _) = read_commitment(&self.commitment)?;
-        let rows = commitment.d.rows()?;
+        let rows = commitment.result.rows()?;
         self.blocks.sort_unstable();
         self.blocks.dedup();
         if let Some(block) = self.blocks.iter().find(|&&block| block >= rows.blocks()) {
@@ -95,8 +95,8 @@ impl Prove {
         let tree = rows.tree(&tensor);
         let root = rows.root(tree.root());
         source.file().confirm_unchanged()?;
-        if root != commitment.d.root {
-            let committed = commitment.d.root;
+        if root != commitment.result.root {
+            let committed = commitment.result.root;
             show::different(&format!(
                 "{name}: its root is {root}, committed was {committed}"
             ));
@@ -116,11 +116,11 @@ impl Prove {
 impl Verify {
     pub fn run(self) -> Result<Ending> {
         let (commitment, _) = read_commitment(&self.commitment)?;
-        let cut = commitment.d.rows()?;
+        let cut = commitment.result.rows()?;
         let (file, proof) = read_json(&self.proof, Proof::parse)?;
         let rows = self.rows.as_deref().map(Source::open).transpose()?;
         let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
-        let verdict = proof.check(&commitment.d, tensor.transpose()?.as_ref());
+        let verdict = proof.check(&commitment.result, tensor.transpose()?.as_ref());
         file.confirm_unchanged()?;
         if let Some(rows) = &rows {
             rows.file().confirm_unchanged()?;

@@ -10,7 +10,7 @@ use super::progress::Bar;
 use super::reports::ReportArgs;
 use super::{Ending, documents, show};
 use crate::attest::Claims;
-use crate::check::{Check, Judged};
+use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
 use crate::report::{Verdict, write_json};
 use crate::shard::{Part, Plan, merge};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::operation::{RuleArgs, said};
+use super::args::{RuleArgs, said_of_operation as said};
 use super::progress::Bar;
 use super::values::word;
 use super::{Ending, show};
-use crate::check::{EngineChoice, Operation, Sweep as Digests, shell_line};
+use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
 
 /// Judge a function on all 2^32 patterns of 32 bits, by digests
@@ -85,7 +85,7 @@ impl Sweep {
 
     fn write(&self, asked: &Operation, path: &Path) -> Result<Ending> {
         let mut outputs = Outputs::new();
-        asked.protect(&mut outputs);
+        Request::from(asked.clone()).protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
@@ -155,7 +155,8 @@ impl Sweep {
                     writeln!(out, "  ... and {} more", differing.len() - 16)?;
                 }
                 if let Some(block) = differing.first() {
-                    let mut words: Vec<std::ffi::OsString> = asked.command_line();
+                    let mut words: Vec<std::ffi::OsString> =
+                        Request::from(asked.clone()).command_line(Verb::Check);
                     words.push(format!("x={block}.x.npy").into());
                     words.push(format!("y={block}.y.npy").into());
                     writeln!(

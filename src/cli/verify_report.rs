@@ -30,8 +30,7 @@ Examples:
 Exit codes: 0 the whole report is confirmed, 1 something in it is not so, 2 anything else, such as files that cannot be \
 read, or a report of another version in which nothing else is wrong.")]
 pub struct VerifyReport {
-    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1), or on an operation
-    /// (tcverify.operation-report/1)
+    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1)
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,
 
@@ -72,7 +71,7 @@ impl VerifyReport {
         );
         let text = std::str::from_utf8(file.bytes()).ok();
         let text = text.with_context(|| format!("{name}: is no UTF-8, so no report"))?;
-        let report = verify::read(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
+        let report = verify::parse(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         file.confirm_unchanged()?;
         let policy = self.policy.as_deref().map(Policy::read).transpose()?;
         if self.root != Path::new(".") {
@@ -85,7 +84,7 @@ impl VerifyReport {
         let limits = policy.clone().unwrap_or_default();
         let files = self.memory.files_under(policy.as_ref());
         let (most, bar) = (limits.limits.products, Bar::new());
-        let verify = || interruptible(|| report.verify(&files, most, &bar));
+        let verify = || interruptible(|| verify::verify(&report, &files, most, &bar));
         let verified = Deadline::after(limits.time()).within(verify)?;
         let verified = verified.unwrap_or(Err(CheckError::Interrupted));
         if let Err(CheckError::Interrupted) = verified {
@@ -97,19 +96,19 @@ impl VerifyReport {
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
             differences = auto::confirm(check, chosen)?;
         }
-        let (by, this) = (&report.tool().version, env!("CARGO_PKG_VERSION"));
+        let (by, this) = (&report.tool.version, env!("CARGO_PKG_VERSION"));
         let versions = (by != this)
             .then(|| format!("made by tcverify {}, this is tcverify {this}", escaped(by)));
         if !self.quiet && (versions.is_none() || !differences.is_empty()) {
             show::print(|out| {
                 write(&differences, versions.as_deref(), out)?;
-                match report.is_merged() {
-                    true => writeln!(
+                if report.merged.is_some() {
+                    writeln!(
                         out,
                         "who signed its parts or ran them again is the report's word"
-                    ),
-                    false => Ok(()),
+                    )?;
                 }
+                Ok(())
             })?;
         }
         match (differences.as_slice(), versions) {

@@ -24,6 +24,10 @@ pub enum CommitError {
         found: String,
         expected: String,
     },
+    #[error("missing field `{0}`")]
+    MissingInput(&'static str),
+    #[error("`{0}` is no array of it")]
+    UnknownInput(&'static str),
     #[error("{shape:?} is the shape of nothing that has lines")]
     NoLines { shape: Vec<usize> },
     #[error("its D is {d:?}, but its product is {product:?}")]

@@ -9,19 +9,17 @@ mod document;
 mod error;
 mod hash;
 mod lines;
-mod operation;
 mod proof;
 mod rows;
 mod streaming;
 mod tree;
 
 pub use document::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
+    COMMITMENT, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
 };
 pub use error::CommitError;
 pub use hash::Hash;
 pub use lines::{Along, Lines};
-pub use operation::{FixedArray, OPERATION_COMMITMENT, OperationCommitment};
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};
 pub use streaming::StreamingLeaves;

@@ -24,7 +24,7 @@ impl Rows {
     /// # Errors
     /// If it is no stack of matrices with elements, or larger than any memory.
     pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
-        if shape.len() < 2 || shape.contains(&0) {
+        if shape.is_empty() || shape.contains(&0) {
             return Err(CommitError::NoShapeOfD { shape });
         }
         if block_rows == 0 {
@@ -56,6 +56,11 @@ impl Rows {
         let columns = shape.last().copied().unwrap_or(1);
         let row = (columns as u64).saturating_mul(format.bytes() as u64);
         (bytes / row.max(1)).max(1)
+    }
+
+    /// Number of rows.
+    pub fn count(&self) -> u64 {
+        self.rows
     }
 
     /// Number of blocks.

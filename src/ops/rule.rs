@@ -90,6 +90,20 @@ impl Rule {
             _ => &["x"],
         }
     }
+
+    /// Whether a row of the result is made of the same row of arrays that have as many, and of all of the others.
+    pub fn has_rows_apart(&self) -> bool {
+        match self {
+            Rule::Attention(_) => false,
+            Rule::QuantizeFp8(rule) => match rule.scale {
+                QuantizeScale::Given => true,
+                // Whether all of them can be had is looked at in all rows.
+                QuantizeScale::Inverse => false,
+                _ => rule.granularity != Granularity::Tensor,
+            },
+            _ => true,
+        }
+    }
 }
 
 macro_rules! vocabulary {

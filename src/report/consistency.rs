@@ -39,8 +39,10 @@ impl Report {
         let ranges = self.reproduced.sample.iter();
         let mut ranges: Vec<_> = ranges.flat_map(|part| [part.rows, part.columns]).collect();
         let omitted = self
-            .schedule
-            .iter()
+            .rule
+            .product()
+            .and_then(|rule| rule.schedule.as_ref())
+            .into_iter()
             .flat_map(|schedule| &schedule.omitted_k);
         ranges.extend(omitted);
         unless(

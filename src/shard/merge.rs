@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Part, Plan, ShardError};
-use crate::check::{Prepared, Trace};
+use crate::check::{Judge, Prepared, Subject, Trace};
 use crate::io::{Files, escaped_path};
 use crate::report::{Merged, Report};
 

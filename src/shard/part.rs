@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
-use crate::check::{Prepared, Progress};
+use crate::check::{Prepared, Progress, Subject};
 use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::{Files, payload_sha256};

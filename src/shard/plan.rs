@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ShardError;
-use crate::check::{Check, Naming, Prepared, Progress};
+use crate::check::{Check, Naming, Prepared, Progress, Subject};
 use crate::commit::{Hash, Rows, leaf, leaves};
 use crate::envelope;
 use crate::io::escaped_path;
 use crate::num::Format;
-use crate::report::Inputs;
-use crate::role::Role;
+use crate::report::Input;
+use crate::role::{ByRole, Role};
 use crate::sign::PublicKey;
 use crate::tensor::Planes;
 
@@ -32,7 +32,7 @@ pub struct Plan {
     pub shape: Vec<usize>,
     pub block_rows: u64,
     /// As in the report of the whole.
-    pub inputs: Inputs,
+    pub inputs: ByRole<Input>,
     /// Of D's blocks, which parts without a mismatch must have.
     pub leaves: Vec<Hash>,
     /// Whose parts are taken: anybody's, unsigned, if there are none.
@@ -109,7 +109,7 @@ impl Plan {
                     progress.advance(1);
                     share
                 });
-                (shards.collect::<Vec<Share>>(), prepared.leaves_of_d(&rows))
+                (shards.collect::<Vec<Share>>(), prepared.given_leaves(&rows))
             },
         );
         prepared.confirm_unchanged()?;

@@ -350,7 +350,7 @@ fn an_inferred_model_judges_at_once() {
     };
     let (code, report) = check("--model mine.json");
     assert_eq!(
-        (code, &report["model"]["architecture"]),
+        (code, &report["rule"]["model"]["architecture"]),
         (Some(0), &"mine".into())
     );
     assert_eq!(check("--arch hopper").0, Some(1));

@@ -219,10 +219,16 @@ mod generated {
                 format!("{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q");
             layer.tcverify(&words).expect(0);
         }
-        written.insert("operation-commitment", vec![json(&layer, "c.json")]);
+        written
+            .get_mut("commitment")
+            .expect("one of a product")
+            .push(json(&layer, "c.json"));
         let reports =
             ["same", "other", "rows", "drawn"].map(|name| json(&layer, &format!("{name}.json")));
-        written.insert("operation-report", reports.into());
+        written
+            .get_mut("report")
+            .expect("those of products")
+            .extend(reports);
         let sweep = "sweep sqrt --write sweep.json --blocks 63";
         layer.tcverify(sweep).expect(0);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);

@@ -157,7 +157,17 @@ fn a_plan_from_a_text() {
     );
     // Three slices: two of a tile and one of what is left.
     let report = planned.run(&()).expect("a verdict");
-    assert!(report.schedule.expect("a schedule").kernel.is_some());
+    assert!(
+        report
+            .rule
+            .product()
+            .expect("a product")
+            .schedule
+            .as_ref()
+            .expect("a schedule")
+            .kernel
+            .is_some()
+    );
     let spec = scheduling.spec().clone();
     assert_ne!(
         spec,

@@ -1,6 +1,7 @@
 //! Options that several commands share, and the fields of a request that they fill.
 
 mod fields;
+mod operation;
 mod product;
 
 use std::path::Path;
@@ -8,12 +9,16 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::fields::{LayoutArgs, ModelArgs, Unsaid};
+pub use self::fields::{JudgeArgs, LayoutArgs, ModelArgs, Unsaid};
+pub use self::operation::{
+    JudgedOperation, OperationArgs, OperationHint, ParameterArgs, RuleArgs, WholeOperation,
+};
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::Policy;
-use crate::check::{CheckError, Source, option};
+use crate::check::{CheckError, Request, Source, option};
 use crate::io::{Files, Privacy, escaped_path};
 use crate::memory::Limits;
+use crate::role::Role;
 
 /// What files may take.
 #[derive(Args, Clone)]
@@ -38,9 +43,10 @@ impl MemoryArgs {
 
     /// The same, that may take no more than a policy allows.
     pub fn files_under(&self, policy: Option<&Policy>) -> Files {
-        let privacy = match self.private {
-            true => Privacy::Private,
-            false => Privacy::Auto,
+        let privacy = if self.private {
+            Privacy::Private
+        } else {
+            Privacy::Auto
         };
         let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
         Policy::files(policy, privacy, own)
@@ -82,7 +88,39 @@ pub fn is_npy(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The words of a command line that say what it is about: a product or an operation.
+pub trait Words: Args {
+    /// The option that names what is written.
+    const OUTPUT: &'static str = "output";
+
+    /// What they ask.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    fn request(&self) -> Result<Request>;
+}
+
 /// An error in terms of options.
 pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
     result.map_err(|error| anyhow::Error::msg(error.in_words(option)))
+}
+
+/// The same about a request; arrays of operations are named and have no options.
+pub fn said_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
+    match request {
+        Request::Product(_) => said(result),
+        Request::Operation(_) => said_of_operation(result),
+    }
+}
+
+/// The same in terms of options and named arrays.
+pub fn said_of_operation<T>(result: Result<T, CheckError>) -> Result<T> {
+    let name = |field: &'static str| match field {
+        "operation" => "--op".to_owned(),
+        array if Role::of_field(array).is_some_and(|role| Role::OPERATION.contains(&role)) => {
+            format!("{array}=FILE")
+        }
+        other => option(other),
+    };
+    result.map_err(|error| anyhow::Error::msg(error.in_words(name)))
 }

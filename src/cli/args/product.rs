@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
-    PresetArgs, Unsaid,
+    PresetArgs, ResultArgs, Unsaid,
 };
 use super::said;
 use crate::check::{Check, CheckError, Fields, Operands};
@@ -66,6 +66,7 @@ groups! {
     CheckArgs {
         product: ProductArgs,
         captured: CapturedArgs,
+        result: ResultArgs,
         judge: JudgeArgs,
     }
 }
@@ -105,7 +106,7 @@ impl CheckArgs {
     /// # Errors
     /// If one is not written as it must be.
     pub fn fields(&self) -> Result<Fields, CheckError> {
-        if self.captured.d.is_none() && self.judge.d_digest.is_none() {
+        if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
                           `d_digest`";
             return Err(CheckError::request("d", reason));

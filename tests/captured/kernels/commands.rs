@@ -39,7 +39,7 @@ fn a_lost_tail_is_named() {
     assert!(text.stdout.contains(words), "{}", text.stdout);
     let report = folder.tcverify(&format!("check {lost} d.npy --json -"));
     let report = report.expect(0).json();
-    let omitted = &report["schedule"]["omitted_k"];
+    let omitted = &report["rule"]["schedule"]["omitted_k"];
     assert_eq!(*omitted, serde_json::json!([[8640, 8648]]));
     // The product that was meant is another one.
     let meant = format!("{product} --schedule cublas-nvjet-splitk");

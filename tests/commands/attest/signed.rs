@@ -30,7 +30,7 @@ fn an_identical_d_passes() {
                     {"name": "report", "digest": of("r.json")},
                     {"name": "a", "digest": of("a.npy")},
                     {"name": "b", "digest": of("b.npy")},
-                    {"name": "model", "digest": {"sha256": report["model"]["sha256"]}},
+                    {"name": "model", "digest": {"sha256": report["rule"]["model"]["sha256"]}},
                 ],
                 "passedTests": ["tcverify:identical"],
             },
@@ -53,7 +53,7 @@ fn an_identical_d_passes() {
     let once = folder.read("att.json");
     attested(&folder, "d.npy").expect(0);
     assert_eq!(folder.read("att.json"), once);
-    let model = report["model"]["sha256"].as_str().unwrap();
+    let model = report["rule"]["model"]["sha256"].as_str().unwrap();
     verify(&folder, &format!("d.npy --model-sha256 {model}")).expect(0);
 }
 

@@ -226,7 +226,7 @@ fn folders_of_cases() {
     let write = |about: Value| std::fs::write(case.join("case.json"), about.to_string()).unwrap();
     write(about(32));
     let report = folder.tcverify("batch all --json -").expect(0).json();
-    let model = &report["cases"][0]["report"]["model"]["arithmetic"];
+    let model = &report["cases"][0]["report"]["rule"]["model"]["arithmetic"];
     assert_eq!(
         model["accumulator"], "fp16",
         "what D is, the instruction returned"

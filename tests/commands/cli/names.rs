@@ -111,8 +111,8 @@ fn auto_asks_identify_and_says_so() {
     );
     let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
     // Of three that compute alike, the one that is known best.
-    assert_eq!(report["model"]["architecture"], "ampere");
-    let fits = report["chosen"]["fits"].as_array().unwrap();
+    assert_eq!(report["rule"]["model"]["architecture"], "ampere");
+    let fits = report["rule"]["chosen"]["fits"].as_array().unwrap();
     for name in [
         "turing mma -> fp32",
         "ampere mma -> fp32",
@@ -120,7 +120,7 @@ fn auto_asks_identify_and_says_so() {
     ] {
         assert!(fits.contains(&name.into()), "{report:#}");
     }
-    assert!(report["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
+    assert!(report["rule"]["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
     // The command that is repeated names it, and says nothing of a choice.
     let again = report["command"].as_str().unwrap();
     let again = folder

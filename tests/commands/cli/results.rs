@@ -79,7 +79,7 @@ fn integers_of_two_bytes_could_be_either() {
 fn with_an_fp16_accumulator_they_cannot() {
     let report = identical(&one_element("<u2", &FP16), "--acc f16");
     assert_eq!(report["inputs"]["d"]["format"], "fp16");
-    assert_eq!(report["model"]["arithmetic"]["accumulator"], "fp16");
+    assert_eq!(report["rule"]["model"]["arithmetic"]["accumulator"], "fp16");
     assert!(report["reproduced"]["conversion"].is_null());
 }
 

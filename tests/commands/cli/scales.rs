@@ -41,7 +41,7 @@ fn scales_multiply() {
             ));
             let report = run.expect(0).json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
-            assert!(report["model"]["arithmetic"]["scale"]["block"].is_number());
+            assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }
         // Another scale is another product.
         folder.save("sa.npy", &bytes(&[1, 1], &[scales[0] ^ 8]));

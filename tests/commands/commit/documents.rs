@@ -155,11 +155,11 @@ fn any_byte_changed() {
         }
     }
     let whole = Proof::parse(&proof).unwrap();
-    whole.check(&parsed.d, None).unwrap();
+    whole.check(&parsed.result, None).unwrap();
     for bad in mutants(&proof) {
         if let Ok(other) = Proof::parse(&bad) {
             assert_ne!(other, whole);
-            let message = other.check(&parsed.d, None).unwrap_err().to_string();
+            let message = other.check(&parsed.result, None).unwrap_err().to_string();
             assert!(!message.is_empty());
         }
     }

@@ -97,8 +97,8 @@ fn the_verdict_and_its_sources_are_there() {
     let report = folder.tcverify(&CHECK.replace("--html page.html", "--json -"));
     let report = report.expect(0).json();
     let mut said = vec![
-        report["model"]["sha256"].clone(),
-        report["model"]["summary"].clone(),
+        report["rule"]["model"]["sha256"].clone(),
+        report["rule"]["model"]["summary"].clone(),
         report["reproduced"]["payload_sha256"].clone(),
     ];
     for name in ["a", "b", "d"] {
@@ -106,7 +106,7 @@ fn the_verdict_and_its_sources_are_there() {
         said.extend(["path", "file_sha256", "payload_sha256"].map(|key| input[key].clone()));
     }
     said.extend(
-        report["model"]["constants"]
+        report["rule"]["model"]["constants"]
             .as_array()
             .unwrap()
             .iter()

@@ -15,7 +15,10 @@ fn a_log_has_the_line_of_the_product() {
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-log lt.log {FILES} {more}"));
     log(&["noise", &other, LOG, LOG]);
     let report = check("--json -").expect(0).json();
-    assert_eq!(report["schedule"]["kernel"]["place"], "lt.log, line 3");
+    assert_eq!(
+        report["rule"]["schedule"]["kernel"]["place"],
+        "lt.log, line 3"
+    );
     assert_eq!(report["request"]["kernel_log"], "lt.log");
     let split = LOG.replace("numSplitsK=3", "numSplitsK=5");
     log(&[LOG, &split]);
@@ -63,7 +66,7 @@ fn a_table_answers_for_a_log() {
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-table t.json {FILES} {more}"));
     check("").refuses(&["t.json", "several answers", "the workspace"]);
     let report = check("--workspace 1048576 --json -").expect(0).json();
-    let kernel = &report["schedule"]["kernel"];
+    let kernel = &report["rule"]["schedule"]["kernel"];
     assert_eq!(kernel["place"], "t.json");
     assert!(kernel["notes"].to_string().contains("NVIDIA H100 PCIe"));
     check("--workspace 0").expect(1);

@@ -185,7 +185,7 @@ fn tiles_are_those_of_the_gpu() {
             "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
         );
         let report = folder.tcverify(&words).expect(1).json();
-        report["operation"]["about"].as_str().unwrap().to_owned()
+        report["rule"]["about"].as_str().unwrap().to_owned()
     };
     for (arch, tile) in [
         ("a100", "blocks of 128 by 64 keys"),
@@ -238,8 +238,8 @@ fn a_report_has_every_form() {
         "{github}"
     );
     let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
-    assert_eq!(report["schema"], "tcverify.operation-report/1");
-    let read: tcverify::report::OperationReport = serde_json::from_value(report.clone()).unwrap();
+    assert_eq!(report["schema"], "tcverify.report/1");
+    let read: tcverify::report::Report = serde_json::from_value(report.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), report);
     let page = |name: &str| String::from_utf8(folder.read(name)).unwrap();
     roxmltree::Document::parse(&page("r.xml")).unwrap();
@@ -269,7 +269,7 @@ fn a_report_has_every_form() {
     let narrow = folder.run(&mut command).expect(1).stdout;
     let cut = |line: &&str| {
         let digest = line.split_whitespace().any(|word| word.len() == 64);
-        !digest && !line.contains("tcverify check --op=")
+        !digest && !line.contains(" --op=")
     };
     for line in narrow.lines().filter(cut) {
         assert!(line.chars().count() <= 60, "{line}");

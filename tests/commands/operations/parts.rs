@@ -188,7 +188,7 @@ fn a_beacon_draws_from_what_was_committed() {
     for (words, why) in [
         (
             "--sample 5 --seed-from p.json --beacon 1",
-            "operation-commitment",
+            "is not a commitment",
         ),
         ("--sample 5 --seed-from op_x.npy --beacon 1", "op_x.npy"),
         ("--sample 5 --seed-from c.json", "--beacon"),

@@ -107,7 +107,7 @@ fn asked(honest: &str, [m, k, n]: [usize; 3], engine: &str) -> String {
         report["request"]["engine"] = json!(engine);
     }
     for (axis, size) in ["m", "k", "n"].into_iter().zip([m, k, n]) {
-        report["product"][axis] = json!(size);
+        report["rule"]["product"][axis] = json!(size);
     }
     report.to_string()
 }
