@@ -1,4 +1,4 @@
-//! What an array is to the product or to the operation that it belongs to.
+//! The role of an array in its product or operation.
 //!
 //! A role is declared once: its field in documents, requests and Python, its symbol in tables, what messages call it
 //! and what generated numbers are drawn by. Whatever belongs to arrays (sources, tensors, digests) is kept
@@ -71,7 +71,7 @@ roles! {
     Weight = "weight", "weight", "the array weight";
     /// One number for every column.
     Bias = "bias", "bias", "the bias";
-    /// What silu is multiplied with.
+    /// What silu is multiplied by.
     Up = "up", "up", "the array up";
     /// Cosines, by token.
     Cos = "cos", "cos", "the array cos";

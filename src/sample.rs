@@ -36,7 +36,7 @@ impl PublicDraw {
         let visible = beacon.bytes().all(|byte| byte.is_ascii_graphic());
         if !(1..=256).contains(&beacon.len()) || !visible {
             return Err(
-                "a beacon's value is 1 to 256 characters of ASCII without spaces, such as hexadecimal digits"
+                "a beacon's value must be 1 to 256 ASCII characters without spaces, such as hexadecimal digits"
                     .into(),
             );
         }

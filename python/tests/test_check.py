@@ -268,7 +268,7 @@ def test_commitments(product: Product, tmp_path: Path) -> None:
     assert tcverify.verify(str(tmp_path / "c.json"), opening.proof)[0].block == 0
     wrong = opening.rows.copy()
     wrong[3, 3] += 1
-    with pytest.raises(tcverify.NotCommittedError, match="rows of block 0 are others"):
+    with pytest.raises(tcverify.NotCommittedError, match="rows of block 0 differ"):
         tcverify.verify(commitment, opening.proof, wrong)
     with pytest.raises(tcverify.NotCommittedError):
         tcverify.open(commitment, flipped(d, (0, 0)), [0])

@@ -15,7 +15,7 @@ use crate::report::{Batch, CaseVerdict, Outcome, Report, Stored, Verdict};
 pub enum Standing {
     /// Every bit of all of D.
     Identical,
-    /// But for NaN or zeros that somebody accepted.
+    /// Except NaN or zeros that somebody accepted.
     Accepted,
     /// By a model that is not the catalogue's.
     Claimed,
@@ -84,7 +84,7 @@ pub const MODEL: &str = "TCVERIFY_MODEL_";
 pub struct Claims {
     /// The files that were judged.
     pub subjects: Vec<Descriptor>,
-    /// What it rests on, but for the report.
+    /// What it rests on, except the report.
     pub configuration: Vec<Descriptor>,
     pub tests: Vec<(String, TestVerdict)>,
     /// What was verified of all subjects, and the models' digests; none if that is nothing.
@@ -149,10 +149,10 @@ fn once(all: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
     all.filter(|one| seen.insert(one.clone())).collect()
 }
 
-/// A digest that a report holds: one of a batch's state may have been written by anybody.
+/// A digest that a report holds: one of a batch's state may have been written by anyone.
 fn hash(sha256: &str) -> io::Result<Hash> {
     let parsed = Hash::parse(sha256);
-    parsed.ok_or_else(|| io::Error::other("a report has no SHA-256 where one must be"))
+    parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
 
 /// The result's file, or the digest that stands for it: what is judged; and the operands' files, on which that rests.

@@ -114,7 +114,7 @@ impl ProductModel {
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
             return Err(AuditError::ProvesNothing(format!(
-                "the commitment is to the model of SHA-256 {committed}, which is not that of {} {} ({sha256})",
+                "the commitment names the model with SHA-256 {committed}, but {} {} has {sha256}",
                 printable(&model.choice().architecture.name),
                 printable(&model.choice().instruction.name),
             )));
@@ -142,12 +142,12 @@ impl ProductModel {
         let late = self.scheduling.addend_is_late();
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
-            return nothing("the commitment has scales of one operand alone".into());
+            return nothing("the commitment has scales of only one operand".into());
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
         if !kernels && scaled != scale.is_some() {
-            return nothing("the commitment has not the scales that the model takes".into());
+            return nothing("the commitment lacks the scales that the model needs".into());
         }
         for (&role, input) in inputs.iter() {
             let name = role.field();
@@ -169,7 +169,7 @@ impl ProductModel {
                 },
             };
             if !expected.contains(&input.format) {
-                return nothing(format!("{name} cannot be {} by this model", input.format));
+                return nothing(format!("{name} cannot be {} for this model", input.format));
             }
             if !matches!(role, Role::ScaleA | Role::ScaleB) {
                 continue;
@@ -183,7 +183,9 @@ impl ProductModel {
                 _ => false,
             };
             if !fits {
-                return nothing(format!("{name} is not cut as the scales of this model"));
+                return nothing(format!(
+                    "{name} is not cut into lines as this model's scales are"
+                ));
             }
         }
         self.scheduling
@@ -196,7 +198,7 @@ impl ProductModel {
             && product.k > most
         {
             return nothing(format!(
-                "K is {}, but one instruction takes {most}",
+                "K is {}, but an instruction of this model takes at most {most} and cannot be chained",
                 product.k
             ));
         }

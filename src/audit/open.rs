@@ -60,7 +60,7 @@ impl<'a> Proven<'a> {
             .ne(&head.arrays)
         {
             return nothing(
-                "its arrays are not those of the commitment, each once, in order".into(),
+                "it must hold each array of the commitment once, in the same order".into(),
             );
         }
         let bytes = opened.iter().map(|piece| piece.bytes());
@@ -68,7 +68,7 @@ impl<'a> Proven<'a> {
         if expected != body.len() as u64 {
             let what = match expected > body.len() as u64 {
                 true => "is cut off",
-                false => "goes on after its end",
+                false => "has bytes after its end",
             };
             return nothing(format!(
                 "it {what}: after its head there are {} bytes, not {expected}",
@@ -91,7 +91,7 @@ impl<'a> Proven<'a> {
                 }
                 let Some(tensor) = own.get(&piece.role) else {
                     return nothing(format!(
-                        "it leaves out {name}, of which there is no copy of your own (--{})",
+                        "it omits {name}, and you gave no copy of it (--{})",
                         name.replace('_', "-")
                     ));
                 };
@@ -110,14 +110,14 @@ impl<'a> Proven<'a> {
             )) = piece
             else {
                 return nothing(format!(
-                    "the commitment has no {name}, of which you have a copy"
+                    "the commitment has no {name}, but you gave a copy of it"
                 ));
             };
             let alike = (tensor.format(), tensor.shape()) == (lines.format, &lines.shape);
             let same = |tensor: &Tensor| lines.root(name, lines.tree(tensor).root()) == *root;
             if !alike {
                 return nothing(format!(
-                    "your {name} is {} {:?}, committed was {} {:?}",
+                    "your {name} is {} {:?}, but the commitment has {} {:?}",
                     tensor.format(),
                     tensor.shape(),
                     lines.format,
@@ -125,7 +125,7 @@ impl<'a> Proven<'a> {
                 ));
             }
             if !same(tensor) {
-                return nothing(format!("your {name} is not what was committed"));
+                return nothing(format!("your {name} is not the committed array"));
             }
             copies.push(*role);
         }
@@ -250,7 +250,7 @@ impl<'a> Proven<'a> {
         let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
         if found.as_ref() != schedule {
             return Err(AuditError::ProvesNothing(
-                "the commitment is to another schedule, or to other factors, than you name".into(),
+                "the commitment has a different schedule, or different factors, from those you gave".into(),
             ));
         }
         let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
@@ -265,7 +265,7 @@ impl<'a> Proven<'a> {
                 match tensor.validate() {
                     Ok(()) => Ok(tensor),
                     Err(bad) => Err(AuditError::ProvesNothing(format!(
-                        "a line of {name} has the code 0x{:02x}, which is none of {format}",
+                        "a line of {name} has the code 0x{:02x}, which {format} does not have",
                         bad.raw
                     ))),
                 }
@@ -285,7 +285,7 @@ impl<'a> Proven<'a> {
             {
                 let format = c.format();
                 return Err(AuditError::ProvesNothing(format!(
-                    "an element of c is no code of {format}"
+                    "an element of c is not a code of {format}"
                 )));
             }
             let scales = match (scale, inputs.get(&Role::ScaleA)) {
@@ -321,7 +321,7 @@ impl<'a> Proven<'a> {
             let given = self.code(Role::D, format, product.n, at)?;
             if given > format.max_code() {
                 return Err(AuditError::ProvesNothing(format!(
-                    "an element of d is no code of {format}"
+                    "an element of d is not a code of {format}"
                 )));
             }
             Ok((*at, [reproduced, given]))
@@ -347,7 +347,7 @@ impl<'a> Proven<'a> {
             match tensor.validate() {
                 Ok(()) => Ok(Some(tensor)),
                 Err(_) => Err(AuditError::ProvesNothing(format!(
-                    "{} has a code that is none of {}",
+                    "{} has a code that {} does not have",
                     role.field(),
                     input.format
                 ))),

@@ -21,7 +21,7 @@ pub struct Head {
     pub commitment_sha256: Hash,
     pub beacon: String,
     pub elements: u64,
-    /// Arrays that follow, by name: those of the commitment but for what auditors have themselves.
+    /// Arrays that follow, by name: those of the commitment except what auditors have themselves.
     pub arrays: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Head {
     /// Reads the head that an opening of this challenge must have, and what follows it.
     ///
     /// # Errors
-    /// If it is no opening, or one of another challenge.
+    /// If it is not an opening, or one of another challenge.
     pub fn parse<'a>(
         bytes: &'a [u8],
         challenge: &Challenge,
@@ -86,7 +86,7 @@ impl Head {
                     (String::from_utf8_lossy(pair.0), *pair.1)
                 });
                 nothing(format!(
-                    "it is no answer to this challenge: its head says {:?} where {expected:?} is expected",
+                    "it does not answer this challenge: its head has {:?}, expected {expected:?}",
                     printable(found.trim_end())
                 ))
             }
@@ -121,7 +121,7 @@ impl Opening {
                 let there = there[..there.len() - 1].join(", ");
                 let name = printable(name);
                 return Err(AuditError::Document(format!(
-                    "there is no {name:?} to leave out; there are {there}"
+                    "there is no {name:?} to omit; there are {there}"
                 )));
             }
         }
@@ -130,7 +130,7 @@ impl Opening {
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
             return Err(AuditError::ProvesNothing(format!(
-                "these are not what was committed: {}",
+                "these differ from the commitment: {}",
                 differences.join("; ")
             )));
         }

@@ -13,7 +13,7 @@ use crate::tlog::Published;
 pub const AUDIT: &str = "tcverify.audit/1";
 
 /// What the odds rest on.
-const ASSUMES: &str = "the commitment was published before anybody could know the beacon's value";
+const ASSUMES: &str = "the commitment was published before anyone could know the beacon's value";
 
 /// How many wrong elements are listed.
 const LISTED: usize = 10;
@@ -122,7 +122,7 @@ impl AuditReport {
     }
 
     /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
-    /// assumption, if the beacon's time was looked at.
+    /// assumption, if the beacon's time was examined.
     #[must_use]
     pub fn published(self, published: Option<Published>) -> AuditReport {
         let before = published.as_ref();
@@ -130,8 +130,8 @@ impl AuditReport {
         AuditReport {
             assumes: match before {
                 Some((quorum, of, time)) => format!(
-                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie about \
-                     the time"
+                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie \
+                     about the time"
                 ),
                 None => self.assumes,
             },

@@ -16,14 +16,14 @@ impl AuditReport {
         let percent = 100.0 * self.elements as f64 / self.population as f64;
         let sentence = match self.verdict {
             Verdict::Different => format!(
-                "{} drawn elements differ, of {all} that {d} has",
+                "{} drawn elements differ, of the {all} of {d}",
                 of(self.mismatches, self.elements)
             ),
             Verdict::Identical => {
-                format!("all {all} elements of {d} were drawn, and are reproduced, bit for bit")
+                format!("all {all} elements of {d} were drawn and are reproduced, bit for bit")
             }
             Verdict::IdenticalInPart => format!(
-                "all {elements} drawn elements, of {all} that {d} has ({percent:.6} %), are reproduced, bit for bit"
+                "all {elements} drawn elements, of the {all} of {d} ({percent:.6} %), are reproduced, bit for bit"
             ),
         };
         let model = self.rule.names().join(" ");
@@ -53,12 +53,13 @@ impl AuditReport {
             let own = self.own.join(", ");
             facts.push(Fact::new(
                 "own",
-                format!("your copies have the committed roots: {own}"),
+                format!("your copies match the committed roots: {own}"),
             ));
         }
         if self.verdict == Verdict::IdenticalInPart {
             let caught = grouped(self.caught_99_percent);
-            let finds = format!("finds {caught} or more wrong elements of {d} with 99 % at least");
+            let finds =
+                format!("detects {caught} or more wrong elements of {d} with at least 99 %");
             let misses = format!("misses wrong elements: {}", odds(&self.missed));
             facts.push(Fact::caution("odds", misses).and([finds]));
             facts.push(Fact::caution("if", &self.assumes));

@@ -35,7 +35,7 @@ impl Policy {
             Some(most) if cases as u64 > most => {
                 let s = if cases == 1 { "" } else { "s" };
                 Err(format!(
-                    "makes it {cases} case{s}; the policy allows {most}"
+                    "makes it {cases} case{s}; limit of the policy: {most}"
                 ))
             }
             _ => Ok(()),
@@ -55,7 +55,7 @@ impl Policy {
             && matches!(check.model.from, ModelSource::File(_))
             && !self.models.files
         {
-            return refused("model", "has the catalogue's arithmetic alone");
+            return refused("model", "allows only the catalogue's arithmetic");
         }
         if let Some(name) = request.arch() {
             self.admit_architecture(name)?;
@@ -92,7 +92,7 @@ impl Policy {
         };
         if let Some(least) = least.filter(|least| evidence < *least) {
             let rule =
-                format!("has rules known by {least} at least; this one's evidence is {evidence}");
+                format!("requires rules of evidence {least} or better; this one is {evidence}");
             return refused(field, &rule);
         }
         match &rule {
@@ -101,7 +101,7 @@ impl Policy {
                 if !self.schedules.omissions && schedule.is_some_and(|s| !s.omitted_k.is_empty()) {
                     return refused(
                         "schedule",
-                        "has every product in D, and this schedule leaves some out",
+                        "requires every product in D, but this schedule omits some",
                     );
                 }
             }
@@ -111,7 +111,7 @@ impl Policy {
                     && unit < least
                 {
                     let rule = format!(
-                        "has models known by {least} at least; the tensor core's evidence is {unit}"
+                        "requires models of evidence {least} or better; the tensor core's model is {unit}"
                     );
                     return refused("arch", &rule);
                 }
@@ -142,10 +142,10 @@ impl Policy {
             match source {
                 Source::File(path) => self.admit_path(field, root, path)?,
                 Source::Generated(_) if !self.paths.generated => {
-                    return refused(field, "has operands from files alone");
+                    return refused(field, "allows operands only from files");
                 }
                 Source::Generated(_) => {}
-                Source::Memory => return refused(field, "has operands from files"),
+                Source::Memory => return refused(field, "allows no operands from files"),
             }
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Policy {
         ];
         let part = parts.iter().find(|(_, given)| *given);
         if let (Some((field, _)), ScopeRule::Whole) = (part, self.scope) {
-            return refused(field, &format!("has all of {result} compared"));
+            return refused(field, &format!("requires a comparison of all of {result}"));
         }
         let policy = request.policy();
         for (field, any, rule) in [
@@ -173,16 +173,16 @@ impl Policy {
             ("zero", policy.any_zero, self.zero),
         ] {
             if any && rule == Strictness::Exact {
-                return refused(field, "has every bit compared");
+                return refused(field, "requires a comparison of every bit");
             }
         }
         if let Claimed::Digest(_) = request.claimed()? {
             if !self.claims.contains(&ClaimRule::Digest) {
-                let rule = format!("has {result} compared, not its digest alone");
+                let rule = format!("requires the array {result}, not just its digest");
                 return refused(digest, &rule);
             }
         } else if !self.claims.contains(&ClaimRule::Array) {
-            return refused("d", "has digests alone");
+            return refused("d", "allows only digests");
         }
         let discriminates = match request {
             Request::Product(check) => check.discrimination,
@@ -203,20 +203,21 @@ impl Policy {
         if let Some((field, what, _)) = silent.next() {
             return refused(
                 field,
-                &format!("has reports say everything, {} too", what.word()),
+                &format!("requires complete reports, including {}", what.word()),
             );
         }
         if !self.engines.contains(&request.engine()) {
             let engines: Vec<_> = self.engines.iter().map(|engine| engine.word()).collect();
             return refused(
                 "engine",
-                &format!("has these alone: {}", engines.join(", ")),
+                &format!("allows only these: {}", engines.join(", ")),
             );
         }
         match self.limits.mismatches {
-            Some(most) if request.max_mismatches() as u64 > most => {
-                refused("max_mismatches", &format!("has at most {most} listed"))
-            }
+            Some(most) if request.max_mismatches() as u64 > most => refused(
+                "max_mismatches",
+                &format!("allows at most {most} listed mismatches"),
+            ),
             _ => Ok(()),
         }
     }
@@ -231,7 +232,7 @@ impl Policy {
         if allowed.any(|allowed| allowed.name == found.name) {
             Ok(())
         } else {
-            refused("arch", &format!("has these alone: {}", names.join(", ")))
+            refused("arch", &format!("allows only these: {}", names.join(", ")))
         }
     }
 
@@ -239,7 +240,7 @@ impl Policy {
         match self.limits.products {
             Some(most) if products > most => {
                 let rule =
-                    format!("allows a case {most} products of numbers; this one has {products}");
+                    format!("limits a case to {most} multiply-adds; this one has {products}");
                 refused(field, &rule)
             }
             _ => Ok(()),
@@ -251,7 +252,7 @@ impl Policy {
         let rule = &self.operations;
         if asked.variant_file.is_some() {
             if !rule.files {
-                return refused("variant_file", "has the tool's own variants alone");
+                return refused("variant_file", "allows only the tool's own variants");
             }
         } else if let Some(operation) = &asked.operation
             // One that nobody knows has no verdict anyway.
@@ -262,29 +263,26 @@ impl Policy {
             let names: Vec<_> = names.map(String::as_str).collect();
             let own = format!("{operation} {}", variant.name);
             return match names[..] {
-                [] => refused("operation", "has no operations between products"),
+                [] => refused("operation", "allows no operations between products"),
                 _ => refused(
                     "operation",
-                    &format!("has these alone: {}; this is {own}", names.join(", ")),
+                    &format!("allows only these: {}; this is {own}", names.join(", ")),
                 ),
             };
         }
         if asked.tile.is_some() && !rule.changes {
-            return refused("tile", "has tiles as they are in the variants");
+            return refused("tile", "allows only the variants' own tiles");
         }
         if asked.softmax_scale.is_some() && !rule.factors {
             return refused(
                 "softmax_scale",
-                "has no factor of scores but 1/sqrt(d), as another can make queries and keys count for nothing",
+                "allows no factor of scores but 1/sqrt(d), because another can cancel the effect of queries and keys",
             );
         }
         if let (Some(eps), Some(most)) = (asked.eps, rule.largest_eps) {
             // Nor is NaN one.
             if !(0.0..=most).contains(&f64::from(f32::from_bits(eps.0))) {
-                return refused(
-                    "eps",
-                    &format!("has it between 0 and {most}; this one is {eps}"),
-                );
+                return refused("eps", &format!("allows 0 to {most}; this one is {eps}"));
             }
         }
         Ok(())
@@ -293,11 +291,11 @@ impl Policy {
     fn admit_schedule(&self, check: &Check) -> Result<(), CheckError> {
         let name = match &check.schedule.from {
             ScheduleSource::File(_) if !self.schedules.files => {
-                return refused("schedule_file", "has the catalogue's schedules alone");
+                return refused("schedule_file", "allows only the catalogue's schedules");
             }
             // A kernel's words are a schedule of the case's own making, too.
             ScheduleSource::Kernel(kernel) if !self.schedules.files => {
-                return refused(kernel.said.field(), "has the catalogue's schedules alone");
+                return refused(kernel.said.field(), "allows only the catalogue's schedules");
             }
             ScheduleSource::File(_) | ScheduleSource::Kernel(_) => None,
             ScheduleSource::Preset(name) => Some(name.as_str()),
@@ -308,7 +306,7 @@ impl Policy {
         {
             return refused(
                 "schedule",
-                &format!("has these alone: {}", names.join(", ")),
+                &format!("allows only these: {}", names.join(", ")),
             );
         }
         let changed = &check.schedule.overrides;
@@ -322,7 +320,7 @@ impl Policy {
         {
             return refused(
                 field,
-                "has no factors, which can make operands count for nothing",
+                "allows no factors, because they can cancel the effect of operands",
             );
         }
         let rest = crate::emu::schedule::Overrides {
@@ -332,7 +330,10 @@ impl Policy {
             ..changed.clone()
         };
         if !rest.is_empty() && !self.schedules.changes {
-            return refused("schedule", "has schedules as they are in the catalogue");
+            return refused(
+                "schedule",
+                "allows schedules only as they are in the catalogue",
+            );
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Object {
                 let mut fields = BTreeMap::new();
                 while let Some((name, value)) = map.next_entry::<String, Value>()? {
                     if fields.insert(name.clone(), value).is_some() {
-                        return Err(A::Error::custom(format!("field {name:?} is there twice")));
+                        return Err(A::Error::custom(format!("field {name:?} appears twice")));
                     }
                 }
                 Ok(Object(fields))
@@ -109,7 +109,7 @@ fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), Stri
         if !names().any(|name| name == field) {
             let near = names().map(|name| (strsim::damerau_levenshtein(name, field), name));
             let hint = match near.min() {
-                Some((distance, name)) if distance <= 2 => format!("; is {name:?} meant?"),
+                Some((distance, name)) if distance <= 2 => format!("; did you mean {name:?}?"),
                 _ => String::new(),
             };
             return Err(format!("unknown field {:?}{hint}", printable(field)));

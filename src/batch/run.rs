@@ -1,4 +1,4 @@
-//! All cases of a batch, judged: small ones side by side, large ones one after the other.
+//! All cases of a batch, judged: small ones side by side, large ones one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::report::{Batch, BatchCase, Rule, Store};
 const SMALL: u64 = 1 << 20;
 
 /// Of a case that the policy's time ended, or that had none left.
-const LATE: &str = "no verdict: stopped, as the time that it had was over";
+const LATE: &str = "no verdict: stopped at its time limit";
 
 /// What is the same for every case.
 #[derive(Clone, Copy)]
@@ -133,7 +133,8 @@ fn run_within(
         _ => None,
     });
     let done: Option<Vec<BatchCase>> = done.collect();
-    let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
+    let lost =
+        || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
     done.map(Batch::of).ok_or_else(lost)
 }
 
@@ -193,8 +194,8 @@ fn judged(
         let judged = interruptible(|| judge((place, case), files, terms, &share));
         judged.unwrap_or_else(|| Err(LATE.into()))
     }));
-    let found =
-        found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
+    let found = found
+        .unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
     if found.is_err() && progress.interrupted() {
         return Err(BatchError::Interrupted);
     }
@@ -226,7 +227,7 @@ fn judge(
     if let (Some(said), Rule::Product(rule)) = (case.k, prepared.rule()) {
         let k = rule.product.k as u64;
         if said != k {
-            return Err(format!("case.json says that k is {said}, but it is {k}"));
+            return Err(format!("case.json says that k is {said}, but k is {k}"));
         }
     }
     if let Some(policy) = terms.policy {

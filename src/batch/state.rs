@@ -142,13 +142,15 @@ impl Journal {
         let fail = BatchError::document(path);
         let about = std::fs::metadata(path);
         if !about.is_ok_and(|about| about.is_file()) {
-            return Err(fail("is no regular file, so it can be no state".into()));
+            return Err(fail(
+                "is not a regular file, so it cannot be a state file".into(),
+            ));
         }
         let file = OpenOptions::new().read(true).append(true).open(path);
         let file = file.map_err(|error| fail(format!("cannot be opened: {error}")))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(fail(
-                "is in use: another batch keeps its verdicts there".into(),
+                "is in use: another batch is writing its verdicts there".into(),
             ));
         }
         Ok(Journal {
@@ -164,7 +166,7 @@ impl Journal {
         let unusable = BatchError::document(&self.path);
         let fail = |reason: &str| {
             unusable(format!(
-                "{reason}; the state cannot be used; remove it to judge every case anew"
+                "{reason}; the state cannot be used; remove it to judge every case again"
             ))
         };
         let names: std::collections::HashSet<_> =
@@ -179,7 +181,7 @@ impl Journal {
             let read = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
             read.map_err(|error| fail(&format!("cannot be read: {error}")))?;
             if line.len() as u64 == MAX_LINE {
-                return Err(fail("is damaged: a line of it has no end"));
+                return Err(fail("is damaged: one of its lines is incomplete"));
             }
             if line.last() != Some(&b'\n') {
                 break;
@@ -191,7 +193,8 @@ impl Journal {
                 if beginning.of != of {
                     let other = printable(&beginning.of);
                     return Err(unusable(format!(
-                        "is the state of {other}, not of {of}; name another file, or remove it to judge every case anew"
+                        "is the state of {other}, not of {of}; name another file, or remove it to judge every case \
+                        again"
                     )));
                 }
             } else {
@@ -204,7 +207,7 @@ impl Journal {
         }
         match number {
             0 if line.is_empty() => Err(fail("is empty")),
-            0 => Err(fail("is damaged: its first line has no end")),
+            0 => Err(fail("is damaged: its first line is incomplete")),
             // Whatever wrote it was ended in the midst of the last line.
             _ => {
                 let cut = self.file.set_len(self.end);

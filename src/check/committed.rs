@@ -59,7 +59,7 @@ pub fn commitment_and_trees(
     let field = subject.result().field();
     let missing = || {
         let article = if field == "d" { "a D" } else { "a result" };
-        let reason = format!("`{field}` is missing: a commitment fixes {article}");
+        let reason = format!("`{field}` is missing: a commitment needs {article}");
         CheckError::request(field, reason)
     };
     let given = subject.given().ok_or_else(missing)?;

@@ -342,9 +342,9 @@ fn confirm_agreement<S: Subject + ?Sized>(
     let reason = match (same, alike) {
         _ if found.elements != all => "not all of D was compared",
         (true, false) => {
-            "the comparison found no bit that differs, but D's digest is not the replay's"
+            "the comparison found no differing bit, but D's digest is not the replay's"
         }
-        (false, true) => "the comparison found bits that differ, but D's digest is the replay's",
+        (false, true) => "the comparison found differing bits, but D's digest is the replay's",
         (true, true) | (false, false) => return Ok(()),
     };
     Err(CheckError::Contradiction { reason })

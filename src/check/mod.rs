@@ -1,5 +1,5 @@
-//! A check as a value: what is asked ([`Check`]), everything it needs read and chosen ([`Prepared`]), and
-//! the verdict on it ([`Report`](crate::report::Report)).
+//! A check as a value: the request ([`Check`]), everything it needs, read and chosen ([`Prepared`]), and
+//! the verdict ([`Report`](crate::report::Report)).
 //!
 //! ```text
 //! words of a command line ─┐

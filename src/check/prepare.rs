@@ -51,7 +51,7 @@ impl Check {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
-    /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
+    /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Prepared {
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
-                format!("how this unit stores {accumulator} sums as {format} is not known");
+                format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;

@@ -136,7 +136,8 @@ impl Subject for Prepared {
 
     fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
         if self.model.sparse().is_some() {
-            let reason = "a product of a compressed A cannot be committed to: no opening could show its metadata yet";
+            let reason = "a product of a compressed A cannot be committed to: openings do not support its metadata \
+                yet";
             return Err(CheckError::request("sparse_a", reason));
         }
         let sha256 = self.model.arithmetic.sha256();

@@ -24,7 +24,7 @@ use crate::tensor::Tensor;
 ///
 /// What differs between the two is said here; what is made of it (verdict, report, page: [`Judge`](super::Judge); commitments) is written once.
 pub trait Subject: Sync {
-    /// What was asked, but for who computes: that makes no difference to the bits.
+    /// What was asked, except who computes: that makes no difference to the bits.
     fn asked(&self) -> Request;
     /// The same, with what a kernel's words say of how operands are stored.
     fn spelled_out(&self) -> Request {

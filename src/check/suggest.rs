@@ -24,7 +24,7 @@ impl Prepared {
         };
         if self.model.sparse().is_some() && found.comparison.mismatches > 0 {
             return Diagnosed {
-                untried: vec!["causes, as A is compressed".into()],
+                untried: vec!["causes, because A is compressed".into()],
                 ..Diagnosed::default()
             };
         }
@@ -80,7 +80,7 @@ impl Prepared {
             scope: Scope::default(),
             naming: Naming::default(),
             against: None,
-            // Who computes makes no difference to the bits.
+            // The engine that computes makes no difference to the bits.
             engine: EngineChoice::Fast,
             ..self.spelled_out()
         };
@@ -171,7 +171,7 @@ impl Prepared {
         Some(check)
     }
 
-    /// What was asked, but for who computes: that makes no difference to the bits.
+    /// What was asked, except who computes: that makes no difference to the bits.
     pub(super) fn asked(&self) -> Check {
         Check {
             engine: EngineChoice::Fast,
@@ -191,7 +191,7 @@ impl From<Area> for CauseArea {
 }
 
 impl Check {
-    /// The same of operands in other formats.
+    /// The same for operands in other formats.
     #[must_use]
     pub fn with_formats(mut self, [a, b]: [Format; 2]) -> Check {
         self.model.dtype = a;

@@ -66,7 +66,7 @@ pub fn asked(report: &Report) -> Result<Request, CheckError> {
     let unusable = |reason: String| CheckError::request(field, reason);
     let request = report.request.clone();
     let request =
-        request.ok_or_else(|| unusable("the report does not say what was asked".into()))?;
+        request.ok_or_else(|| unusable("the report does not contain its request".into()))?;
     let asked = Request::from_value(request);
     asked.map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))
 }
@@ -85,7 +85,7 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
         None => Ok(()),
         Some(most) => Err(CheckError::request(
             field,
-            format!("the report asks for {work} products of numbers; the limit is {most}"),
+            format!("the report needs {work} multiply-adds; limit: {most}"),
         )),
     }
 }
@@ -135,7 +135,7 @@ pub fn verify(
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();
     if merged.is_some_and(|merged| !merged.is_sound()) {
-        found.push("`merged`: its parts are not all there once".into());
+        found.push("`merged` does not list each of its parts exactly once".into());
     }
     if found.is_empty() {
         found = match prepared.run(progress) {
@@ -200,7 +200,7 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
         let fits = all(&spec.shape) <= most && (!whole || spec.shape.ends_with(&place));
         (!fits).then(|| {
             let (field, shape) = (role.field(), shape_text(&spec.shape));
-            format!("`request.{field}` is {shape}, which the reported product has no place for")
+            format!("`request.{field}` is {shape}, which does not fit the reported product")
         })
     };
     check.sources().filter_map(sentence).collect()
@@ -219,7 +219,7 @@ fn differences(reported: &Value, found: &Value) -> Vec<String> {
     all
 }
 
-/// The same of a part of a document, which stands there.
+/// The same for a part of a document, which stands there.
 pub(crate) fn differences_at<T: Serialize>(part: &str, reported: &T, found: &T) -> Vec<String> {
     let mut all = Vec::new();
     collect(&json(reported), &json(found), part, &mut all);
@@ -236,7 +236,7 @@ fn collect(reported: &Value, found: &Value, place: &str, all: &mut Vec<String>) 
             for (name, value) in reported {
                 match found.get(name) {
                     Some(found) => collect(value, found, &inner(name), all),
-                    None => all.push(format!("`{}` should not be there", inner(name))),
+                    None => all.push(format!("`{}` must be absent", inner(name))),
                 }
             }
             let missing = found.keys().filter(|name| !reported.contains_key(*name));
@@ -255,7 +255,7 @@ fn collect(reported: &Value, found: &Value, place: &str, all: &mut Vec<String>) 
                 "" => String::new(),
                 _ => format!("`{place}` "),
             };
-            all.push(format!("{named}is said to be {reported}; it is {found}"));
+            all.push(format!("{named}is reported as {reported}, but is {found}"));
         }
     }
 }

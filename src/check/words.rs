@@ -25,7 +25,7 @@ words! {
 }
 
 words! {
-    /// Who computes. Both give the same bits; the exact engine is the specification.
+    /// The engine that computes. Both give the same bits; the exact engine is the specification.
     pub enum EngineChoice {
         /// Vector kernels, the exact engine where they do not apply
         Fast = "fast",

@@ -1,4 +1,4 @@
-//! `tcverify audit`: elements of a committed D, replayed from the rows and columns that a prover opens.
+//! `tcverify audit`: replays elements of a committed D from the rows and columns that a prover opens.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,30 +24,30 @@ use crate::report::{Verdict, grouped, write_json};
 use crate::role::Role;
 use crate::tlog::Published;
 
-/// Audit a committed product by a few of its rows and columns
+/// Audit a committed product from a few of its rows and columns
 ///
-/// The prover has committed to operands, model and D ('tcverify commit'). A public value that nobody could know
-/// then, a beacon, draws elements of D. The prover opens the rows of A and the columns of B that they are made of,
-/// with proofs that they are the committed ones, and the auditor replays them: who has no operands needs none but
-/// these. docs/audits.md specifies the documents, and which beacons serve.
+/// The prover has committed to operands, model and D ('tcverify commit'). A beacon, a public value that nobody
+/// could know at that time, draws elements of D. The prover opens the rows of A and columns of B that these
+/// elements need, with proofs that they are the committed ones. The auditor replays the elements from these rows
+/// and columns alone. docs/audits.md specifies the documents, and which beacons are suitable.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  The prover, first of all; c.json is published, with a date that others can vouch for:
+  First the prover commits, and publishes c.json with a date that others can confirm:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
 
-  Anybody, when the beacon's next value is known (drand, NIST, a block of a chain):
+  Anyone, once the beacon's next value is known (drand, NIST, a block of a chain):
     tcverify audit challenge c.json --beacon 8430af44... --elements 1000 -o challenge.json
 
-  The prover; B are public weights, so they are left out:
+  The prover; B are public weights, so the opening omits them:
     tcverify audit open --arch h100 --dtype bf16 a.npy b.npy d.npy \\
         --commitment c.json --challenge challenge.json --without b -o opening.bin
 
-  The auditor, with weights that were downloaded elsewhere:
+  The auditor, with weights from another source:
     tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --commitment-sha256 c782eb7e... \\
         --beacon 8430af44... --elements 1000 --b weights.npy opening.bin
 
-Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all
+Exit codes: challenge and open: 0 done, 1 differs from the commitment, 2 anything else; verify: 0 all
 opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
 pub struct Audit {
     #[command(subcommand)]
@@ -80,15 +80,15 @@ impl OperationStep {
 /// Draw elements of a committed D by a public beacon
 #[derive(Args)]
 struct MakeChallenge {
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
 
-    /// The beacon's value, as it was published: 1 to 256 visible characters of ASCII
+    /// Published value of the beacon: 1 to 256 visible ASCII characters
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     beacon: String,
 
-    /// How many elements of D to draw
+    /// Number of elements of D to draw
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     elements: u64,
 
@@ -97,7 +97,7 @@ struct MakeChallenge {
     output: PathBuf,
 }
 
-/// Write the lines that a challenge names, with proofs that they are the committed ones
+/// Open the lines that a challenge names, with proofs that they are the committed ones
 #[derive(Args)]
 pub struct Open<W: Words> {
     #[command(flatten)]
@@ -106,15 +106,15 @@ pub struct Open<W: Words> {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
-    /// What 'tcverify audit challenge' wrote
+    /// Challenge written by 'tcverify audit challenge'
     #[arg(long, value_name = "CHALLENGE.json")]
     challenge: PathBuf,
 
-    /// Arrays to leave out, because the auditor has them: a, b, c, scale_a, scale_b, bias, azp, azp_adj
+    /// Arrays to omit because the auditor has them: a, b, c, scale_a, scale_b, bias, azp, azp_adj
     #[arg(long, value_name = "ARRAYS", value_delimiter = ',')]
     without: Vec<String>,
 
@@ -122,21 +122,21 @@ pub struct Open<W: Words> {
     #[arg(long = W::OUTPUT, short = 'o', value_name = "OPENING")]
     file: PathBuf,
 
-    /// Do not say how large it is
+    /// Do not print the size
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// What the auditor knows, and the prover must not say: which commitment was published, which beacon was agreed on, and
-/// how many elements it draws.
+/// What the auditor must know from elsewhere than the prover: the published commitment, the agreed beacon, and the
+/// number of elements.
 #[derive(Args)]
-#[command(next_help_heading = "What was agreed on")]
+#[command(next_help_heading = "Agreed values")]
 struct Agreed {
-    /// SHA-256 of the commitment's file, as it was published before the beacon's value was out
+    /// SHA-256 of the commitment's file, as published before the beacon's value was known
     #[arg(long, value_name = "HEX", required_unless_present = "own_challenge")]
     commitment_sha256: Option<String>,
 
-    /// The beacon's value, from where it is published
+    /// Value of the beacon, from its publisher
     #[arg(
         long,
         value_name = "VALUE",
@@ -145,7 +145,7 @@ struct Agreed {
     )]
     beacon: Option<String>,
 
-    /// How many elements of D the beacon draws
+    /// Number of elements of D that the beacon draws
     #[arg(
         long,
         value_name = "N",
@@ -154,7 +154,7 @@ struct Agreed {
     )]
     elements: Option<u64>,
 
-    /// The challenge, in place of these three, if you made it yourself ('tcverify audit challenge'): never one that
+    /// A challenge that you made yourself ('tcverify audit challenge'), instead of these three. Never use one that
     /// the prover sent
     #[arg(
         long,
@@ -177,7 +177,7 @@ impl Agreed {
         let name = || escaped_path(path);
         ensure!(
             agreed == committed.1.to_string(),
-            "{}: is not the commitment that was agreed on: its SHA-256 is {}, not {agreed}",
+            "{}: is not the agreed commitment: its SHA-256 is {}, not {agreed}",
             name(),
             committed.1
         );
@@ -190,7 +190,7 @@ impl Agreed {
     }
 }
 
-/// Check the proofs of an opening, and replay its elements
+/// Check the proofs of an opening and replay its elements
 #[derive(Args)]
 pub struct Verify<W: Audited> {
     #[command(flatten)]
@@ -199,19 +199,19 @@ pub struct Verify<W: Audited> {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// What 'tcverify audit open' wrote
+    /// Opening written by 'tcverify audit open'
     #[arg(value_name = "OPENING", help_heading = None::<&str>)]
     opening: PathBuf,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
     #[command(flatten)]
     agreed: Agreed,
 
-    /// The proof that the commitment is in a log, with its checkpoint and witnesses' cosignatures; with --log-key,
-    /// --witness, --quorum and --before it shows that it was published before the beacon
+    /// Proof that the commitment is in a log, with its checkpoint and witnesses' cosignatures. With --log-key,
+    /// --witness, --quorum and --before it shows that the commitment was published before the beacon
     #[arg(
         long,
         value_name = "C.tlog-proof",
@@ -254,7 +254,7 @@ pub struct AuditedProduct {
     #[command(flatten)]
     schedule: ScheduleArgs,
 
-    /// Your own copy of A, stored as the committed one is; it must have the committed root
+    /// Your own copy of A, stored like the committed one; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
     a: Option<PathBuf>,
 
@@ -361,7 +361,7 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
     Ok(challenge)
 }
 
-/// What proves nothing is an answer; anything else is an error.
+/// An opening that proves nothing is an answer; anything else is an error.
 fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -495,19 +495,19 @@ impl<W: Audited> Verify<W> {
         })
     }
 
-    /// What its log and witnesses say of when the commitment was there.
+    /// What the log and the witnesses say about the time of the commitment.
     fn published(&self, committed: &(Commitment, Hash)) -> Result<Option<Published>> {
         let Some(path) = &self.checkpoint else {
             anyhow::ensure!(
                 !self.witnesses.is_given(),
-                "--log-key, --witness, --quorum and --before are about a checkpoint: --checkpoint"
+                "--log-key, --witness, --quorum and --before need --checkpoint"
             );
             return Ok(None);
         };
         let file = bytes(&self.commitment)?;
         anyhow::ensure!(
             Hash::of([&file[..]]) == committed.1,
-            "{}: was changed while it was read",
+            "{}: changed while it was read",
             escaped_path(&self.commitment)
         );
         self.witnesses.published(&file, path).map(Some)
@@ -525,7 +525,7 @@ fn own(
     for (role, path) in copies {
         let Some(input) = commitment.inputs.get(role) else {
             anyhow::bail!(
-                "{}: the commitment has no {}, of which this is said to be a copy",
+                "{}: the commitment has no {}, so this cannot be a copy of it",
                 escaped_path(path),
                 role.field()
             );

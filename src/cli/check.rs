@@ -26,20 +26,20 @@ Examples:
   FP16 accumulation on an A100, weights stored NxK, with an addend:
     tcverify check --arch a100 --dtype fp16 --acc f16 --transpose-b --c c.npy a.npy w.npy d.npy
 
-  What cuBLASLt logged about the product, and a kernel's name with what it leaves open:
+  The kernel from a cuBLASLt log, or from its name and the setting that the name lacks:
     tcverify check --arch h100 --dtype bf16 --kernel-log lt.log a.npy b.npy d.npy
     tcverify check --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT --split-k 3 a.npy b.npy d.npy
 
   E5M2 times E4M3 through wgmma, the result stored as bfloat16 codes in a uint16 array:
     tcverify check --arch hopper --dtype e5m2 --dtype-b e4m3 --d-dtype bf16 a.npy b.npy d.npy
 
-  NVFP4 on a B200, one UE4M3 scale for every 16 k:
+  NVFP4 on a B200, one UE4M3 scale per 16 k:
     tcverify check --arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-a sa.npy --scale-b sb.npy a.npy b.npy d.npy
 
   INT8 on an RTX 3080:
     tcverify check --arch rtx3080 --dtype int8 a.npy b.npy d.npy
 
-  BF16 result of a cuBLAS kernel that splits K into 5 slices through a workspace:
+  BF16 result of a cuBLAS kernel that splits K into 5 slices in a workspace:
     tcverify check --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy
 
   FP8 with scales per block (DeepGEMM), result in BF16:
@@ -48,19 +48,19 @@ Examples:
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
 
-  A page for a browser, with a map of the mismatches; and for a run of GitHub Actions:
+  A page for a browser with a map of the mismatches, and annotations for GitHub Actions:
     tcverify check --arch h100 --dtype bf16 --html report.html --github a.npy b.npy d.npy
 
-  A hundred thousand random elements of a big product; the report says what that proves:
+  A hundred thousand random elements of a large product; the report states what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 
-  The same, drawn by a commitment and a public value, so that nobody can have chosen the seed:
+  The same, drawn from a commitment and a public value, so that nobody can choose the seed:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed-from c.json --beacon 8430af44... a.npy b.npy d.npy
 
-  A weight of a model, and arrays that NumPy saved together:
+  A weight of a model, and arrays from one NumPy archive:
     tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
 
-  Of a GPU that nobody named, if D tells:
+  An unknown GPU, found from D:
     tcverify check --arch auto --dtype bf16 a.npy b.npy d.npy
 
   Against a published digest instead of a file:
@@ -111,8 +111,8 @@ impl<W: Words> Check<W> {
                 // As of a commitment: an answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
                     show::different(&format!(
-                        "none of the {tested} models that were tested gives this D; 'tcverify identify' says how near \
-                         each comes"
+                        "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \
+                         one is"
                     ));
                     return Ok(Ending::Different);
                 }

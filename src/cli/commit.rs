@@ -1,4 +1,4 @@
-//! `tcverify commit`: fixes a product by digests, proves parts of it, and checks such proofs.
+//! `tcverify commit`: commits to a product by digests, proves parts of it, and checks such proofs.
 
 use std::path::PathBuf;
 
@@ -28,29 +28,29 @@ pub enum About {
     Verify(Verify),
 }
 
-/// Fix a product by digests: operands, model and D
+/// Commit to a product by digests of its operands, model and D
 ///
-/// D is fixed by the root of a Merkle tree over blocks of its rows, so that some blocks can be shown to
-/// belong to it later without the others. Nothing is replayed; 'check --against' judges the arithmetic
-/// of what was committed. docs/commitment-format.md specifies the files.
+/// The commitment holds the root of a Merkle tree over blocks of D's rows, so that single blocks can
+/// later be proven to belong to D. Nothing is replayed: 'check --against' judges the arithmetic of a
+/// committed product. docs/commitment-format.md specifies the files.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   Commit to a product, and publish c.json or its SHA-256:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
 
-  Judge it, later and elsewhere:
+  Judge it later, elsewhere:
     tcverify check --arch h100 --dtype bf16 --against c.json a.npy b.npy d.npy
 
-  Show blocks 3 and 7 of D to someone who has the commitment alone:
+  Prove blocks 3 and 7 of D to someone who has only the commitment:
     tcverify commit prove --commitment c.json --blocks 3,7 d.npy -o proof.json --rows rows.npy
     tcverify commit verify --commitment c.json proof.json rows.npy
 
-  Put it into a log that witnesses cosign, so that others know since when it is there ('tcverify log'):
+  Add it to a log that witnesses cosign, to prove its time to others ('tcverify log'):
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
         --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
 
-Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
+Exit codes: 0 done, or proven; 1 differs from the commitment; 2 anything else.")]
 pub struct Make<W: Words> {
     #[command(flatten)]
     whole: W,
@@ -58,7 +58,7 @@ pub struct Make<W: Words> {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Rows of D in a block; by default as many as make about 4 KiB
+    /// Rows of D per block; by default about 4 KiB of rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     block_rows: Option<u64>,
 

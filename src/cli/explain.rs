@@ -19,11 +19,12 @@ use crate::io::{Files, Outputs};
 use crate::num::Format;
 use crate::report::Rule;
 
-/// Show how one element of D comes about, step by step
+/// Show how one element of D is computed, step by step
 ///
-/// Every product, the exponent that terms are aligned to, what alignment and rounding cut off, and
-/// the accumulator after each step. Where D is given and differs, also what would give exactly that
-/// D: a chain that stopped early, a missing product, a flipped bit, another model ...
+/// Shows every product, the exponent that terms are aligned to, the bits that alignment and
+/// rounding remove, and the accumulator after each step. If D is given and differs, it also shows
+/// what would give exactly that D: a chain that stopped early, a missing product, a flipped bit,
+/// another model ...
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,16 +37,16 @@ Examples:
   A product whose kernel splits K: each partial sum, and every addition and rounding after them:
     tcverify explain --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy --at 12,7
 
-  In a batch, with steps 3 and 5 to 8 in full whatever happens there:
+  In a batch, always with steps 3 and 5 to 8 in full:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy --at 0,12,7 --steps 3,5-8
 
-  Its terms as rows of bits, what is cut off shaded, on three units side by side, as a page:
+  A page that draws its terms as rows of bits, truncated bits shaded, on three units side by side:
     tcverify explain --arch h100,a100,v100 --dtype fp16 a.npy b.npy --at 12,7 --html element.html
 
   For a program:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
-Exit codes: 0 shown, and D (if given) has these bits; 1 D has others; 2 anything else.")]
+Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
 pub struct Explain<W: Shown> {
     #[command(flatten)]
     words: W,
@@ -53,7 +54,7 @@ pub struct Explain<W: Shown> {
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Which element: row and column, after the indices of a batch
+    /// The element: row and column, after the indices of a batch
     #[arg(long, value_name = "I,J", value_parser = parse_index)]
     at: Index,
 
@@ -100,12 +101,13 @@ pub struct ShownProduct {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
-    /// Steps to show in full, counted from 1, besides those where something happens: 3,5-8 or "all"
+    /// More steps to show in full, counted from 1: 3,5-8 or "all"; by default those that change
+    /// something
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     steps: Option<Wish>,
 
-    /// Write a page for a browser: every step as rows of bits, what is cut off shaded. --arch then may name several
-    /// units, with commas between, which stand side by side. "-" is standard output, instead of the text
+    /// Write a page for a browser: every step as rows of bits, truncated bits shaded. --arch then accepts several
+    /// units, separated by commas, side by side. "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH", conflicts_with = "json")]
     html: Option<PathBuf>,
 }
@@ -145,7 +147,7 @@ impl Shown for ShownProduct {
         };
         ensure!(
             names.len() <= MOST_UNITS,
-            "--arch names {} units, and a page has room for {MOST_UNITS}",
+            "--arch names {} units; limit: {MOST_UNITS} per page",
             names.len()
         );
         let units = names.into_iter().map(|name| {
@@ -200,7 +202,7 @@ impl<W: Shown> Explain<W> {
             && last > prepared.explained_steps()
         {
             bail!(
-                "--steps asks for step {last}, but K = {} is {} here",
+                "--steps requests step {last}, but K = {} takes {} here",
                 rule.product.k,
                 match prepared.explained_steps() {
                     1 => "one step".to_owned(),

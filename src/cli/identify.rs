@@ -22,13 +22,13 @@ use crate::num::{F32, Format};
 use crate::ops;
 use crate::report::{FITS_SHOWN, Layout};
 
-/// Find out which models of the catalogue give a D
+/// Find the models and schedules that give a D
 ///
-/// Every architecture, instruction and accumulation whose formats the files allow is tested on a
-/// growing sample of D; what gives the whole sample is replayed in full. Models that no element of
-/// this D can tell apart are all named, with operands on which they differ. Where no model alone gives D,
-/// or D has fewer bits than the sums, the kernels' schedules are searched too: partial tiles, splits of
-/// K, promotion, permutations, scales.
+/// Tests every architecture, instruction and accumulator whose formats fit the files on a growing sample
+/// of D, and replays in full those that give the whole sample. It lists all models that this D cannot
+/// distinguish, with operands on which they differ. If no model alone gives D, or D has fewer bits than
+/// the sums, it also searches kernel schedules: partial tiles, splits of K, promotion, permutations,
+/// scales.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,8 +39,8 @@ Examples:
   tcverify identify --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT a.npy b.npy d.npy
   tcverify identify --dtype bf16 --arch a100 --arch h100 --limit 20 a.npy b.npy d.npy
 
-Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
-candidate gives D, 1 none does, 2 anything else.")]
+Without --dtype it tries every format that fits the files. Exit codes: 0 at least one candidate
+gives D, 1 none does, 2 anything else.")]
 pub struct Identify {
     #[command(flatten)]
     _operation: OperationHint,
@@ -52,28 +52,28 @@ pub struct Identify {
     #[arg(value_name = "D.npy")]
     d: PathBuf,
 
-    /// Format of A and B, if it is known
+    /// Format of A and B, if known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format(), requires = "dtype")]
     dtype_b: Option<Format>,
 
-    /// Format of D, if it is known
+    /// Format of D, if known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype: Option<Format>,
 
-    /// What a library says of the kernel: a log line, a configuration, a name. What it says stands; what it leaves
-    /// open (slices, how they meet, custom options) is searched, and nothing else
+    /// Kernel, from the library: a log line, a configuration, a name. Its settings are kept; only those that it
+    /// lacks (slices, reduction, custom options) are searched
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
 
-    /// What FP8 results were multiplied with before they were rounded (scale_result of torch._scaled_mm): only
-    /// kernels that have such a scale are searched
+    /// Factor of FP8 results before rounding (scale_result of torch._scaled_mm): only kernels with such a
+    /// scale are searched
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     scale_result: Option<F32>,
-    /// Look at this architecture alone: a name, a compute capability or a GPU; may be given more than once
+    /// Search only this architecture: a name, a compute capability or a GPU. Repeatable
     #[arg(long = "arch", value_name = "NAME")]
     architectures: Vec<String>,
 
@@ -81,12 +81,12 @@ pub struct Identify {
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
     schedules: Schedules,
 
-    /// Multiply-adds, in millions, that the search may spend before it stops; those of full replays by
-    /// vector kernels count a sixteenth
+    /// Budget of the search, in millions of multiply-adds; full replays by vector kernels count one
+    /// sixteenth
     #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
     budget: u64,
 
-    /// Stop after the sample: nothing is replayed in full
+    /// Stop after the sample, without full replays
     #[arg(long)]
     quick: bool,
 
@@ -98,8 +98,8 @@ pub struct Identify {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// How many lines of fits the text has, and how many of the others. Fits that differ in the number of
-    /// slices alone share a line; the JSON has all
+    /// Number of lines for fits, and for the others. Fits that differ only in the number of slices share
+    /// a line; the JSON has all
     #[arg(long, value_name = "N", default_value_t = FITS_SHOWN)]
     limit: usize,
 
@@ -107,7 +107,7 @@ pub struct Identify {
     #[arg(long, short)]
     quiet: bool,
 
-    /// Write what was found as JSON; "-" is standard output, instead of the text
+    /// Write the result as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
 }
@@ -170,9 +170,9 @@ impl Identify {
     }
 }
 
-/// Find out which variants of an operation give a result
+/// Find the variants of an operation that give a result
 ///
-/// Every variant that takes these arrays is computed, and compared with the captured result.
+/// Computes every variant that takes these arrays, and compares it with the captured result.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -32,8 +32,8 @@ struct OperationCli {
 pub enum Verb {
     /// Judge an operation between products: a norm, an activation, softmax, attention ...
     ///
-    /// tcverify computes it as the kernels of a library do, by the rules of 'tcverify ops', and compares every
-    /// bit with a captured result. docs/layers.md says which rules are proven on hardware, and which are not.
+    /// tcverify computes the operation as a library's kernels do, by the rules of 'tcverify ops', and compares
+    /// every bit with a captured result. docs/layers.md lists which rules are proven on hardware.
     #[command(after_long_help = "\
 Examples:
   RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
@@ -57,7 +57,7 @@ Exit codes: 0 identical, 1 different, 2 anything else.")]
 
     Identify(Box<identify::Variants>),
 
-    /// Show how one element of an operation's result comes about, operation by operation
+    /// Show how one element of an operation's result is computed, step by step
     #[command(long_about = None, after_long_help = "\
 Examples:
   tcverify explain --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy --at 3,17
@@ -71,9 +71,9 @@ Examples:
   tcverify replay --op gelu --dtype bf16 x.npy -o y.npy")]
     Replay(Box<replay::Replay<WholeOperation>>),
 
-    /// Fix an operation by digests: rule, arrays and result
+    /// Commit to an operation by digests of its rule, arrays and result
     ///
-    /// Nothing is computed. Publish the file, or its SHA-256, before the beacon's value can be known that
+    /// Nothing is computed. Publish the file, or its SHA-256, before anyone can know the beacon's value that
     /// 'check --op --seed-from' draws a sample by, or 'audit challenge' a challenge.
     #[command(after_long_help = "\
 Examples:

@@ -51,7 +51,7 @@ pub struct ReplayedProduct {
     product: ProductArgs,
 
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
-    /// epilogue also has fp8
+    /// epilogue also allows fp8
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
 }

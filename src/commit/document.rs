@@ -428,7 +428,9 @@ impl Commitment {
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
             if here != committed {
-                differences.push(format!("{what} is {here}, committed was {committed}"));
+                differences.push(format!(
+                    "{what} is {here}, but the commitment has {committed}"
+                ));
             }
         };
         let (mine, other) = (self.rule.texts(), found.rule.texts());
@@ -475,7 +477,7 @@ impl Commitment {
         );
         // Should a field have been forgotten above.
         if differences.is_empty() && self != found {
-            differences.push("something is not as committed".to_owned());
+            differences.push("something differs from the commitment".to_owned());
         }
         differences
     }

@@ -9,7 +9,7 @@ use crate::num::Format;
 use crate::tensor::{Plane, Tensor};
 
 /// Which elements of an array are a line. Rows run along its last axis and columns along the one before,
-/// as it is stored; the matrices of a batch count on, one after the other.
+/// as it is stored; the matrices of a batch count on, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-//! Commitments: what was multiplied and what came out, fixed before anyone asks.
+//! Commitments: digests that fix the operands and the result of a product before an audit.
 //!
 //! A [`Commitment`] names the operands, the model and D by digests: D by the root of a Merkle tree over
 //! blocks of its rows, so that a few blocks can be shown to belong to it ([`Proof`]) without the rest, and

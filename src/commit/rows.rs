@@ -22,7 +22,7 @@ impl Rows {
     /// Cuts a D of this format and shape.
     ///
     /// # Errors
-    /// If it is no stack of matrices with elements, or larger than any memory.
+    /// If it is not a stack of matrices with elements, or larger than any memory.
     pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
         if shape.is_empty() || shape.contains(&0) {
             return Err(CommitError::NoShapeOfD { shape });

@@ -57,8 +57,8 @@ impl Single<'_> {
             match chain.element.k() <= MAX_SEARCHED_K {
                 true => found.extend(self.faults()),
                 false => skipped.push(format!(
-                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit \
-                     of A or B: K is {}, and they are tried up to {MAX_SEARCHED_K}",
+                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit of A or \
+                     B: K is {}; limit: {MAX_SEARCHED_K}",
                     chain.element.k()
                 )),
             }
@@ -139,8 +139,8 @@ impl Single<'_> {
                 n => format!(" (or another of {n} sums)"),
             };
             let text = format!(
-                "the unit's known fault, in a place where the model does not have it: the sum of k {first} to {} in phase \
-                 {phase}{more} came out as -2^{bits} units",
+                "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in \
+                 phase {phase}{more} became -2^{bits} units",
                 end - 1
             );
             let found_here = Found::new(Hypothesis::KnownFault, text);
@@ -168,7 +168,7 @@ impl Single<'_> {
         let stops = stops(element, chain.accumulators, &|code| self.gives(code));
         for (first, last) in runs(&stops).into_iter().take(MAX_NAMED) {
             let text = match (first, last) {
-                (0, 0) => "D is C: nothing was added to it".into(),
+                (0, 0) => "D equals C: no product was added".into(),
                 (first, last) if first == last => format!(
                     "the chain stopped after {first} of {} products: k {first} and later are missing",
                     element.k()
@@ -217,7 +217,7 @@ impl Single<'_> {
             ),
             (
                 Hypothesis::ProductFlipped,
-                "has the other sign",
+                "has the opposite sign",
                 Change::Flipped,
             ),
         ] {
@@ -330,7 +330,7 @@ impl Single<'_> {
             && self.converted(format, code) == Some(self.given.code)
         {
             let text = format!(
-                "D is that of a chain of IEEE {} multiply-adds, k ascending, RNE",
+                "D is the result of a chain of IEEE {} multiply-adds, k ascending, RNE",
                 format.name().to_uppercase()
             );
             found.push(Found::new(Hypothesis::IeeeChain, text));
@@ -384,7 +384,7 @@ impl Single<'_> {
             }
         }
         if !names.is_empty() {
-            let text = format!("D is that of other models: {}", names.join(", "));
+            let text = format!("D is the result of other models: {}", names.join(", "));
             found.push(Found::new(Hypothesis::OtherModel, text));
         }
     }
@@ -404,7 +404,7 @@ pub fn stops(
             let before = accumulators[step];
             let partial = range.start..count;
             let code = match (partial.is_empty(), step) {
-                // C of another format is no D.
+                // C of another format is not a D.
                 (true, 0) if element.formats().addend != element.formats().accumulator => {
                     return false;
                 }

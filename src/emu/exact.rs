@@ -15,7 +15,7 @@ use crate::tensor::Plane;
 const TILE: usize = 32;
 const PANEL: usize = 2048;
 
-/// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+/// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
 /// has room for, as codes of the accumulator's format.
 pub fn fill(
     problem: &Problem,

@@ -22,7 +22,7 @@ const STORED: usize = 1 << 12;
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
 
-/// Who computes. Both give the same bits; the exact engine is the specification.
+/// The engine that computes. Both give the same bits; the exact engine is the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     Exact,
@@ -49,7 +49,7 @@ pub struct Replay<'a> {
     pub kernel: Option<Kernel<'a>>,
 }
 
-/// Some consecutive rows of D; the matrices of a batch count on one after the other.
+/// Some consecutive rows of D; the matrices of a batch count on one after another.
 #[derive(Debug)]
 pub struct Band<'a> {
     pub first_row: usize,
@@ -357,7 +357,7 @@ impl<'a> Replay<'a> {
         run.exact
     }
 
-    /// The same of a compressed A, whose rows are products of their own: each with the rows of B that it selects.
+    /// The same for a compressed A, whose rows are products of their own: each with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (m, n) = (self.problem.m, self.problem.n);
         let rows = codes.par_chunks_mut(n).enumerate();

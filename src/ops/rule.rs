@@ -345,7 +345,7 @@ vocabulary! {
         Amax,
         /// RN(amax / 448), amax at least 1e-10.
         AmaxFromEps,
-        /// RN(448 / amax), which x is multiplied with; stored is its reciprocal.
+        /// RN(448 / amax), which x is multiplied by; stored is its reciprocal.
         Inverse,
     }
 

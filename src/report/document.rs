@@ -42,7 +42,7 @@ pub struct Report {
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
+    /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
     /// What is known of places alone, where mismatches lie together.
@@ -465,7 +465,7 @@ impl Drawn {
         match self.from {
             None => format!("nobody who could still change {result} knew the seed").into(),
             Some(_) => {
-                "the commitment was published before anybody could know the beacon's value".into()
+                "the commitment was published before anyone could know the beacon's value".into()
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What a check found: the comparison, the report built around it, and the view that every form shows.
+//! The findings of a check: the comparison, the report around it, and the view that every form
+//! renders.
 
 mod batch;
 mod chain;

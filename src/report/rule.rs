@@ -26,7 +26,7 @@ pub enum Rule {
 #[serde(deny_unknown_fields)]
 pub struct ProductRule {
     pub model: Model,
-    /// How the model was chosen, if nobody claimed one.
+    /// How the model was chosen, if the request named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
     /// Of the kernel around the instruction; absent if there is none.
@@ -171,7 +171,8 @@ impl Planned {
             None => Section {
                 facts: vec![Fact::caution(
                     "order",
-                    "one chain over K, because no kernel is named; a library's kernel may split K or add in another order",
+                    "one chain over K, because no kernel was named; a library's kernel may split K or add in another \
+                    order",
                 )],
                 ..Section::default()
             },
@@ -187,7 +188,7 @@ impl Planned {
             tone: Tone::Unsure,
             word: "Plan".to_owned(),
             sentence: format!(
-                "D would be judged by {} {}, {order}; the least of that is {}",
+                "D would be judged by {} {}, {order}; the weakest evidence is {}",
                 unit.architecture, unit.instruction, self.evidence
             ),
             about: vec![model.clone(), product, order],

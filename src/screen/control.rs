@@ -43,20 +43,19 @@ impl FromStr for WrongTiles {
         let mut parts = text.strip_prefix("tiles:").unwrap_or(text).split(',');
         let instead = parts.next().and_then(Instead::of_word);
         let mut tiles = WrongTiles {
-            instead: instead
-                .ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
+            instead: instead.ok_or_else(|| format!("{text:?}: expected zero, other or stale"))?,
             share: 50,
             sm: 0,
         };
         for part in parts {
             let number = |value: &str, most: u64| {
                 let number = value.parse().ok().filter(|number| *number <= most);
-                number.ok_or_else(|| format!("{part:?}: a number up to {most} is expected"))
+                number.ok_or_else(|| format!("{part:?}: expected a number up to {most}"))
             };
             match part.split_once('=') {
                 Some(("share", value)) => tiles.share = number(value, 100)?,
                 Some(("sm", value)) => tiles.sm = number(value, 1023)? as u32,
-                _ => return Err(format!("{part:?}: share=PERCENT or sm=N is expected")),
+                _ => return Err(format!("{part:?}: expected share=PERCENT or sm=N")),
             }
         }
         Ok(tiles)
@@ -127,7 +126,7 @@ impl Whole {
             let what = match instead {
                 Instead::Zero => "zeros",
                 Instead::Other => "another tile of the same D",
-                Instead::Stale => "right for another product",
+                Instead::Stale => "correct for another product",
             };
             (self.counts[*instead as usize], what)
         });
@@ -144,7 +143,7 @@ impl Whole {
             }
         };
         Some(format!(
-            "{all} of {} wrong tiles are, whole, {what}",
+            "{all} of {} wrong tiles are entirely {what}",
             self.kept
         ))
     }

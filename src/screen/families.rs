@@ -118,7 +118,7 @@ pub const FAMILIES: [Family; 10] = [
     },
 ];
 
-/// What the two families have that are no kind of operands, but of sizes.
+/// What the two families have that are not a kind of operands, but of sizes.
 pub const LOAD: [&str; 2] = [
     "load",
     "products of random numbers over all SMs at once: heat, supply voltage, shared memory and caches",

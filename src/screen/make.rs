@@ -211,7 +211,7 @@ pub(super) fn finished(
         if payload(&exact.prepare()?, &()) != d {
             let name = &product.name;
             return Err(format!(
-                "{name}: this machine computes it in two ways that differ; it cannot make a suite"
+                "{name}: two engines on this machine give different results; it cannot make a suite"
             )
             .into());
         }

@@ -1,4 +1,5 @@
-//! Screening: which GPU of a fleet computes wrong, without a second GPU to compare with.
+//! Screening finds the GPU of a fleet that computes wrong results, without a second GPU to compare
+//! with.
 //!
 //! ```text
 //! families ──make──> Suite ──a node, or simulate──> Results ──judge──> Fleet ──> text, page, metrics
@@ -6,7 +7,7 @@
 //!                      └──coverage: how many injected faults it finds
 //! ```
 //!
-//! A [`Suite`] names products by seeds and their right D by digests, so that a node needs no model. A
+//! A [`Suite`] names products by seeds and the correct D by digests, so that a node needs no model. A
 //! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 

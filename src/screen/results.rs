@@ -138,7 +138,7 @@ impl WrongTile {
         }
     }
 
-    /// The payload's bytes; `None` if there are none, or they are no bytes.
+    /// The payload's bytes; `None` if there are none, or they are not bytes.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.payload.as_ref()?.as_bytes();
         let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -194,7 +194,7 @@ impl Results {
         if results.suite != id {
             let other = results.suite;
             return Err(fault(format!(
-                "is of the suite {other}, not of this one, {id}"
+                "belongs to the suite {other}, not to this one ({id})"
             )));
         }
         results.validate(suite).map_err(fault)?;

@@ -22,7 +22,7 @@ use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::random::mix;
 
-/// What a simulated device does otherwise than it should.
+/// What a simulated device does differently from it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
@@ -43,7 +43,7 @@ impl FromStr for Injection {
         if let Some(rest) = text.strip_prefix("schedule:") {
             let (name, slices) = rest.split_once(",split-k=").unwrap_or((rest, "2"));
             let slices = slices.parse().ok().filter(|n| (1..=1024).contains(n));
-            let slices = slices.ok_or("split-k=N with N of 1 to 1024 is expected")?;
+            let slices = slices.ok_or("expected split-k=N with N from 1 to 1024")?;
             return Ok(Injection::Schedule(name.into(), slices));
         }
         if text.starts_with("tiles:") {

@@ -167,7 +167,7 @@ pub fn broken(units: &[Unit]) -> Broken {
     }
 }
 
-/// Bands of exponents are looked for in so many faults that act now and then.
+/// Bands of exponents are searched for in so many faults that act now and then.
 const BANDED: usize = 16;
 
 /// Of faults that act now and then, those that act always where the exponent of an operand lies in a band, and leave right

@@ -45,7 +45,7 @@ pub struct Suite {
     pub folder: PathBuf,
 }
 
-/// Who computes a product.
+/// The engine that computes a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -140,7 +140,7 @@ impl Product {
                 && spec.shape != wanted
             {
                 return Err(format!(
-                    "`{}` has not the size that the product says",
+                    "`{}` does not have the size that the product declares",
                     role.field()
                 ));
             }
@@ -182,7 +182,7 @@ impl Suite {
         match prepared.problem().d_shape() == product.shape() {
             true => Ok(prepared),
             false => Err(ScreenError::Said(format!(
-                "{}: its operands have not the sizes that it says",
+                "{}: its operands do not have the declared sizes",
                 printable(&product.name)
             ))),
         }
@@ -218,9 +218,7 @@ impl Suite {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
         match text.len() < MOST_BYTES {
             true => Ok(text),
-            false => {
-                Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into())
-            }
+            false => Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into()),
         }
     }
 

@@ -12,7 +12,7 @@ impl Fleet {
         let (faulty, all) = (self.faulty().count(), self.gpus.len());
         let (tone, word) = match (faulty, self.gpus.iter().all(|gpu| gpu.condition.right())) {
             (0, true) => (Tone::Good, "Clean"),
-            (0, false) => (Tone::Unsure, "To be looked at"),
+            (0, false) => (Tone::Unsure, "Needs attention"),
             _ => (Tone::Bad, "Faulty"),
         };
         let counts = self.counts();
@@ -33,7 +33,7 @@ impl Fleet {
         if simulated > 0 {
             facts.push(Fact::caution(
                 "simulated",
-                format!("{simulated} of them: no GPU computed anything"),
+                format!("{simulated} of them simulated: no GPU computed anything"),
             ));
         }
         let figures = counts
@@ -52,8 +52,8 @@ impl Fleet {
                 facts,
                 ..Section::default()
             }],
-            proves: "A clean GPU gave the right bits for these products, at these temperatures, on the SMs that ran; it may \
-                     still be wrong for others."
+            proves: "A clean GPU gave the correct bits for these products, at these temperatures, on the SMs that \
+                     ran. It may still be wrong for others."
                 .to_owned(),
             cases: self.gpus.iter().map(shown).collect(),
             noun: "GPU",
@@ -171,7 +171,7 @@ fn card(gpu: &Gpu) -> Card {
     if let Some([low, high]) = wrong.temperature_c {
         let all = gpu.readings.as_ref().map(|readings| readings.temperature_c);
         let all = all.map_or(String::new(), |[low, high]| {
-            format!(", of a run at {low} to {high} \u{b0}C")
+            format!(", in a run at {low} to {high} \u{b0}C")
         });
         facts.push(Fact::detail(
             "wrong at",

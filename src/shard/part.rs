@@ -116,7 +116,7 @@ impl Plan {
             if !same {
                 let name = role.symbol();
                 let path = array.map_or(Path::new(name), |array| array.source.label());
-                let reason = format!("{name} is not what {} was made of", self.name());
+                let reason = format!("{name} is not the array that {} was made from", self.name());
                 return Err(ShardError::document(path)(reason));
             }
         }

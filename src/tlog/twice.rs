@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::TlogError;
 use crate::commit::{Commitment, Hash, leaf};
 
-/// A committed file, by its leaf and by what it is a commitment to but for the result.
+/// A committed file, by its leaf and by what it is a commitment to except the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     pub leaf: Hash,

@@ -259,7 +259,7 @@ fn another_selection_differs() {
         .tcverify(&format!("{check} other.npy"))
         .expect(1);
     assert!(
-        run.stdout.contains("causes, as A is compressed"),
+        run.stdout.contains("causes, because A is compressed"),
         "{}",
         run.stdout
     );
@@ -361,7 +361,7 @@ fn what_is_no_sparse_product_is_refused() {
         ),
         (
             format!("check --arch v100 {product} --sparse-a meta.npy"),
-            &["volta", "no sparse form"],
+            &["volta", "no known sparse form"],
         ),
         (
             format!("check --arch a100 {product}"),

@@ -146,7 +146,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 3 --reload exact",
             None,
-            "blocks of 3 do not divide",
+            "not a multiple of blocks of 3",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 0 --reload exact",
@@ -161,7 +161,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --in0-block-w 2 --reload tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
             None,
-            "read again as it is",
+            "read back unchanged",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --packer-l1-acc",

@@ -71,7 +71,7 @@ impl Operation {
         match (&self.variant_file, &self.variant) {
             (Some(_), Some(_)) => Err(fail(
                 "variant_file",
-                "`variant` and `variant_file` exclude each other; say one of them",
+                "`variant` and `variant_file` exclude each other; give one of them",
             )),
             (Some(path), None) => {
                 let text = read_text(path, "variant", MAX_DOCUMENT)
@@ -84,7 +84,7 @@ impl Operation {
                 let has = variant.rule.operation();
                 if has != operation {
                     return Err(wrong(format!(
-                        "it is one of {has}, and {operation} is asked for"
+                        "it is a variant of {has}, but the request is for {operation}"
                     )));
                 }
                 let sha256 = hex(&sha2::Sha256::digest(text.as_bytes()));
@@ -134,7 +134,7 @@ impl Operation {
             let sizes = text
                 .split_once('x')
                 .and_then(|(m, n)| Some([m.parse().ok()?, n.parse().ok()?]));
-            sizes.ok_or_else(|| fail("tile", "`tile` is rows of Q x keys, such as 128x64"))
+            sizes.ok_or_else(|| fail("tile", "`tile` must be rows of Q x keys, such as 128x64"))
         });
         Ok(Parameters {
             eps: self.eps.map(|eps| eps.0),
@@ -169,12 +169,12 @@ impl Operation {
                 let operation = rule.operation();
                 return Err(fail(
                     field,
-                    format!("`{field}` says nothing about {operation} of this variant"),
+                    format!("`{field}` is not used by this {operation} variant"),
                 ));
             }
         }
         if self.y.is_some() && self.y_digest.is_some() {
-            let reason = "`y` and `y_digest` exclude each other; say one of them";
+            let reason = "`y` and `y_digest` exclude each other; give one of them";
             return Err(fail("y_digest", reason));
         }
         let forgiving = [("nan", self.nan), ("zero", self.zero)];
@@ -184,7 +184,7 @@ impl Operation {
         {
             Some((field, _)) if self.y_digest.is_some() => Err(fail(
                 field,
-                format!("`y_digest` and `{field}` exclude each other; say one of them"),
+                format!("`y_digest` and `{field}` exclude each other; give one of them"),
             )),
             _ => Ok(()),
         }

@@ -127,14 +127,15 @@ impl Deviation {
         let Some(first) = &self.first else {
             writeln!(
                 out,
-                "  No single operation whose result is the next number gives the captured row ({tried} were tried)."
+                "  Changing the result of a single operation to the next number never gives the captured row \
+                ({tried} were tried)."
             )?;
             return self.rest(out);
         };
         writeln!(
             out,
-            "  {} of {tried} operations give the captured row, all of it, if their result is the next number. The \
-             first of them:",
+            "  {} of {tried} operations give the whole captured row if their result is changed to the next number. \
+             The first of them:",
             crate::report::grouped(self.fit)
         )?;
         if let Some(stage) = &first.stage {
@@ -149,7 +150,7 @@ impl Deviation {
         } else {
             "toward"
         };
-        writeln!(out, "    ... were it the next number {toward} zero")?;
+        writeln!(out, "    ... if it were the next number {toward} zero")?;
         self.rest(out)
     }
 

@@ -94,7 +94,7 @@ fields! {
     block_rows: u64,
     /// Do not look for what would give a result that differs.
     no_causes: bool,
-    /// Who computes.
+    /// The engine that computes.
     engine: EngineChoice,
     /// The operand.
     x: Source,
@@ -106,7 +106,7 @@ fields! {
     weight: Source,
     /// Of every column.
     bias: Source,
-    /// What silu is multiplied with; without it, x is both side by side.
+    /// What silu is multiplied by; without it, x is both side by side.
     up: Source,
     /// Cosines, by token.
     cos: Source,

@@ -28,7 +28,7 @@ impl Operation {
         match excluded.into_iter().find(|(_, given)| *given) {
             Some((field, _)) if self.y_digest.is_some() => Err(fail(
                 field,
-                format!("`y_digest` and `{field}` exclude each other; say one of them"),
+                format!("`y_digest` and `{field}` exclude each other; give one of them"),
             )),
             _ => Ok(scope),
         }

@@ -100,7 +100,7 @@ impl PreparedOperation {
             if *source == Source::Memory {
                 let missing = || {
                     let reason =
-                        format!("`{field}` is in memory, but no such tensor was handed over");
+                        format!("`{field}` is in memory, but the caller passed no such tensor");
                     CheckError::request(field, reason)
                 };
                 let tensor = memory.remove(&role).ok_or_else(missing)?;
@@ -118,7 +118,7 @@ impl PreparedOperation {
                 (None, None) if descr.width() == 4 => Format::Fp32,
                 (None, None) => {
                     let reason = format!(
-                        "its descr {:?} does not say what its codes are; say it with `dtype`",
+                        "its descr {:?} does not state the format of its codes; give `dtype`",
                         descr.text()
                     );
                     return Err(CheckError::array(field, source, reason));
@@ -159,7 +159,7 @@ impl PreparedOperation {
         };
         if let Some(source) = claimed {
             if let Source::Generated(_) = source {
-                let reason = "y is what a GPU computed; it cannot be generated";
+                let reason = "y must be captured from a GPU; it cannot be generated";
                 return Err(CheckError::array("y", &source, reason));
             }
             let y = read(Role::Y, &source, Some(format))?;

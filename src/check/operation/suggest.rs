@@ -44,7 +44,7 @@ impl std::fmt::Display for Fit {
             Fit::Whole => f.pad("identical"),
             Fit::Tested(n) => write!(f, "fits {} tested", grouped(*n as u64)),
             Fit::Differs => f.pad("different"),
-            Fit::Impossible => f.pad("takes no such arrays"),
+            Fit::Impossible => f.pad("does not take these arrays"),
         }
     }
 }
@@ -122,7 +122,7 @@ impl PreparedOperation {
             causes.push(Cause {
                 kind: "variant".to_owned(),
                 sentence: format!(
-                    "Another variant fits, {} ({}; {}): it gives {of}, bit for bit.",
+                    "Another variant fits: {} ({}; {}). It gives {of}, bit for bit.",
                     variant.name, variant.title, variant.evidence
                 ),
                 at: Vec::new(),

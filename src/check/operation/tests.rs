@@ -13,7 +13,7 @@ use crate::report::Verdict;
 use crate::role::Role;
 use crate::tensor::Tensor;
 
-/// One, a result that is subnormal, one that is zero, and what is no power.
+/// One, a result that is subnormal, one that is zero, and what is not a power.
 const X: [f32; 6] = [0.0, -130.0, -200.0, 1.5, 3.0, -0.25];
 
 fn write(folder: &TempDir, name: &str, shape: [usize; 2], codes: &[u64]) -> Source {
@@ -121,7 +121,7 @@ fn one_variant_and_another() {
     assert_eq!(verified.differences, [""; 0]);
 }
 
-/// Other bits of a NaN are forgiven where that is asked, and the report says so.
+/// Other bits of a NaN are accepted if the request says so, and the report says so.
 #[test]
 fn what_is_forgiven() {
     let folder = folder();

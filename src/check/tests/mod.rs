@@ -93,7 +93,7 @@ fn as_much_is_done_as_was_promised() {
             let counted = counted.counts();
             assert_eq!(counted, [elements * 24; 2], "{:?}", check.scope);
             if all {
-                // A tile of 64 is filled up with zeros, which are multiplied, too.
+                // A tile of 64 is padded with zeros, which are multiplied, too.
                 check.schedule = ScheduleRequest::preset("cutlass-sm90", &Overrides::default());
                 let prepared = Prepared::from_tensors(&check, product(Format::Fp16, shape));
                 let counted = Counted::default();
@@ -105,7 +105,7 @@ fn as_much_is_done_as_was_promised() {
     }
 }
 
-/// Sums that no arithmetic rounds tell few from another; all of them are named, but for the one that judged. RDNA 3's units
+/// Sums that no arithmetic rounds tell few from another; all of them are named, except the one that judged. RDNA 3's units
 /// take terms of other signs as one's complements: their sums are not even exact where others' are.
 #[test]
 fn what_an_agreement_proves() {

@@ -24,13 +24,13 @@ use crate::role::Role;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Memory")]
 pub struct MemoryArgs {
-    /// What operands may take of memory: bytes, or with K, M, G or T (powers of 1024); by default three
-    /// quarters of the machine's
+    /// Memory limit for operands: bytes, or with K, M, G or T (powers of 1024); by default three
+    /// quarters of the machine's memory
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
 
-    /// Read every file into memory that no other process can change, or refuse it; without, files of more
-    /// than 1 GiB are mapped
+    /// Read every file into private memory that no other process can change, or reject it; by default
+    /// files over 1 GiB are mapped
     #[arg(long)]
     private: bool,
 }
@@ -82,7 +82,7 @@ pub fn is_npy(path: &Path) -> Result<()> {
     let extension = extension.to_ascii_lowercase();
     anyhow::ensure!(
         !["npz", "safetensors"].contains(&extension.as_str()),
-        "{}: what is written is a .npy file, and would be called a .{extension}; name it .npy",
+        "{}: the output is a .npy file, but its name ends in .{extension}; name it .npy",
         escaped_path(path)
     );
     Ok(())

@@ -16,7 +16,7 @@ use crate::role::Role;
 /// Which operation.
 #[derive(Args)]
 pub struct ParameterArgs {
-    /// Which operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
+    /// Operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     op: String,
 
@@ -24,11 +24,11 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     arch: Option<String>,
 
-    /// Format of the arrays, where their files cannot say it
+    /// Format of the arrays, if their files do not state it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// What is added to the variance (norms)
+    /// Epsilon, added to the variance (norms)
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     eps: Option<String>,
 
@@ -36,7 +36,7 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     softmax_scale: Option<String>,
 
-    /// A query sees keys up to its own only (attention)
+    /// Causal mask: a query sees only keys up to its own position (attention)
     #[arg(long, help_heading = "Parameters")]
     causal: bool,
 
@@ -44,11 +44,11 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "AXES", value_parser = ["bshd", "bhsd"], help_heading = "Parameters")]
     layout: Option<String>,
 
-    /// Neighbours are rotated instead of halves (rope)
+    /// Rotate neighbouring elements instead of halves (rope)
     #[arg(long, help_heading = "Parameters")]
     interleaved: bool,
 
-    /// Elements that share a scale (quantize_fp8); by default 128
+    /// Number of elements that share a scale (quantize_fp8); by default 128
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     group: Option<usize>,
 
@@ -56,35 +56,35 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "MxN", help_heading = "Parameters")]
     tile: Option<String>,
 
-    /// Which of the results: residual (fused rms_norm), scale (quantize_fp8); by default y
+    /// Result to judge: residual (fused rms_norm), scale (quantize_fp8); by default y
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     output: Option<String>,
 
-    /// Who computes; both give the same bits
+    /// Engine; both give the same bits
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 }
 
-/// Which operation, of which arrays.
+/// The operation and its arrays.
 #[derive(Args)]
 pub struct OperationArgs {
     #[command(flatten)]
     parameters: ParameterArgs,
 
-    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, and the last one
+    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, the last one
     #[arg(value_name = "[NAME=]FILE", required = true)]
     arrays: Vec<OsString>,
 }
 
-/// Which of its variants.
+/// The variant.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Operation")]
 pub struct RuleArgs {
-    /// How it is computed; by default the operation's first variant
+    /// Variant; by default the operation's first one
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
 
-    /// A variant file of your own, in its place (docs/layers.md)
+    /// Your own variant file instead (docs/layers.md)
     #[arg(long, value_name = "FILE.json", conflicts_with = "variant")]
     pub variant_file: Option<PathBuf>,
 }
@@ -129,7 +129,7 @@ impl ParameterArgs {
 }
 
 impl OperationArgs {
-    /// What is asked of all of the result.
+    /// Options for all of the result.
     pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
         let mut asked = self.parameters.asked(rule)?;
         // Why an operation is none comes before what its arrays would be.
@@ -251,8 +251,8 @@ impl Words for JudgedOperation {
 /// How the commands about products name those about operations.
 #[derive(Args)]
 pub struct OperationHint {
-    /// An operation between products in place of a product: rms_norm, softmax, attention ... ('tcverify ops'). It has its own
-    /// arrays and options: --op NAME --help
+    /// Work on an operation between products instead: rms_norm, softmax, attention ... ('tcverify ops'). It has its
+    /// own arrays and options: --op NAME --help
     #[arg(long = "op", value_name = "NAME", help_heading = "Operation")]
     _op: Option<String>,
 }

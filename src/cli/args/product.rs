@@ -10,7 +10,7 @@ use super::fields::{
 use super::said;
 use crate::check::{Check, CheckError, Fields, Operands};
 
-/// A struct of groups that are filled one after the other.
+/// A struct of groups that are filled one after another.
 macro_rules! groups {
     ($($(#[doc = $doc:tt])+ $all:ident { $($group:ident: $kind:ty,)* })*) => {
         $(
@@ -80,7 +80,7 @@ impl OperandArgs {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
         if fields.scale_a.is_some() != fields.scale_b.is_some() {
-            let reason = "`scale_a` and `scale_b` belong together";
+            let reason = "`scale_a` and `scale_b` must be given together";
             return Err(CheckError::request("scale_a", reason));
         }
         fields.operands()

@@ -173,7 +173,7 @@ impl CompareRuns {
             false => StepResult::Inherits,
         };
         let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
-            let reason = "of a result there is but its digest".to_owned();
+            let reason = "only the digest of a result is recorded".to_owned();
             return (differs, None, Some(reason));
         };
         let mut request = Compare::new([left, right]);

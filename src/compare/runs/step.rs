@@ -61,7 +61,7 @@ impl Step {
         }
     }
 
-    /// What is asked but for the arrays: fields of the case.
+    /// What is asked except the arrays: fields of the case.
     pub fn asked(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&self.case.request) else {
             return Map::new();

@@ -1,4 +1,4 @@
-//! Operands in the order of a list of k indices: copied, filled up with zeros, taken apart into high and low
+//! Operands in the order of a list of k indices: copied, padded with zeros, taken apart into high and low
 //! terms.
 
 use rayon::prelude::*;
@@ -139,7 +139,7 @@ fn columns(
     payload
 }
 
-/// Codes of so many bytes, one after the other.
+/// Codes of so many bytes, one after another.
 #[inline]
 fn write_codes(width: usize, out: &mut [u8], codes: impl Iterator<Item = u32>) {
     // The loop over each width is worth compiling by itself.

@@ -58,7 +58,7 @@ pub(in crate::emu) struct Run<'a, 'r> {
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
-    /// Whether a kernel could not add up chains at once, as something among them is no number: it would be
+    /// Whether a kernel could not add up chains at once, as something among them is not a number: it would be
     /// tried in vain again.
     pub(super) special: bool,
 }
@@ -80,7 +80,7 @@ impl<'a, 'r> Run<'a, 'r> {
         self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
     }
 
-    /// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+    /// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
     /// has room for, as codes of D's format.
     pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
         let Problem { m, n, k, .. } = self.replay.problem;

@@ -33,7 +33,7 @@ impl Run<'_, '_> {
             partials,
         } = merge
         else {
-            unreachable!("only a split is added up in place");
+            unreachable!("only a split is added in place");
         };
         let n = problem.n;
         let kernel = finish.kernel;
@@ -160,7 +160,7 @@ impl Run<'_, '_> {
         total
     }
 
-    /// One chain, or chains that are added up one after the other, by a kernel while it has them at hand.
+    /// One chain, or chains that are added up one after another, by a kernel while it has them at hand.
     pub(super) fn at_once(
         &mut self,
         ops: impl Ops,

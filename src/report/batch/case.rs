@@ -22,7 +22,7 @@ pub struct BatchCase {
     pub error: Option<String>,
     /// The verdict in words, and its model and product.
     pub summary: Option<Summary>,
-    /// As `check --json` writes it, byte for byte but for the margin.
+    /// As `check --json` writes it, byte for byte except the margin.
     #[serde(serialize_with = "raw")]
     #[cfg_attr(feature = "schemars", schemars(with = "Option<Report>"))]
     pub report: Option<Stored>,
@@ -172,7 +172,7 @@ impl BatchCase {
     /// If its report is none, or its title that of another verdict.
     pub fn of_kept(kept: KeptCase) -> io::Result<BatchCase> {
         if !kept.summary.title.starts_with(kept.verdict.title()) {
-            return Err(io::Error::other("its title is that of another verdict"));
+            return Err(io::Error::other("its title belongs to another verdict"));
         }
         let text = kept.report.text()?;
         let arrays = Arrays::of(&serde_json::from_str(&text)?);

@@ -47,7 +47,7 @@ pub struct View {
     /// Of a batch or a fleet, and what one of them is called.
     pub cases: Vec<Case>,
     pub noun: &'static str,
-    /// What ran and is no case of them.
+    /// What ran and is not a case of them.
     pub uncovered: Option<Case>,
     /// The page of which this is one case.
     pub within: Option<PageOf>,

@@ -9,9 +9,9 @@ use crate::report::{Alike, Merged, Outcome, ProductRule, Report, Rule, Scheduled
 use crate::role::Role;
 
 /// What a report proves of which parts were believed.
-const BELIEVED: &str = "It proves as much as those deserve trust who handed in the parts that were neither signed nor run again: \
-                        such a part can be made of D without a replay. 'shard plan --signer' names whose parts are taken, \
-                        'shard merge --audit' runs some again.";
+const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
+                        part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
+                        accepted, 'shard merge --audit' runs some again.";
 
 impl Report {
     /// What it says.
@@ -58,7 +58,7 @@ impl Report {
                 believed.map_or(String::new(), Merged::qualified)
             ),
             sentence: match believed {
-                Some(_) => format!("parts say that {said}"),
+                Some(_) => format!("parts report that {said}"),
                 None => said,
             },
             about: vec![by, about],
@@ -207,7 +207,7 @@ impl Report {
         );
         facts.extend(produced.conversion.as_ref().map(|c| {
             let text = format!(
-                "from {} to {}, {}, once for every element",
+                "from {} to {}, {}, once per element",
                 c.from, c.to, c.rounding
             );
             Fact::detail("rounded", text)
@@ -249,8 +249,8 @@ impl Report {
         let alone = units.iter().all(|unit| *unit == own);
         let (others, same) = (found.others, found.same.len() as u64);
         let looked = match found.elements {
-            1 => "the one element that was looked at".to_owned(),
-            n => format!("the {} elements that were looked at", grouped(n)),
+            1 => "the one element examined".to_owned(),
+            n => format!("the {} elements examined", grouped(n)),
         };
         let whose = match alone {
             true => own,
@@ -266,23 +266,26 @@ impl Report {
         let rest = match (others, same) {
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
             (1, 0) => format!(
-                "the 1 other arithmetic of the catalogue for these operands differs on {looked}"
+                "the 1 other arithmetic in the catalogue for these operands differs on {looked}"
             ),
             (n, 0) => format!(
-                "all {n} other arithmetics of the catalogue for these operands differ somewhere among {looked}"
+                "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
             ),
             (n, _) => {
                 let told =
                     match n - same {
-                        0 => "no other arithmetic of the catalogue for these operands differs"
+                        0 => "no other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
-                        1 => "1 other arithmetic of the catalogue for these operands differs"
+                        1 => "1 other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
                         told => format!(
-                            "{told} other arithmetics of the catalogue for these operands differ"
+                            "{told} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
-                format!("so do {}, on {looked}; {told}", named(&found.same, rule))
+                format!(
+                    "{} give them, too, on {looked}; {told}",
+                    named(&found.same, rule)
+                )
             }
         };
         Some(weigh(Fact::new(
@@ -292,7 +295,7 @@ impl Report {
     }
 }
 
-/// How the model was chosen, if nobody claimed one.
+/// How the model was chosen, if the request named none.
 fn choice(rule: &ProductRule) -> Option<String> {
     let chosen = rule.chosen.as_ref()?;
     let untested = match chosen.untested {
@@ -304,8 +307,8 @@ fn choice(rule: &ProductRule) -> Option<String> {
         all => format!("{} give", grouped(all as u64)),
     };
     Some(format!(
-        "nobody named a unit (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {}; this \
-         report is by {} {}",
+        "no unit was named (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {}; \
+         this report uses {} {}",
         grouped(chosen.tested as u64),
         some(&chosen.fits, 6),
         rule.model.architecture,

@@ -17,7 +17,7 @@ impl Rule {
         match self {
             Rule::Product(rule) => rule.model.evidence_in_words(),
             Rule::Operation(rule) => {
-                let proven = "numbers published of real GPUs would refute it";
+                let proven = "published results of real GPUs would refute it";
                 evidence_of_rule(rule.evidence, rule.file.as_ref(), proven)
             }
         }
@@ -163,7 +163,7 @@ impl Scheduled {
         let mut facts = vec![Fact::new("schedule", name).and([self.summary.clone()])];
         for [first, end] in &self.omitted_k {
             let text = format!(
-                "k {first} to {}: D is no product of all of A and B",
+                "k {first} to {}: D is not the product of all of A and B",
                 end - 1
             );
             facts.push(Fact::caution("leaves out", text));
@@ -201,7 +201,7 @@ impl Scheduled {
             false => format!(", changed by {}", given.join(" ")),
         };
         let text = format!(
-            "{}{given}; a D that agrees confirms it, one that differs may have another",
+            "{}{given}; a matching D confirms this order, a differing D may have another order",
             self.evidence
         );
         facts.push(Fact::caution("order", text));

@@ -35,7 +35,7 @@ fn a_lost_tail_is_named() {
         .tcverify(&format!("replay {lost} -o d.npy"))
         .expect(0);
     let text = folder.tcverify(&format!("check {lost} d.npy")).expect(0);
-    let words = "leaves out k 8640 to 8647";
+    let words = "omits k 8640 to 8647";
     assert!(text.stdout.contains(words), "{}", text.stdout);
     let report = folder.tcverify(&format!("check {lost} d.npy --json -"));
     let report = report.expect(0).json();

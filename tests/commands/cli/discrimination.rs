@@ -61,7 +61,7 @@ fn data_that_nothing_rounds_tell_nothing() {
     for text in [text].iter().chain(&pages) {
         for words in [
             "Same bits from hopper wgmma, ",
-            "; 8 other arithmetics of the catalogue for these operands differ.",
+            "; 8 other arithmetics in the catalogue for these operands differ.",
         ] {
             assert!(text.contains(words), "{text}");
         }

@@ -60,7 +60,7 @@ fn suggestions_are_of_the_same_kind() {
 fn a_family_of_formats_says_which() {
     let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
-    assert!(fp8.contains("tip: fp8 is e4m3 or e5m2: say which"), "{fp8}");
+    assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
     assert!(!fp8.contains("fp64'"), "{fp8}");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
     assert!(fp6.contains("FP6 is e3m2 or e2m3"), "{fp6}");
@@ -95,9 +95,9 @@ fn auto_asks_identify_and_says_so() {
         text.starts_with("IDENTICAL, model chosen to fit D  "),
         "{text}"
     );
-    let said = "nobody named a unit (--arch auto): &#39;identify&#39; tested";
+    let said = "no unit was named (--arch auto): &#39;identify&#39; tested";
     for (form, said) in [
-        ("r.xml", "nobody named a unit (--arch auto)"),
+        ("r.xml", "no unit was named (--arch auto)"),
         ("r.md", "model chosen to fit D"),
         ("r.html", said),
         ("r.html", "Identical, model chosen to fit D"),
@@ -173,11 +173,11 @@ fn auto_is_refused_where_it_cannot_ask() {
         ),
         (
             format!("replay --arch auto {OPERANDS} -o x.npy"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
         (
             format!("explain --arch auto {OPERANDS} --at 0,0"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
     ] {
         folder.tcverify(&words).refuses(&[said]);

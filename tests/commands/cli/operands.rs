@@ -56,7 +56,7 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
         ),
         (
             "a.npy 4x3.npy",
-            "; B would fit the other way round (see --transpose-b)\n",
+            "; B would fit if transposed (see --transpose-b)\n",
         ),
         (
             "2x4.npy bt.npy",
@@ -67,10 +67,7 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
             "; A or B would fit the other way round (see --transpose-a, ",
         ),
         // The hint holds if it was the option that was wrong.
-        (
-            "--transpose-b a.npy 3x4.npy",
-            "; B would fit the other way round",
-        ),
+        ("--transpose-b a.npy 3x4.npy", "; B would fit if transposed"),
         ("--transpose-b a.npy 3x4.npy", "B = 3x4.npy (transposed): "),
         (
             "--transpose-a a.npy 4x2.npy",

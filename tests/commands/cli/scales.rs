@@ -76,7 +76,7 @@ fn what_scales_need_is_said() {
     refuses(
         &format!("--dtype e2m1 {SCALES}"),
         &[
-            "more than one way",
+            "several ways",
             "ue8m0 per 32",
             "ue4m3 per 16",
             "--scale-dtype",

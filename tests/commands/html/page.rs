@@ -83,7 +83,7 @@ fn bits_are_marked_and_the_trace_is_there_without_colours() {
         "<code>0xbfc00000</code> <span class=\"bits\"><span class=\"s\"><b>1</b></span>\
          <span class=\"e\"><b>01111111</b></span>",
         "<details><summary>What <code>tcverify explain</code> says of it</summary>",
-        "DIFFERENT  D[3, 2] is not what the model computes",
+        "DIFFERENT  D[3, 2] differs from the model's result",
     ] {
         assert!(page.contains(text), "{text}");
     }
@@ -267,10 +267,10 @@ fn a_page_never_replaces_an_input_nor_another_report() {
         .refuses(&["d.npy", "would overwrite"]);
     folder
         .tcverify(&format!("{check} --html x --json x"))
-        .refuses(&["x: the page and the JSON report cannot go to one place"]);
+        .refuses(&["x: the page and the JSON report cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html - --json -"))
-        .refuses(&["cannot go to one place"]);
+        .refuses(&["cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html nowhere/x.html"))
         .refuses(&["nowhere/x.html"]);

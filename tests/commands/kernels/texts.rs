@@ -217,10 +217,10 @@ fn a_lost_tail_is_named() {
     run("replay", "-o d.npy").expect(0);
     let text = run("check", "d.npy").expect(0).stdout;
     assert!(
-        text.contains("this D omits the last 8 k (8640 on)"),
+        text.contains("this D omits the last 8 k (from k=8640)"),
         "{text}"
     );
-    assert!(text.contains("leaves out k 8640 to 8647"), "{text}");
+    assert!(text.contains("omits k 8640 to 8647"), "{text}");
     let whole = run("check", "d.npy --whole-tail").expect(1).stdout;
     assert!(!whole.contains("this D omits"), "{whole}");
     run("check", "d.npy --html r.html").expect(0);
@@ -228,7 +228,7 @@ fn a_lost_tail_is_named() {
     assert!(page.contains("Leaves out"));
     let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
     assert!(
-        element.contains("this D omits the last 8 k (8640 on)"),
+        element.contains("this D omits the last 8 k (from k=8640)"),
         "{element}"
     );
     assert!(
@@ -300,7 +300,7 @@ fn a_lost_tail_that_nobody_stated_is_named() {
         .expect(0);
     let text = folder.tcverify(&format!("{search} d.npy")).expect(0).stdout;
     assert!(
-        text.contains("this D omits the last 8 k (576 on): known defect"),
+        text.contains("this D omits the last 8 k (from k=576): a known defect"),
         "{text}"
     );
 }

@@ -14,7 +14,7 @@ use tcverify_num::Format;
 use tcverify_tensor::Problem;
 
 /// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
-/// has no code, there are too few to be worth it, or an operand of more chains than one is no number.
+/// has no code, there are too few to be worth it, or an operand of more chains than one is not a number.
 pub fn promoted<K: TileKernel>(
     context: Context,
     kernel: &K,

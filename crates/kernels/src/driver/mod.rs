@@ -48,7 +48,7 @@ struct Slab<'a, K> {
     tasks: usize,
 }
 
-/// Codes of the rows of D from `first_row` on (matrices of a batch one after the other) that `out` has room for.
+/// Codes of the rows of D from `first_row` on (matrices of a batch one after another) that `out` has room for.
 pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
     let Problem { m, n, .. } = *context.problem;
     let matrices = (out.len() / n).div_ceil(m);

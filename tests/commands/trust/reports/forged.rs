@@ -260,7 +260,7 @@ fn what_is_refuted_is_named() {
         ("auto", "/rule/chosen/fits", json!([]), "`rule.chosen.fits`"),
     ] {
         let run = verify(name, at, value).expect(1);
-        let refuted = "REFUTED: 1 field of the report is not what the replay gives\n  ";
+        let refuted = "REFUTED: 1 check of the report failed\n  ";
         assert!(run.stdout.starts_with(refuted), "{at}: {}", run.stdout);
         assert!(run.stdout.contains(words), "{at}: {}", run.stdout);
     }
@@ -273,7 +273,7 @@ fn what_is_refuted_is_named() {
     assert!(run.stdout.len() < 6000, "{}", run.stdout);
     // Of another version the whole is not confirmed.
     let run = verify("same", "/tool/version", json!("9.8.7"));
-    run.refuses(&["made by tcverify 9.8.7, this is tcverify", "rest"]);
+    run.refuses(&["made by tcverify 9.8.7, but this is tcverify", "rest"]);
     let mut forged = forge(read(&folder, "same"), "/tool/version", json!("9.8.7"));
     forged["verdict"] = json!("different");
     folder.write("forged.json", forged.to_string());
