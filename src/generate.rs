@@ -1,14 +1,12 @@
 //! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
 //! product can be verified from the digest of its D alone. `docs/generator.md` specifies it.
 
-use rayon::prelude::*;
-
 use crate::deadline;
 use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
 use crate::role::Role;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
@@ -159,19 +157,16 @@ impl Spec {
         let width = format.bytes();
         assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
-        payload
-            .par_chunks_mut(columns * width)
-            .enumerate()
-            .for_each(|(row, bytes)| {
-                for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
-                    // Some milliseconds.
-                    if column % (1 << 18) == 0 {
-                        deadline::poll();
-                    }
-                    let code = self.code(format, role, [row, column], columns);
-                    bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+        parallel::chunks_mut(payload, columns * width, &|row, bytes| {
+            for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
+                // Some milliseconds.
+                if column % (1 << 18) == 0 {
+                    deadline::poll();
                 }
-            });
+                let code = self.code(format, role, [row, column], columns);
+                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        });
     }
 
     fn word(&self, role: Role, index: usize) -> u64 {

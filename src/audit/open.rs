@@ -16,7 +16,7 @@ use crate::num::Format;
 use crate::report::Product;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
-use crate::tensor::{Encoding, Stored, Tensor};
+use crate::tensor::{Encoding, Stored, Tensor, parallel};
 
 /// Lines that were proven to belong to a commitment.
 #[derive(Debug)]
@@ -326,7 +326,8 @@ impl<'a> Proven<'a> {
             }
             Ok((*at, [reproduced, given]))
         };
-        self.elements.par_iter().map(compute).collect()
+        let computed = parallel::map(self.elements.len(), |i| compute(&self.elements[i]));
+        computed.into_iter().collect()
     }
 
     /// Factors, bias, zero points, and the scales of a kernel.

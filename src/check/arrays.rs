@@ -15,7 +15,7 @@ use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
 use crate::role::{ByRole, Role};
-use crate::tensor::{Planes, Tensor};
+use crate::tensor::{Planes, Tensor, parallel};
 use crate::words::Word;
 
 /// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
@@ -60,7 +60,7 @@ impl Array {
     /// The report's entry for this array; hashes it.
     pub fn describe(&self) -> Input {
         let header = self.source.header();
-        let (file_sha256, payload_sha256) = rayon::join(
+        let (file_sha256, payload_sha256) = parallel::join(
             || file_sha256(self.source.file()),
             || payload_sha256(&self.tensor),
         );

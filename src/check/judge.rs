@@ -20,6 +20,7 @@ use crate::report::{
 };
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
+use crate::tensor::parallel;
 
 /// What becomes of whatever was prepared.
 pub trait Judge: Subject {
@@ -133,7 +134,7 @@ fn judge<S: Subject + ?Sized>(
     };
     let mut differ = subject.differ(map);
     progress.begin(subject.work(part.as_ref()));
-    let (trace, inputs) = rayon::join(
+    let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
             (Some(part), Some(differ)) => {
                 Trace::Part(Box::new(compare_part(subject, part, differ, progress)))
@@ -184,7 +185,7 @@ fn compare_all<S: Subject + ?Sized>(
             Some(leaves) => leaves.update(band.payload),
             None => hash.update(band.payload),
         };
-        rayon::join(compare, digest);
+        parallel::join(compare, digest);
     });
     match (tree, leaves) {
         (Some(rows), Some(leaves)) => Trace::Leaves {

@@ -84,6 +84,12 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 
 /// The same for what is to be read as commands: each of these escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut write = Some(write);
+    written(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
+}
+
+/// Compiled once, not once per caller.
+fn written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let done = match Console::current() {
         Some(console) => {
             let mut out = captured(&console);

@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{CommitError, Hash, Tree, leaf};
 use crate::num::Format;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// How D is cut: rows of all matrices of the batch are counted on, one matrix after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,13 +149,13 @@ pub fn leaves(tensor: &Tensor, blocks: &[Range<u64>]) -> Vec<Hash> {
     if let Some(payload) = tensor.as_payload() {
         let place = |row: u64| row as usize * width;
         let hash = |rows: &Range<u64>| leaf([&payload[place(rows.start)..place(rows.end)]]);
-        return blocks.par_iter().map(hash).collect();
+        return parallel::map(blocks.len(), |i| hash(&blocks[i]));
     }
     let hash = |rows: &Range<u64>| {
         let payloads: Vec<_> = rows.clone().map(|row| row_payload(tensor, row)).collect();
         leaf(payloads.iter().map(Vec::as_slice))
     };
-    blocks.par_iter().map(hash).collect()
+    parallel::map(blocks.len(), |i| hash(&blocks[i]))
 }
 
 /// The canonical payload of a row, counted through the batch.

@@ -1,6 +1,7 @@
 //! A whole (batched) product, on all cores, a band of rows at a time.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Work};
@@ -9,7 +10,7 @@ use super::schedule::{self, Kernel, Run};
 use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
 use crate::deadline;
 use crate::num::{Format, Rounding};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
 /// for a band and read again stays in a cache then, and no matrix is packed twice.
@@ -258,11 +259,10 @@ impl<'a> Replay<'a> {
         let mut order: Vec<usize> = (0..at.len()).collect();
         order.sort_unstable_by_key(place);
         let neighbours: Vec<_> = order.chunk_by(|x, y| place(x).0 == place(y).0).collect();
-        let computed = neighbours.par_iter().map(|indices| {
-            let elements: Vec<_> = indices.iter().map(|&i| at[i]).collect();
+        let computed = parallel::map(neighbours.len(), |group| {
+            let elements: Vec<_> = neighbours[group].iter().map(|&i| at[i]).collect();
             self.neighbours(&elements)
         });
-        let computed: Vec<Vec<u64>> = computed.collect();
         let mut codes = vec![0; at.len()];
         for (indices, found) in neighbours.iter().zip(computed) {
             for (&i, code) in indices.iter().zip(found) {
@@ -360,17 +360,17 @@ impl<'a> Replay<'a> {
     /// The same for a compressed A, whose rows are products of their own: each with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (m, n) = (self.problem.m, self.problem.n);
-        let rows = codes.par_chunks_mut(n).enumerate();
-        let exact = rows.map(|(i, codes)| {
+        let exact = AtomicU64::new(0);
+        parallel::chunks_mut(codes, n, &|i, codes| {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
             let of_row = Replay {
                 problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
                 kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
                 ..*self
             };
-            of_row.fill(0, codes, progress)
+            exact.fetch_add(of_row.fill(0, codes, progress), Ordering::Relaxed);
         });
-        exact.sum()
+        exact.into_inner()
     }
 
     /// Codes in D's format, as its payload.

@@ -12,6 +12,7 @@ use crate::io::{Files, payload_sha256};
 use crate::report::Piece;
 use crate::role::Role;
 use crate::sign::{PublicKey, Signer};
+use crate::tensor::parallel;
 
 /// Value of the `schema` field.
 pub const PART: &str = "tcverify.part/1";
@@ -82,7 +83,7 @@ impl Plan {
         let work = u128::from(replay.work()) * rows.len() as u128 / all as u128;
         progress.begin(work as u64);
         let done = replay.rows(rows, &|work| progress.advance(work), |band| {
-            rayon::join(|| differ.compare(&band), || leaves.update(band.payload));
+            parallel::join(|| differ.compare(&band), || leaves.update(band.payload));
             Ok::<(), std::convert::Infallible>(())
         });
         let Ok(()) = done;

@@ -14,7 +14,7 @@ use crate::num::Format;
 use crate::report::Input;
 use crate::role::{ByRole, Role};
 use crate::sign::PublicKey;
-use crate::tensor::Planes;
+use crate::tensor::{Planes, parallel};
 
 /// Value of the `schema` field.
 pub const PLAN: &str = "tcverify.plan/1";
@@ -100,7 +100,7 @@ impl Plan {
         }
         progress.begin(parts);
         let cut = |i: u64| (u128::from(blocks) * u128::from(i) / u128::from(parts)) as u64;
-        let (inputs, (shards, leaves)) = rayon::join(
+        let (inputs, (shards, leaves)) = parallel::join(
             || prepared.inputs(),
             || {
                 let shards = (0..parts).map(|i| {

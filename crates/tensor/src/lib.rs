@@ -6,6 +6,7 @@
 mod elements;
 pub mod interop;
 mod layout;
+pub mod parallel;
 mod planes;
 mod problem;
 mod stored;

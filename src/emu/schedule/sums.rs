@@ -1,7 +1,5 @@
 //! Sums of parts brought together: partial sums, those of threads, promoted accumulators.
 
-use rayon::prelude::*;
-
 use super::f32ops::{Observed, Ops};
 use super::finish::Finish;
 use super::k_index::KIndices;
@@ -12,6 +10,7 @@ use super::spine::{Operand, Spine};
 use super::traversal::{Node, Role, Sum};
 use super::{Kernel, Merge, Multiply, Partials, Per, Start};
 use crate::emu::{Engine, Problem};
+use crate::tensor::parallel;
 use tcverify_kernels::{Merging, Platform, Promotion};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
@@ -242,13 +241,12 @@ impl Run<'_, '_> {
         let k = chains.filter_map(|chain| chain.indices.first_k()).min();
         let scales = Scales::of(kernel, scaling.per, problem, k.unwrap_or(0));
         let n = problem.n;
-        let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        rows.for_each(|(row, (main, sums))| {
+        parallel::chunks_mut(main, n, &|row, main| {
             self.wide(Promoted {
                 ops,
                 scaled: Some((scaling.multiply, scales.rows[row], &scales.columns[..])),
+                sums: &sums[row * n..][..main.len()],
                 main,
-                sums,
             });
         });
     }
