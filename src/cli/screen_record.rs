@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::progress::Bar;
 use super::{Ending, show};
-use crate::batch::{self, Work};
+use crate::batch;
+use crate::check::Request;
 use crate::io::{Output, Outputs, escaped_path, printable};
 use crate::screen::{order, record};
 
@@ -63,10 +64,13 @@ impl Record {
         folder.push(".operands");
         let beside = self.output.with_file_name(&folder);
         outputs.claim("the operands", &beside)?;
-        let products = read.cases.into_iter().filter_map(|case| match case.work {
-            Work::Product(check) => Some((case.name, *check)),
-            Work::Operation(_) => None,
-        });
+        let products = read
+            .cases
+            .into_iter()
+            .filter_map(|case| match case.request {
+                Request::Product(check) => Some((case.name, *check)),
+                Request::Operation(_) => None,
+            });
         let recording = record(products.collect(), self.products as usize, &Bar::new())?;
         let (left_out, different) = (recording.left_out.clone(), recording.different);
         let passed_over = recording.passed_over;

@@ -338,7 +338,7 @@ impl Run<'_> {
         };
         let d = payload(&prepared, &());
         let same = Hash(Sha256::digest(&d).into()) == self.product.sha256;
-        if same || &d == right {
+        if same || d == *right {
             return Ok(());
         }
         match self.product.placement {
