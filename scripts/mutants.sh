@@ -1,6 +1,6 @@
 #!/bin/sh
-# Mutates what decides a verdict, a random part of it, and says which mutants no test notices: tools/mutants, which
-# docs/testing.md describes. By default a fifth, drawn by seed 1, for half an hour.
+# Mutates what decides a verdict, a random part of it, and says which mutants no test notices: tools/mutants, whose
+# README.md describes it. By default a fifth, drawn by seed 1, for half an hour.
 #
 #   mutants.sh [OPTIONS]      --help lists them
 #

@@ -1,7 +1,7 @@
-//! When work has to be over, and how it ends before it is done.
+//! Deadlines: when work must end, and how unfinished work stops.
 //!
-//! Work that may take long asks now and then, wherever it is: `poll` unwinds to `interruptible` when the time of
-//! its thread is over. So nothing has to be handed down to the loops that ask.
+//! Long work calls `poll` now and then; it unwinds to `interruptible` when the time of its thread is over. So
+//! loops need no argument for it.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

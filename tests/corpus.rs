@@ -1,4 +1,4 @@
-//! Every input that fuzzing kept, through the bodies of the fuzz targets (`fuzz/`, docs/fuzzing.md).
+//! Every input that fuzzing kept, through the bodies of the fuzz targets (`fuzz/README.md`).
 
 use std::fs;
 use std::path::Path;

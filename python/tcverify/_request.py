@@ -74,6 +74,7 @@ class CheckFields(TypedDict, total=False):
     azp_adj: _arrays.ArrayLike | None
     d_dtype: FormatLike | None
     d_digest: str | None
+    no_discrimination: bool | None
     nan: Literal["exact", "any"] | None
     zero: Literal["exact", "any"] | None
     against: str | os.PathLike[str] | None
@@ -88,7 +89,6 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
-    no_discrimination: bool | None
     engine: Literal["fast", "exact"] | None
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None

@@ -1,4 +1,4 @@
-"""Operands from a counter, as docs/capturing.md specifies them ("generate:SEED:CLASS:SHAPE").
+"""Operands from a counter, as docs/generator.md specifies them ("generate:SEED:CLASS:SHAPE").
 
 A second implementation of src/generate.rs, in NumPy: codes as unsigned integers. Run as a program it
 writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy

@@ -80,22 +80,24 @@ words! {
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     pub schema: String,
-    /// How much of D has to be compared.
+    /// Whether a case may compare only rows, columns, a region or a sample of D.
     #[serde(default = "whole")]
     pub scope: ScopeRule,
-    /// The most that is forgiven of NaN bits.
+    /// Whether a case may accept any NaN for a NaN.
     #[serde(default = "exact")]
     pub nan: Strictness,
-    /// The most that is forgiven of signs of zeros.
+    /// Whether a case may accept either zero for a zero.
     #[serde(default = "exact")]
     pub zero: Strictness,
-    /// What D may be said to be by.
+    /// How a case may state D, or the result of an operation: by its file, or only by the SHA-256 of its payload
+    /// (`d_digest`, `y_digest`). With a digest nobody reads the file that lies beside the case.
     #[serde(default = "arrays")]
     pub claims: Vec<ClaimRule>,
-    /// What reports need not say.
+    /// What a report may leave out: causes of a D that differs (`no_causes`), or which other arithmetics fit
+    /// (`no_discrimination`, `tree`).
     #[serde(default)]
     pub silenced: Vec<Silence>,
-    /// Who may compute. All give the same bits; the exact engine takes hundreds of times as long.
+    /// Which engines a case may choose. Both give the same bits; the exact engine takes hundreds of times as long.
     #[serde(default = "fast")]
     pub engines: Vec<EngineChoice>,
     #[serde(default)]
@@ -108,10 +110,12 @@ pub struct Policy {
     pub paths: PathRule,
     #[serde(default)]
     pub limits: Limits,
-    /// Where reports and the state may be written.
+    /// Where the caller may write reports and the state. In the folder of the cases a state could be forged, and a link
+    /// leads anywhere.
     #[serde(default = "outside")]
     pub outputs: OutputRule,
-    /// What two results of one product have to be, where they are compared with each other.
+    /// What `compare --policy` accepts with exit code 0: equal bits, or different ones that are both explained, neither
+    /// wrong.
     #[serde(default = "equal")]
     pub comparisons: Accept,
 }
@@ -145,11 +149,11 @@ fn outside() -> OutputRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelRule {
-    /// Architecture files, too.
+    /// Whether an architecture file may judge.
     pub files: bool,
-    /// These of the catalogue alone; null for all.
+    /// Architectures of the catalogue that may judge, by any of their names; null for all.
     pub architectures: Option<Vec<String>>,
-    /// Rules of the catalogue that are known at least so well; null for all.
+    /// How well a rule must be known; null for any. The rule of a file is `claimed`, whatever it says of itself.
     pub evidence: Option<Evidence>,
 }
 
@@ -158,15 +162,17 @@ pub struct ModelRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ScheduleRule {
-    /// Schedule files and kernels' words, too.
+    /// Whether a case may use a schedule file, or a library's words (`kernel`, `kernel_log`, `kernel_table`), whatever
+    /// `names` says.
     pub files: bool,
-    /// These presets alone; null for all.
+    /// Presets that a case may use; `plain` is one chain over K; null for all.
     pub names: Option<Vec<String>>,
-    /// Numbers of a preset may be others: tiles, slices, promotion.
+    /// Whether a case may change numbers of a preset: tiles, slices, promotion.
     pub changes: bool,
-    /// Alpha, beta and the scale of results may be said. They can make A, B and C count for nothing.
+    /// Whether a case may set `alpha`, `beta` and `scale_result`. With `alpha` 0 a D of zeros is right. cuBLAS with C
+    /// needs `beta`.
     pub factors: bool,
-    /// A schedule may leave products out of D, as defective kernels do.
+    /// Whether a schedule may leave products out of D, as a known defect of cuBLAS does.
     pub omissions: bool,
 }
 
@@ -187,17 +193,18 @@ impl Default for ScheduleRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationRule {
-    /// These alone: `rms_norm` is all of its variants, `rms_norm vllm` one; null for all, an empty list for none.
+    /// Operations between products that a case may ask for: `rms_norm` is all variants, `rms_norm vllm` one; null for
+    /// all, an empty list for none.
     pub variants: Option<Vec<String>>,
-    /// Variant files, too.
+    /// Whether a variant file may judge.
     pub files: bool,
-    /// Rules that are known at least so well, the tensor core's included; null for all.
+    /// How well a variant must be known, the tensor core's rule included; null for any.
     pub evidence: Option<Evidence>,
-    /// Tiles may be others than the variant's.
+    /// Whether a case may change `tile`.
     pub changes: bool,
-    /// The factor of scores may be said. With 0 queries and keys count for nothing.
+    /// Whether a case may set `softmax_scale`. With 0, queries and keys do not matter.
     pub factors: bool,
-    /// The largest `eps`; null for any. Beside a huge one the operand counts for nothing.
+    /// The largest `eps`; null for any. Beside a huge one the operand does not matter.
     pub largest_eps: Option<f64>,
 }
 
@@ -246,11 +253,12 @@ impl OperationRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PathRule {
-    /// Such as are not in the folder of the cases.
+    /// Whether files may lie outside the folder of the cases: absolute paths, `..`, standard input.
     pub outside: bool,
-    /// Links, and what lies behind links.
+    /// Whether a path may lead through a link: to an array (`link.npz#x`, too), a model, the manifest, a folder of
+    /// cases, `case.json` or `index.json`.
     pub links: bool,
-    /// Operands that a seed determines.
+    /// Whether operands may be `generate:SEED:CLASS:SHAPE`.
     pub generated: bool,
 }
 
@@ -269,17 +277,19 @@ impl Default for PathRule {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// So many cases.
+    /// How many cases there may be.
     pub cases: Option<u64>,
-    /// Bytes that operands take at a time, mapped files included.
+    /// Bytes that operands may take at a time, mapped files included. The smaller of this and `--max-memory` counts.
     pub memory: Option<u64>,
-    /// Bytes of a file of arrays.
+    /// Bytes of a file of arrays, however little of it is used.
     pub file: Option<u64>,
-    /// Products of numbers in one case.
+    /// Multiply-adds in one case (M·N·K and its batch), whatever part is compared. For operations other than attention,
+    /// elements.
     pub products: Option<u64>,
-    /// Time of the whole batch.
+    /// Time of the whole batch, from reading the manifest. Everything looks at it: reading, inflating, generating,
+    /// hashing, computing, the search for causes. Unfinished cases have no verdict.
     pub seconds: Option<u64>,
-    /// Mismatches that one report lists.
+    /// Mismatches that one report lists (`max_mismatches`).
     pub mismatches: Option<u64>,
 }
 
@@ -344,7 +354,7 @@ impl Policy {
         if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT))
             && file.starts_with(root)
         {
-            let reason = "lies in the folder of the cases, whose author could have written it; keep it elsewhere";
+            let reason = "is in the folder of the cases, so their author could have written it; keep it elsewhere";
             return Err(BatchError::document(path)(reason.into()));
         }
         Ok(policy)
@@ -370,7 +380,7 @@ impl Policy {
             if !presets.iter().any(|preset| preset.name == *name) {
                 let name = printable(name);
                 return Err(format!(
-                    "schedules.names: no schedule is called {name}; 'tcverify schedules' lists them"
+                    "schedules.names: there is no schedule called {name}; 'tcverify schedules' lists them"
                 ));
             }
         }

@@ -10,13 +10,12 @@ use super::request::{Check, Claim};
 use super::schedule::Scheduling;
 use super::tensors::Tensors;
 use super::words::EngineChoice;
-use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::report::{self, Conversion, EngineUsed, Inputs, Product, Rule, Scheduled, Tool};
+use crate::report::{Conversion, EngineUsed, Planned, Product, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -68,7 +67,7 @@ impl Check {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
-    /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
+    /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
     ///
     /// # Errors
@@ -146,7 +145,7 @@ impl Prepared {
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
-                format!("how this unit stores {accumulator} sums as {format} is not known");
+                format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
@@ -319,59 +318,18 @@ impl Prepared {
     }
 
     /// By which rule it would be judged; nothing is computed.
-    pub fn rule(&self) -> Rule {
-        let model = report::Model::of(&self.choice(), self.model.file());
-        let schedule = self.scheduled();
-        let of_schedule = schedule.as_ref().map(|schedule| schedule.evidence);
-        Rule {
+    pub fn planned(&self) -> Planned {
+        let rule = self.product_rule();
+        let model = rule.model.evidence;
+        let schedule = rule.schedule.as_ref().map(|schedule| schedule.evidence);
+        Planned {
             tool: Tool::default(),
-            evidence: of_schedule.map_or(model.evidence, |other| other.min(model.evidence)),
-            product: self.product(),
+            evidence: schedule.map_or(model, |other| other.min(model)),
             shape: self.problem().d_shape(),
             format: self.format,
             with_c: self.arrays.get(Role::C).is_some(),
             conversion: self.conversion(),
-            model,
-            schedule,
+            rule,
         }
-    }
-
-    /// What a report says of the arrays; hashes them.
-    pub fn inputs(&self) -> Inputs {
-        let arrays = self.arrays.iter();
-        arrays
-            .map(|(role, array)| (role, array.describe()))
-            .collect()
-    }
-
-    /// How the D of the replay is cut into blocks.
-    ///
-    /// # Errors
-    /// If no D can be cut so.
-    pub fn blocks(&self, block_rows: Option<u64>) -> Result<commit::Rows, CheckError> {
-        let shape = self.problem().d_shape();
-        let about = commit::Rows::about_a_mebibyte(self.format, &shape);
-        let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
-    }
-
-    /// The leaves of the D that was read, cut so; none if there is none.
-    pub fn leaves_of_d(&self, rows: &commit::Rows) -> Vec<commit::Hash> {
-        let blocks: Vec<_> = (0..rows.blocks())
-            .map(|block| rows.of_block(block))
-            .collect();
-        self.d().map_or(Vec::new(), |d| commit::leaves(d, &blocks))
-    }
-
-    /// Makes sure that no file has changed since it was opened.
-    ///
-    /// # Errors
-    /// The first that has.
-    pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        for (role, array) in self.arrays.iter() {
-            let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file(role.field()))?;
-        }
-        Ok(())
     }
 }

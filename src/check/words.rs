@@ -25,8 +25,8 @@ words! {
 }
 
 words! {
-    /// Who computes. All give the same bits; the exact engine is the specification. A GPU can be named by its number in
-    /// the list of `tcverify engines`.
+    /// The engine that computes. All give the same bits; the exact engine is the specification. A GPU can be named
+    /// by its number in the list of `tcverify engines`.
     pub enum EngineChoice {
         /// Vector kernels, the exact engine where they do not apply
         Fast = "fast",

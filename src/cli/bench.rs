@@ -1,4 +1,4 @@
-//! `tcverify bench`: what this machine will take.
+//! `tcverify bench`: how long checks take on this machine.
 
 use std::time::Duration;
 
@@ -19,12 +19,11 @@ use crate::emu::{
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-/// Measure how fast products are replayed here
+/// Measure how fast this machine replays products
 ///
-/// Prints billions of multiply-adds a second for each model, beside a plain FP32 matrix product
-/// (the matrixmultiply crate) of the same shape, measured in turn with it. M*N*K divided by the rate is how
-/// long a check will take. With --threads 1 the processor's time is measured where the system tells it, so that
-/// other work on the machine changes little.
+/// Prints billions of multiply-adds per second for each model, next to an FP32 matrix product (the
+/// matrixmultiply crate) of the same shape, measured alternately. M*N*K divided by the rate is the time of a
+/// check. With --threads 1 it measures CPU time where the system reports it, so that other load matters little.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -32,8 +31,8 @@ Examples:
   tcverify bench --arch h100 --size 2048
   tcverify bench --threads 1 --json")]
 pub struct Bench {
-    /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
-    /// vector kernel, with --exact every other one too
+    /// Architecture, compute capability or GPU; by default every distinct arithmetic with a vector
+    /// kernel, and with --exact all others too
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
 
@@ -41,15 +40,15 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value_t = 1024)]
     size: usize,
 
-    /// Rounds of each line, at most; the median counts
+    /// Greatest number of rounds per line; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
 
-    /// No further round of a line begins after so many seconds; one is always measured
+    /// Start no further round of a line after so many seconds; at least one is measured
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     budget: f64,
 
-    /// Measure the exact engine as well
+    /// Also measure the exact engine
     #[arg(long)]
     exact: bool,
 
@@ -66,9 +65,9 @@ pub struct Bench {
 struct Row {
     model: String,
     engine: &'static str,
-    /// Billions of multiply-adds a second.
+    /// Billions of multiply-adds per second.
     rate: f64,
-    /// The same of the FP32 product.
+    /// The same for the FP32 product.
     gemm_rate: f64,
     ratio: f64,
     /// That of the best round.
@@ -84,7 +83,7 @@ impl Bench {
             "--size is {}; it must be 1 to 16384",
             self.size
         );
-        ensure!(self.rounds > 0, "--rounds is 0; at least one is needed");
+        ensure!(self.rounds > 0, "--rounds is 0; it must be at least 1");
         ensure!(
             (0.0..=3600.0).contains(&self.budget),
             "--budget is {}; it must be 0 to 3600 seconds",
@@ -103,7 +102,7 @@ impl Bench {
             show::print(|out| {
                 writeln!(
                     out,
-                    "{0} x {0} x {0}, {1}, {2} kernels; billions of multiply-adds a second\n",
+                    "{0} x {0} x {0}, {1}, {2} kernels; billions of multiply-adds per second\n",
                     self.size,
                     super::measured::threads(),
                     platform.name()
@@ -171,7 +170,7 @@ impl Bench {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
                     let all = self.arch.is_some() || self.exact;
-                    // One step of a model whose D is no C says nothing of speed.
+                    // One step of a model whose D is not a C says nothing of speed.
                     let long = arithmetic.longest_k().is_none();
                     if long
                         && (all || has_kernel(&arithmetic))

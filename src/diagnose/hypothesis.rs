@@ -18,89 +18,113 @@ pub enum Hypothesis {
     Unwritten,
     /// Every element has the same bits.
     Constant,
-    /// `at`: the bit, 0 being the lowest.
+    /// One bit (`at`, 0 is the lowest) is flipped, the same in all. Not claimed for a single element of few bits if
+    /// another order of additions could explain it.
     BitFlipped,
-    /// NaNs where NaNs should be, but of other bits.
+    /// Only bits of NaNs differ.
     NanPayload,
-    /// Zeros of the other sign.
+    /// Only signs of zeros differ.
     ZeroSign,
-    /// The result went through a narrower format.
+    /// D is FP32 that holds BF16 or FP16 numbers, as `.float()` makes them.
     RoundedNarrower,
-    /// D's 16-bit codes are of the other format.
+    /// D's codes are BF16 and were read as FP16, or the reverse.
     ResultFormat,
-    /// D is rounded in another way.
+    /// D was rounded from the accumulator's format by RZ, RNA or RD instead of RNE.
     Rounding,
 
     // Another product.
+    /// D is the transpose of what the model computes.
     DTransposed,
+    /// A was transposed.
     ATransposed,
+    /// B was transposed.
     BTransposed,
+    /// A and B were transposed.
     AAndBTransposed,
+    /// B was multiplied by A.
     Exchanged,
+    /// C was left out.
     COmitted,
+    /// C was added again, to the finished chain or before the products.
     CTwice,
+    /// C was added, RNE, to the finished product instead of before it.
     CAddedLast,
-    /// A function of every element.
+    /// ReLU of every element.
     Relu,
+    /// ReLU6 of every element.
     Relu6,
-    /// By the error function.
+    /// GELU of every element, by the error function.
     Gelu,
-    /// By the hyperbolic tangent.
+    /// GELU of every element, by the hyperbolic tangent.
     GeluTanh,
+    /// SiLU of every element.
     Silu,
-    /// A number for every column is added.
+    /// A number for every column was added.
     Bias,
-    /// The sum is multiplied with a number.
+    /// The sum was multiplied by a number.
     Alpha,
-    /// So is C.
+    /// The sum and C were multiplied by numbers.
     AlphaBeta,
-    /// Rows, columns or both are multiplied with numbers of their own.
+    /// Every row was multiplied by a number of its own.
     RowScales,
+    /// Every column was multiplied by a number of its own.
     ColumnScales,
+    /// Rows and columns were multiplied by numbers of their own.
     RowAndColumnScales,
-    /// So are the sums of so many k (`at`), before they are added up.
+    /// The sums of so many k (`at`) were scaled before they were added.
     BlockScales,
-    /// Several of these.
+    /// Several of these, and C left out.
     Epilogue,
-    /// Codes of A or B are of another format.
+    /// A, B or both, and perhaps D, hold codes of the sibling format: E4M3 and E5M2 (FNUZ too), E3M2 and E2M3, FP16 and
+    /// BF16, INT8 and UINT8.
     Formats,
-    /// FP32 operands are rounded to TF32 in another way.
+    /// FP32 operands were rounded to TF32 in the other way (`--tf32-input`).
     Tf32Input,
 
     // Another way over K.
+    /// Another rule of the catalogue for these formats: architecture, instruction or accumulator.
     OtherModel,
+    /// The same arithmetic under another schedule that `identify` searches, or under none.
     OtherSchedule,
-    /// Both.
+    /// Another rule under another schedule.
     OtherModelAndSchedule,
-    /// `at`: how many products were added.
+    /// The last products of K are missing (`at`: how many were added), from one chain or from slices. The latter is a
+    /// known defect of cuBLAS.
     LostTail,
+    /// A chain of IEEE multiply-adds, k ascending, RNE, gives the element.
     IeeeChain,
+    /// The exact value, rounded once (RNE), is the element.
     ExactValue,
 
     // A fault in some elements.
-    /// `at`: how many products were added.
+    /// The products from one k (`at`) on are missing.
     StoppedEarly,
-    /// `at`: the step.
+    /// A step (`at`, from 1) is missing.
     StepMissing,
-    /// `at`: first k, and one past the last.
+    /// A range of k (`at`: first, and one past the last) is missing.
     SliceMissing,
-    /// `at`: its k.
+    /// A product (`at`: its k) is missing.
     ProductMissing,
-    /// `at`: its k.
+    /// A product (`at`: its k) has the other sign.
     ProductFlipped,
-    /// `at`: first k of a sum, one past the last, and the phase.
+    /// One sum (`at`: its first k, one past the last, the phase) came out as a unit's known fault computes it.
     KnownFault,
-    /// `at`: row and column of the operand, and the bit.
+    /// One bit of A, B or C was different when D was computed (`at`: row, column, bit). It gives every tested element
+    /// of that row (A), that column (B), or that element (C), wrong or right.
     InputFlipped,
-    /// `at`: the row it is from, where there is one.
+    /// Rows hold what belongs to another row, so far away or the same for all (`at`).
     RowMoved,
+    /// Columns hold what belongs to another column, so far away or the same for all (`at`).
     ColumnMoved,
+    /// Rows are exchanged, reversed or permuted.
     RowsPermuted,
+    /// Columns are exchanged, reversed or permuted.
     ColumnsPermuted,
-    /// `at`: row and column where it belongs.
+    /// A rectangle holds what belongs to another place (`at`: row and column), of this matrix or another.
     TileMoved,
-    /// Matrices of a batch: another one's D, or one of another one's operands.
+    /// Matrices of a batch hold what belongs to others.
     OtherMatrix,
+    /// Matrices of a batch hold products with an operand of another matrix.
     OtherOperands,
 }
 

@@ -1,7 +1,8 @@
 //! Models as data, and the exact engine that runs them.
 //!
-//! `emu` knows no files, no terminal and no GPU names: an architecture is a file of the catalogue
-//! ([`Catalogue`]) in the vocabulary of [`model`], and code knows kinds of arithmetic ([`step`]).
+//! `emu` knows no files, no terminal and no GPU names. An architecture is a file of the catalogue
+//! ([`Catalogue`]) in the vocabulary of [`model`]; the code knows only kinds of arithmetic
+//! ([`step`]).
 
 pub mod accelerate;
 mod catalogue;

@@ -1,6 +1,7 @@
 //! A whole (batched) product, on all cores, a band of rows at a time.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tcverify_gpu::ShaderPlan;
@@ -10,7 +11,7 @@ use super::schedule::{self, Kernel, Run};
 use super::{Arithmetic, GatheredRows, Gpu, Problem, accelerate, exact};
 use crate::deadline;
 use crate::num::{Format, Rounding};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
 /// for a band and read again stays in a cache then, and no matrix is packed twice.
@@ -23,7 +24,7 @@ const STORED: usize = 1 << 12;
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
 
-/// Who computes. All give the same bits; the exact engine is the specification.
+/// The engine that computes. All give the same bits; the exact engine is the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine<'a> {
     Exact,
@@ -72,7 +73,7 @@ pub struct Replay<'a> {
     pub kernel: Option<Kernel<'a>>,
 }
 
-/// Some consecutive rows of D; the matrices of a batch count on one after the other.
+/// Some consecutive rows of D; the matrices of a batch count on one after another.
 #[derive(Debug)]
 pub struct Band<'a> {
     pub first_row: usize,
@@ -281,11 +282,10 @@ impl<'a> Replay<'a> {
         let mut order: Vec<usize> = (0..at.len()).collect();
         order.sort_unstable_by_key(place);
         let neighbours: Vec<_> = order.chunk_by(|x, y| place(x).0 == place(y).0).collect();
-        let computed = neighbours.par_iter().map(|indices| {
-            let elements: Vec<_> = indices.iter().map(|&i| at[i]).collect();
+        let computed = parallel::map(neighbours.len(), |group| {
+            let elements: Vec<_> = neighbours[group].iter().map(|&i| at[i]).collect();
             self.neighbours(&elements)
         });
-        let computed: Vec<Vec<u64>> = computed.collect();
         let mut codes = vec![0; at.len()];
         for (indices, found) in neighbours.iter().zip(computed) {
             for (&i, code) in indices.iter().zip(found) {
@@ -381,11 +381,11 @@ impl<'a> Replay<'a> {
         run.exact
     }
 
-    /// The same of a compressed A, whose rows are products of their own: each with the rows of B that it selects.
+    /// The same for a compressed A, whose rows are products of their own: each with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (m, n) = (self.problem.m, self.problem.n);
-        let rows = codes.par_chunks_mut(n).enumerate();
-        let exact = rows.map(|(i, codes)| {
+        let exact = AtomicU64::new(0);
+        parallel::chunks_mut(codes, n, &|i, codes| {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
             let of_row = Replay {
                 problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
@@ -393,9 +393,9 @@ impl<'a> Replay<'a> {
                 kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
                 ..*self
             };
-            of_row.fill(0, codes, progress)
+            exact.fetch_add(of_row.fill(0, codes, progress), Ordering::Relaxed);
         });
-        exact.sum()
+        exact.into_inner()
     }
 
     /// Codes in D's format, as its payload.

@@ -117,7 +117,7 @@ impl Budget {
 }
 
 impl Outcome {
-    /// Whether it gives everything that was looked at.
+    /// Whether it gives everything that was examined.
     pub fn fits(self) -> bool {
         matches!(self, Outcome::Fits | Outcome::FitsSample)
     }

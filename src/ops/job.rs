@@ -110,8 +110,8 @@ impl<'a> Job<'a> {
         match rule {
             Rule::Attention(rule) => {
                 if parameters.output.as_deref() == Some("lse") {
-                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, of which \
-                                  no table is proven on any GPU since Tesla";
+                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, whose \
+                                  table is not proven on any GPU since Tesla";
                     return Err(OpError::new("output", reason));
                 }
                 only_y(&["y"])?;

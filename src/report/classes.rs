@@ -25,9 +25,9 @@ pub enum Kind {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Classes {
-    /// Both are zero; the signs differ.
+    /// +0 and -0.
     pub zero_sign: u64,
-    /// Both are NaN; the codes differ.
+    /// Both are NaN with different codes (sign or payload).
     pub nan_payload: u64,
     /// One is NaN, the other is not.
     pub nan_against_number: u64,
@@ -35,11 +35,11 @@ pub struct Classes {
     pub infinity_against_finite: u64,
     /// Infinities of opposite signs.
     pub infinity_sign: u64,
-    /// Both finite; the signs differ.
+    /// Both finite, the signs differ.
     pub sign: u64,
-    /// Both finite, of equal sign; the exponent fields differ.
+    /// Both finite, same sign, the exponent fields differ.
     pub exponent: u64,
-    /// Only the significand fields differ.
+    /// Only the fraction fields differ.
     pub significand: u64,
 }
 
@@ -57,7 +57,7 @@ impl Classes {
         } += 1;
     }
 
-    /// All of them together; none if that is no number.
+    /// All of them together; none if that is not a number.
     pub(super) fn sum(&self) -> Option<u64> {
         let all = [
             self.zero_sign,

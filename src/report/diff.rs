@@ -73,22 +73,32 @@ pub struct Bucket {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Those that were compared.
+    /// Elements that were compared.
     pub elements: u64,
+    /// Elements that differ and are not accepted. The verdict is identical if this is 0.
     pub mismatches: u64,
+    /// Rounded to six decimals, so it can be 0.0 with a mismatch.
     pub mismatch_percent: f64,
-    /// Elements whose bits differ but which the policy accepts.
+    /// Elements that differ only as `nan` or `zero` allow.
     pub accepted: u64,
+    /// Rows of all matrices of the batch.
     pub rows: u64,
+    /// Rows with a mismatch.
     pub rows_touched: u64,
+    /// Columns of all matrices of the batch.
     pub columns: u64,
+    /// Columns with a mismatch.
     pub columns_touched: u64,
-    /// By lane, warp or octet, if D is tiled plainly; where the instruction's layout is known.
+    /// Mismatches by threads, if the kernel tiles D plainly: `layout`, `unit` (`lane`, `warp`, `octet`; RDNA 3's `lane
+    /// column` is a lane modulo 16) and `counts`. Null if no layout is known or D is smaller than a tile.
     pub units: Option<Units>,
+    /// Mismatches by class.
     pub classes: Classes,
+    /// The `ulp` of largest magnitude (signed), and the first `index` that has it. Null if no mismatch has a distance.
     pub largest: Option<Largest>,
+    /// Mismatches by absolute distance, without empty buckets.
     pub histogram: Vec<Bucket>,
-    /// The first mismatches in index order.
+    /// The first `--max-mismatches` mismatches in index order (C order of D's shape).
     pub first: Vec<Mismatch>,
 }
 

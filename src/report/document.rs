@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Merged, Outcome, Scheduled};
+use super::{Merged, Outcome, Rule};
 use crate::emu::{Arithmetic, Choice, DeviceInfo, Evidence, GpuWork, Pattern};
 use crate::num::{Format, Rounding};
-use crate::role::{Role, fields_by_role};
+use crate::role::{ByRole, Role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
@@ -28,26 +28,21 @@ pub struct Report {
     pub request: Option<serde_json::Value>,
     /// The command that asks for it; null if an array was in a program's memory.
     pub command: Option<String>,
-    pub model: Model,
+    /// By what the result was computed.
+    pub rule: Rule,
     /// Of a report that was put together from parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
-    /// How the model was chosen, if nobody claimed one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<Chosen>,
-    /// Of the kernel around the instruction; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Scheduled>,
-    pub product: Product,
-    /// Of `--against` alone.
+    /// What all of it was found to be as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<Committed>,
-    pub inputs: Inputs,
+    /// All arrays, the captured result last.
+    pub inputs: ByRole<Input>,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
+    /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
     /// Of `--engine gpu` alone.
@@ -64,31 +59,22 @@ pub struct Report {
     pub untried: Vec<Cow<'static, str>>,
 }
 
-/// The GPU that computed, and how far it was checked. No bit of the result depends on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct EngineUsed {
-    pub adapter: String,
-    pub driver: String,
-    /// Vulkan, Metal or Direct3D 12.
-    pub backend: String,
-    /// Multiply-adds that its shaders computed; the CPU computed the others.
-    pub multiply_adds: u64,
-    /// Tiles of 32 by 32 elements, of D or of parts of its sums.
-    pub tiles: u64,
-    /// Tiles that the CPU computed again, without a difference.
-    pub tiles_computed_twice: u64,
-}
+impl Report {
+    /// Which array the result is.
+    pub fn result(&self) -> Role {
+        match &self.rule {
+            Rule::Product(_) => Role::D,
+            Rule::Operation(_) => Role::Y,
+        }
+    }
 
-impl EngineUsed {
-    pub fn gpu(info: &DeviceInfo, work: GpuWork) -> EngineUsed {
-        EngineUsed {
-            adapter: info.name.clone(),
-            driver: info.driver.clone(),
-            backend: info.backend.clone(),
-            multiply_adds: work.multiply_adds,
-            tiles: work.tiles,
-            tiles_computed_twice: work.tiles_computed_twice,
+    /// Where the first mismatch is, if there is one.
+    pub fn first_mismatch(&self) -> Option<&[usize]> {
+        match &self.outcome {
+            Outcome::Elements { comparison, .. } => {
+                comparison.first.first().map(|first| first.index.as_slice())
+            }
+            Outcome::Digest { .. } => None,
         }
     }
 }
@@ -98,13 +84,15 @@ impl EngineUsed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Discrimination {
-    /// How many elements were looked at.
+    /// How many elements were tried: at most 256, at least 4 if there are as many, always the same ones.
     pub elements: u64,
-    /// Units with the very arithmetic that judged, that one included: no data tell them apart.
+    /// All units with the arithmetic that judged, itself included: `architecture`, `instruction`, `evidence`. No data
+    /// tell them apart.
     pub shared: Vec<Unit>,
-    /// How many other arithmetics there are.
+    /// How many other arithmetics there are, each counted once under all its names.
     pub others: u64,
-    /// Those that give the same bits there, the best known first.
+    /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`
+    /// (the best known name), `accumulator`, `evidence`, `sha256` (as `model.sha256`).
     pub same: Vec<Alike>,
 }
 
@@ -133,16 +121,19 @@ pub struct Alike {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Cause {
+    /// What happened: a kind that docs/report-format.md lists.
     pub kind: String,
+    /// For people; its wording may change.
     pub sentence: String,
-    /// Numbers of the sentence, as the kind says.
+    /// Numbers of the sentence, as the kind says; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<usize>,
-    /// The mismatches it explains.
+    /// How many it explains. The list begins with the cause of most.
     pub mismatches: u64,
-    /// Where they lie, if there are others.
+    /// Null if it explains all. If not, the smallest rectangle around those it explains: `shape`, and first and one
+    /// past the last of `rows` (counted on from matrix to matrix) and `columns`.
     pub area: Option<CauseArea>,
-    /// The command that tests it on all of D, where there is one.
+    /// The `tcverify check` that tests it on all of D.
     pub command: Option<String>,
 }
 
@@ -207,21 +198,29 @@ impl Default for Tool {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Model {
+    /// Its name in the catalogue: `hopper`.
     pub architecture: String,
+    /// For people: `NVIDIA Hopper`.
     pub title: String,
+    /// `mma`, `wgmma`, `tcgen05`, `mma-m8n8k4`.
     pub instruction: String,
-    /// How it is known; `claimed` if it is not the catalogue's.
+    /// How the rule as a whole is known; `claimed` for a model file.
     pub evidence: Evidence,
-    /// The file that describes it, if it is not the catalogue's.
+    /// The model file; absent for the catalogue's models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ModelFile>,
+    /// A restriction of the evidence.
     pub note: Option<String>,
+    /// The step in one line, for people.
     pub summary: String,
-    /// All that decides a bit; `sha256` is the digest of this object as canonical JSON.
+    /// Everything that decides a bit: the formats `a`, `b`, `accumulator`, `addend` (of C) and `scale` where the rule
+    /// has them, and `step`.
     pub arithmetic: Arithmetic,
+    /// Digest of `arithmetic` as canonical JSON.
     pub sha256: String,
+    /// Each constant of the step: `name`, `value`, `evidence`, `source` (keys of `sources`) and `note`.
     pub constants: Vec<Constant>,
-    /// Citations by the keys used in `constants`.
+    /// Full citations by key.
     pub sources: BTreeMap<String, String>,
 }
 
@@ -254,7 +253,7 @@ pub struct Constant {
 pub struct ModelFile {
     pub path: String,
     pub sha256: String,
-    /// How it says itself that it is known.
+    /// The evidence that the file claims itself.
     pub says: Evidence,
 }
 
@@ -314,13 +313,13 @@ impl Model {
     }
 }
 
-/// The commitment that operands, model and D were found to be those of.
+/// The commitment that rule, arrays and result were found to be those of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Committed {
     pub path: String,
     pub file_sha256: String,
-    /// Of the Merkle tree over D.
+    /// Of the Merkle tree over the result.
     pub root: String,
 }
 
@@ -339,31 +338,27 @@ pub struct Product {
     pub sparse: Option<Pattern>,
 }
 
-fields_by_role! {
-    /// The arrays of a product.
-    pub struct Inputs: Input, roles: Role::PRODUCT;
-}
-
-impl Inputs {
-    /// All that there are, each by its symbol, D last.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Input)> {
-        self.iter().map(|(role, input)| (role.symbol(), input))
-    }
-}
-
 /// One file and the tensor read from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Input {
+    /// As typed, with `#name` of an array in a container. Bytes that are not UTF-8 are replaced.
     pub path: String,
+    /// Element type as in the `.npy` header (`<f2`), or `safetensors BF16`.
     pub descr: String,
+    /// From the header; false for `.safetensors`.
     pub fortran_order: bool,
+    /// What the elements were read as.
     pub format: Format,
+    /// As stored, before transposition.
     pub shape: Vec<usize>,
+    /// Of the file, or of the whole container.
     pub file_sha256: String,
+    /// Of the canonical payload.
     pub payload_sha256: String,
-    /// TF32 operands alone.
+    /// Only for TF32 and XF32: how many `elements` have non-zero low 13 bits, and their `treatment`: `truncate`,
+    /// `exact`, `nearest`, or `parts` (a schedule multiplies big and small parts).
     pub tf32_low_bits: Option<LowBits>,
 }
 
@@ -378,10 +373,14 @@ pub struct LowBits {
     pub treatment: String,
 }
 
-/// The D that the model computes.
+/// The result that the rule gives.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Reproduced {
+    /// Which of an operation's results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     pub format: Format,
     pub shape: Vec<usize>,
     /// Absent if only a sample was reproduced, or a tree stands in for it.
@@ -406,28 +405,28 @@ pub struct ReproducedTree {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Sampled {
-    /// First and one past the last, in every matrix of the batch.
+    /// Rows of the compared part of every matrix of D: first, and one past the last.
     pub rows: [usize; 2],
+    /// Columns of the compared part of every matrix of D: first, and one past the last.
     pub columns: [usize; 2],
-    /// Elements of that part of D.
+    /// Elements of that part (N).
     pub population: u64,
-    /// Those that were reproduced and compared.
+    /// Elements that were compared (n).
     pub elements: u64,
-    /// Of the draw; null if the whole part was compared.
+    /// Of the draw; null if the part was chosen.
     pub seed: Option<u64>,
-    /// What the seed was made of, if it was not simply chosen.
+    /// Only with `--seed-from`: `commitment_sha256`, `beacon`, and `draw_sha256`, whose first eight bytes are the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_from: Option<SeedFrom>,
-    /// What the figures below rest on; absent if the whole part was compared.
+    /// What the probabilities rest on; absent if the part was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumes: Option<Cow<'static, str>>,
-    /// SHA-256 of the reproduced elements' codes in index order, little-endian.
+    /// Of the reproduced elements' codes in index order, little-endian.
     pub sha256: String,
-    /// How likely the draw misses a tampering of so many elements of the population; nothing of a part
-    /// that was chosen.
+    /// For `tampered` elements k = 1, 10, 100, ... the `probability` that a random sample misses all: C(N - k, n) /
+    /// C(N, n). Empty if the part was chosen.
     pub missed: Vec<Missed>,
-    /// The smallest tampering that it misses with a probability of at most 1 %; null of a part that was
-    /// chosen.
+    /// The smallest k that is missed with at most 1 %; null if the part was chosen.
     pub caught_99_percent: Option<u64>,
 }
 
@@ -464,16 +463,13 @@ impl Drawn {
         }
     }
 
-    /// Whether somebody chose the seed.
-    pub fn is_chosen(&self) -> bool {
-        self.from.is_none()
-    }
-
     /// What odds rest on.
-    fn assumes(&self) -> &'static str {
+    fn assumes(&self, result: &str) -> Cow<'static, str> {
         match self.from {
-            None => "nobody who could still change D knew the seed",
-            Some(_) => "the commitment was published before anybody could know the beacon's value",
+            None => format!("nobody who could still change {result} knew the seed").into(),
+            Some(_) => {
+                "the commitment was published before anyone could know the beacon's value".into()
+            }
         }
     }
 }
@@ -496,10 +492,15 @@ impl Sampled {
         )
     }
 
-    /// Figures for a sample of a region.
-    pub fn of(region: &Region, elements: u64, drawn: Option<Drawn>, sha256: String) -> Sampled {
+    /// Figures for a sample of a region of what messages call `result`.
+    pub fn of(
+        (region, result): (&Region, &str),
+        elements: u64,
+        drawn: Option<Drawn>,
+        sha256: String,
+    ) -> Sampled {
         let seed = drawn.as_ref().map(|drawn| drawn.seed);
-        let assumes = drawn.as_ref().map(|drawn| drawn.assumes().into());
+        let assumes = drawn.as_ref().map(|drawn| drawn.assumes(result));
         let population = region.len();
         let sizes = std::iter::successors(Some(1), |&k| (k < population).then_some(k * 10));
         let missed = sizes.take(7).map(|tampered| Missed {
@@ -522,15 +523,6 @@ impl Sampled {
             },
             caught_99_percent: seed.map(|_| smallest_caught(population, elements, 0.01)),
         }
-    }
-
-    /// The same of what is no D; whether somebody chose the seed.
-    pub fn of_a_result(self, chosen: bool) -> Sampled {
-        let assumes = match chosen {
-            true => Some("nobody who could still change the result knew the seed".into()),
-            false => self.assumes,
-        };
-        Sampled { assumes, ..self }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What files hold, as data. `docs/containers.md` is its contract.
+//! What files hold, as data. `docs/inputs.md` is its contract.
 
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct KernelWords {
     /// `cuBLASLt log line`, `configuration`, `kernel name` ...
     pub kind: String,
-    /// The text, printable and shortened; none if it stands in a file.
+    /// The text, printable and shortened; absent if it is in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The file, and the line of a log.
@@ -18,16 +18,19 @@ pub struct KernelWords {
     pub family: String,
     /// The order of the sums in one line.
     pub order: String,
+    /// Each setting: `name`, `value`, `from` (the words it was read in) and `how`: `stated`, `default`, `follows`,
+    /// `given`, `found` or `assumed`.
     pub settings: Vec<KernelSetting>,
     /// Words that nobody here knows: they may decide bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// What was taken for granted.
+    /// What was assumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
+    /// For people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// A known defect of the library that this product has.
+    /// A known defect of the library that affects this product.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defect: Option<String>,
 }
@@ -78,7 +81,7 @@ impl KernelWords {
         lines.extend(self.assumed.iter().map(|what| ("assumed", what.clone())));
         if !self.unknown.is_empty() {
             let words = self.unknown.join(", ");
-            lines.push(("UNKNOWN", format!("{words}: may decide bits")));
+            lines.push(("UNKNOWN", format!("{words}: may affect the result")));
         }
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines

@@ -13,24 +13,33 @@ use crate::num::{Format, decimal};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Scheduled {
+    /// Of the schedule.
     pub name: String,
+    /// For people.
     pub title: String,
+    /// How the schedule as a whole is known.
     pub evidence: Evidence,
+    /// Restrictions, for people.
     pub notes: Vec<String>,
+    /// The schedule in one line, for people.
     pub summary: String,
-    /// All that decides a bit, but for the numbers of `factors` and of the inputs; `sha256` is the
-    /// digest of this object as canonical JSON.
+    /// Everything that decides a bit, as the request changed it, without the numbers of `factors`.
     pub spec: ScheduleSpec,
+    /// Digest of `spec` as canonical JSON.
     pub sha256: String,
-    /// k whose products are missing from D, as pairs of the first and the one behind the last.
+    /// Ranges of k whose products the schedule leaves out of D: first, and one past the last. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted_k: Vec<[usize; 2]>,
+    /// Each constant: `name`, `value`, and either `given_by`, the field of the request that set it (`split_k 5`), or
+    /// `evidence`, `source` and `note`.
     pub constants: Vec<ScheduledConstant>,
-    /// Citations by the keys used in `constants`.
+    /// Full citations by key.
     pub sources: BTreeMap<String, String>,
+    /// `alpha`, `beta`, and `scale_result` if given, each with `code` (f32, hexadecimal) and `value`. `one_scale_of`
+    /// has operands with one scale for all rows or columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
-    /// What a library says of the kernel, if the schedule was made of that.
+    /// What a library says of the kernel, if the schedule comes from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Box<KernelWords>>,
 }
@@ -86,7 +95,7 @@ impl Factors {
     pub fn repeated(&self) -> Option<String> {
         let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
         Some(match (has("a"), has("b")) {
-            (true, true) => "one scale for all rows of A, and one for all columns of B".into(),
+            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
             (true, false) => "one scale for all rows of A".into(),
             (false, true) => "one scale for all columns of B".into(),
             (false, false) => return None,

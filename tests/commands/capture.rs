@@ -1,4 +1,4 @@
-//! docs/capturing.md specifies the generator of operands, with test values; the three programs that
+//! docs/generator.md specifies the generator of operands, with test values; the three programs that
 //! implement it give them. Compiles the host's half of the CUDA program where g++ is there.
 
 use std::fs;
@@ -19,7 +19,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/capturing.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/generator.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, table) = page.split_once("| SHA-256 of the payload |").unwrap();
     // The rest of the title's line, and the rule below it.

@@ -3,10 +3,14 @@
 //! `TCVERIFY_BLESS=1 cargo test --test commands docs` rewrites what is rendered from the catalogue.
 
 mod architectures;
+mod fields;
+mod formats;
 mod links;
 mod map;
+mod messages;
 #[cfg(unix)]
 mod pages;
+mod words;
 
 use std::fmt::Write;
 use std::fs;

@@ -35,19 +35,31 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
         return [1, 1];
     };
     let (own, all) = (AtomicU64::new(0), AtomicU64::new(0));
-    let cases: Vec<_> = models.iter().enumerate().flat_map(|(i, model)| {
-        let kinds = KINDS.iter().enumerate();
-        kinds.flat_map(move |(j, &kind)| (0..per_kind).map(move |n| {
-            let at = i + j + n;
-            let seed = (i * 1000 + j * 10 + n) as u64;
-            let mut case = Case::new(model, SHAPES[at % SHAPES.len()], kind, ADDENDS[at % ADDENDS.len()], seed);
-            let mut random = Random::seeded(seed);
-            if n % 2 == 1 {
-                case.layouts = [(); 3].map(|()| Layout::random(&mut random));
-            }
-            case
-        }))
-    }).collect();
+    let cases: Vec<_> = models
+        .iter()
+        .enumerate()
+        .flat_map(|(i, model)| {
+            let kinds = KINDS.iter().enumerate();
+            kinds.flat_map(move |(j, &kind)| {
+                (0..per_kind).map(move |n| {
+                    let at = i + j + n;
+                    let seed = (i * 1000 + j * 10 + n) as u64;
+                    let mut case = Case::new(
+                        model,
+                        SHAPES[at % SHAPES.len()],
+                        kind,
+                        ADDENDS[at % ADDENDS.len()],
+                        seed,
+                    );
+                    let mut random = Random::seeded(seed);
+                    if n % 2 == 1 {
+                        case.layouts = [(); 3].map(|()| Layout::random(&mut random));
+                    }
+                    case
+                })
+            })
+        })
+        .collect();
     cases.par_iter().for_each(|case| {
         let gpu = gpu(&device, case.seed);
         let operands = case.operands();
@@ -56,7 +68,10 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
         let found = codes(&found.unwrap_or_else(|_| panic!("{case:?}: {:?}", gpu.failure())));
         let differs = expected.iter().zip(&found).position(|(x, y)| x != y);
         if let Some(at) = differs {
-            panic!("{case:?}\nelement {at} is {:x}, not {:x}", found[at], expected[at]);
+            panic!(
+                "{case:?}\nelement {at} is {:x}, not {:x}",
+                found[at], expected[at]
+            );
         }
         let work = gpu.work();
         assert!(work.tiles_computed_twice > 0, "{case:?}");
@@ -71,7 +86,10 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
 #[test]
 fn every_fused_rule_of_the_catalogue() {
     let with_shader = |model: &Model| accelerate::shader(&model.arithmetic).is_some();
-    let models: Vec<_> = models::catalogue().into_iter().filter(with_shader).collect();
+    let models: Vec<_> = models::catalogue()
+        .into_iter()
+        .filter(with_shader)
+        .collect();
     assert!(models.len() > 30, "{} models", models.len());
     let [own, all] = compare(&models, 1);
     // The rest are specials and overflow.
@@ -81,7 +99,11 @@ fn every_fused_rule_of_the_catalogue() {
 #[test]
 fn models_that_nobody_has_built() {
     let with_shader = |model: &Model| accelerate::shader(&model.arithmetic).is_some();
-    let models: Vec<_> = models::made_up(800).into_iter().filter(with_shader).take(12).collect();
+    let models: Vec<_> = models::made_up(800)
+        .into_iter()
+        .filter(with_shader)
+        .take(12)
+        .collect();
     assert_eq!(models.len(), 12);
     compare(&models, 1);
 }
@@ -97,20 +119,31 @@ fn integers_and_scaled_operands() {
             for &operands in &rule.operands {
                 let arithmetic = Arithmetic::of(rule, operands);
                 let other = arithmetic.scale.is_some() || arithmetic.accumulator.is_integer();
-                if other && accelerate::shader(&arithmetic).is_some() && seen.insert(arithmetic.sha256()) {
+                if other
+                    && accelerate::shader(&arithmetic).is_some()
+                    && seen.insert(arithmetic.sha256())
+                {
                     arithmetics.push(arithmetic);
                 }
             }
         }
     }
-    let saturating = IntegerSum { group: 16, overflow: IntegerOverflow::Saturate };
-    arithmetics.push(Arithmetic::plain([Format::Int8; 2], Format::Int32, Step::IntegerSum(saturating)));
+    let saturating = IntegerSum {
+        group: 16,
+        overflow: IntegerOverflow::Saturate,
+    };
+    arithmetics.push(Arithmetic::plain(
+        [Format::Int8; 2],
+        Format::Int32,
+        Step::IntegerSum(saturating),
+    ));
     assert!(arithmetics.len() > 10, "{}", arithmetics.len());
     for (seed, arithmetic) in arithmetics.iter().enumerate() {
         for any in [false, true] {
             let product = Product::new(arithmetic, any, seed as u64);
             let gpu = gpu(&device, 1);
-            let [expected, found] = [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| product.by(arithmetic, engine));
+            let [expected, found] =
+                [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| product.by(arithmetic, engine));
             assert_eq!(expected, found, "{}", arithmetic.canonical_json());
             assert!(any || gpu.work().multiply_adds > 0);
         }
@@ -127,11 +160,20 @@ impl Product {
         let (m, n, k) = (39, 43, 133);
         let mut random = SplitMix64(seed);
         let mut matrix = |format: Format, rows: usize, columns: usize, any: bool| {
-            let codes: Vec<_> = (0..rows * columns).map(|_| {
-                let code = random.word() & format.max_code();
-                let finite = !matches!(format.unpack(code).class, tcverify::num::Class::Nan | tcverify::num::Class::Infinite);
-                if finite || any && code % 8 == 0 { code } else { 0 }
-            }).collect();
+            let codes: Vec<_> = (0..rows * columns)
+                .map(|_| {
+                    let code = random.word() & format.max_code();
+                    let finite = !matches!(
+                        format.unpack(code).class,
+                        tcverify::num::Class::Nan | tcverify::num::Class::Infinite
+                    );
+                    if finite || any && code % 8 == 0 {
+                        code
+                    } else {
+                        0
+                    }
+                })
+                .collect();
             Tensor::from_codes(format, vec![rows, columns], &codes)
         };
         let operands = [
@@ -145,10 +187,12 @@ impl Product {
             let mut random = SplitMix64(seed + 77);
             let mut scales = |rows: usize, columns: usize| {
                 let one = scale.format.bias() as u64;
-                let codes: Vec<_> = (0..rows * columns).map(|_| match any {
-                    true => random.word() & scale.format.max_code(),
-                    false => one - 20 + random.word() % 41,
-                }).collect();
+                let codes: Vec<_> = (0..rows * columns)
+                    .map(|_| match any {
+                        true => random.word() & scale.format.max_code(),
+                        false => one - 20 + random.word() % 41,
+                    })
+                    .collect();
                 Tensor::from_codes(scale.format, vec![rows, columns], &codes)
             };
             ([scales(m, blocks), scales(blocks, n)], scale.block)
@@ -162,7 +206,13 @@ impl Product {
         if let Some(([a, b], block)) = &self.scales {
             problem = problem.with_scales(a.planes(), b.planes(), *block).unwrap();
         }
-        let replay = Replay { problem, arithmetic, convert_to: None, engine, kernel: None };
+        let replay = Replay {
+            problem,
+            arithmetic,
+            convert_to: None,
+            engine,
+            kernel: None,
+        };
         codes(&replay.collect(&|_| {}))
     }
 }
@@ -175,6 +225,7 @@ fn a_product_in_many_dispatches() {
     let gpu = gpu(&device, 3);
     let case = Case::new(model, Shape::new(3, 300, 5001), KINDS[0], ADDENDS[1], 5);
     let operands = case.operands();
-    let [expected, found] = [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| codes(&case.by(&operands, engine)));
+    let [expected, found] =
+        [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| codes(&case.by(&operands, engine)));
     assert_eq!(expected, found);
 }

@@ -24,19 +24,33 @@ fn the_report_is_that_of_the_other_engines() {
             true => operands.replace("normal", "wide"),
             false => operands,
         };
-        folder.tcverify(&format!("replay {operands} -o d.npy -q")).expect(0);
+        folder
+            .tcverify(&format!("replay {operands} -o d.npy -q"))
+            .expect(0);
         let report = |engine: &str| -> Value {
             let line = format!("check {operands} d.npy --engine {engine} --json r.json -q");
             folder.tcverify(&line).expect(0);
             serde_json::from_slice(&folder.read("r.json")).unwrap()
         };
         let [mut gpu, mut fast] = ["gpu", "fast"].map(report);
-        let used = gpu.as_object_mut().unwrap().remove("engine").expect("who computed");
-        assert!(used["adapter"].as_str().is_some_and(|name| !name.is_empty()), "{used}");
+        let used = gpu
+            .as_object_mut()
+            .unwrap()
+            .remove("engine")
+            .expect("who computed");
+        assert!(
+            used["adapter"]
+                .as_str()
+                .is_some_and(|name| !name.is_empty()),
+            "{used}"
+        );
         let computed = used["multiply_adds"].as_u64().unwrap();
         // There is no shader of CDNA 3: the CPU computed, and the report says so.
         assert_eq!(computed > 0, !words.contains("cdna3"), "{words}: {used}");
-        assert_eq!(used["tiles_computed_twice"].as_u64() > Some(0), computed > 0);
+        assert_eq!(
+            used["tiles_computed_twice"].as_u64() > Some(0),
+            computed > 0
+        );
         for report in [&mut gpu, &mut fast] {
             let report = report.as_object_mut().unwrap();
             report.remove("request");

@@ -27,7 +27,9 @@ fn adapter() -> Option<Arc<VettedGpu>> {
     let number = std::env::var("TCVERIFY_TEST_GPU").ok();
     let number = number.map(|number| number.parse().expect("a number of `tcverify engines`"));
     let opened = Gpu::open(number);
-    opened.map_err(|reason| support::say(format_args!("SKIPPED: {reason}"))).ok()
+    opened
+        .map_err(|reason| support::say(format_args!("SKIPPED: {reason}")))
+        .ok()
 }
 
 fn gpu(device: &Arc<VettedGpu>, seed: u64) -> Gpu {

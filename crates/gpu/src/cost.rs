@@ -16,7 +16,11 @@ fn plan(format: Format, accumulator: Format, group: usize, fraction_bits: u32) -
         alignment: Rounding::TowardZero,
         zero_exponent: if half { -21 } else { -133 },
         precision: accumulator.fraction_bits() + 1,
-        rounding: if half { Rounding::NearestEven } else { Rounding::TowardZero },
+        rounding: if half {
+            Rounding::NearestEven
+        } else {
+            Rounding::TowardZero
+        },
         nan: 0x7fff,
     };
     let unit = FusedUnit {
@@ -49,7 +53,10 @@ fn arithmetic(function: &Function, info: &FunctionInfo, module: &wgpu::naga::Mod
         &TypeInner::Vector { size, .. } => size as usize,
         _ => 1,
     };
-    let own = function.expressions.iter().filter(|(_, expression)| counted(expression));
+    let own = function
+        .expressions
+        .iter()
+        .filter(|(_, expression)| counted(expression));
     own.map(|(handle, _)| width(handle)).sum()
 }
 
@@ -59,7 +66,10 @@ fn operations(plan: &ShaderPlan, group: usize) -> f64 {
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
     let info = validator.validate(&module).unwrap();
     let of = |name: &str| {
-        let found = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some(name));
+        let found = module
+            .functions
+            .iter()
+            .find(|(_, f)| f.name.as_deref() == Some(name));
         let (handle, function) = found.unwrap_or_else(|| panic!("no function {name}"));
         arithmetic(function, &info[handle], &module)
     };
@@ -71,11 +81,31 @@ fn operations(plan: &ShaderPlan, group: usize) -> f64 {
 #[test]
 fn a_product_costs_about_twenty_operations_or_less() {
     for (name, plan, group) in [
-        ("Ampere TF32, groups of 4", plan(Format::Tf32, Format::Fp32, 4, 24), 4),
-        ("Ampere FP16, groups of 8", plan(Format::Fp16, Format::Fp32, 8, 24), 8),
-        ("Hopper FP16, groups of 16", plan(Format::Fp16, Format::Fp32, 16, 25), 16),
-        ("Hopper FP16 to FP16", plan(Format::Fp16, Format::Fp16, 16, 25), 16),
-        ("Hopper FP8, groups of 32", plan(Format::E4m3, Format::Fp32, 32, 13), 32),
+        (
+            "Ampere TF32, groups of 4",
+            plan(Format::Tf32, Format::Fp32, 4, 24),
+            4,
+        ),
+        (
+            "Ampere FP16, groups of 8",
+            plan(Format::Fp16, Format::Fp32, 8, 24),
+            8,
+        ),
+        (
+            "Hopper FP16, groups of 16",
+            plan(Format::Fp16, Format::Fp32, 16, 25),
+            16,
+        ),
+        (
+            "Hopper FP16 to FP16",
+            plan(Format::Fp16, Format::Fp16, 16, 25),
+            16,
+        ),
+        (
+            "Hopper FP8, groups of 32",
+            plan(Format::E4m3, Format::Fp32, 32, 13),
+            32,
+        ),
     ] {
         let operations = operations(&plan, group);
         println!("{name}: {operations:.1}");

@@ -10,6 +10,32 @@
 //!   used before it has passed a self-test (`selftest`).
 //! * `native`: instructions of this processor that are judged.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
+//!
+//! # What bounds each kernel
+//!
+//! Operations per register of 16 products (8 with AVX2), without those per group and loads. A Zen 5 core with full-width
+//! AVX-512 does, per cycle, two multiplications, FMAs, FP additions or conversions, and four integer operations of which two may
+//! be any; four in all. The limit is in multiply-adds per cycle and core.
+//!
+//! | kernel | operations per register | limit |
+//! |---|---|---|
+//! | `group`, FP32 results | multiply, integer add, convert, integer add | 16 |
+//! | `group`, FP16 results | two multiplies, convert, integer add | 11 |
+//! | `floor` | as FP16 results, and some 50 to 70 per group of 4, 8 or 16 | 3.4, 5.6 or 7 |
+//! | `sticky` | two multiplies, two conversions, add, xor, or | 8 |
+//! | `lanes`, pairs | some 40 for two: products, exponents, cuts, additions, dead lanes; then as `sticky` | 3 |
+//! | `lanes`, fours | an FMA, and some 15 for four | 12 |
+//! | `blocks` | 8 for sixteen, and two conversions, two multiplies and two FMAs in FP64 | 36 |
+//! | `sums`, groups whose sum FP64 holds | an FMA of two registers in FP64; per group two additions and three conversions of each | 16 without the ends of groups; about 7 of 4, 4 of 2 |
+//! | `sums`, others and `exact` | two FMAs of two registers in FP64 | 8; a group of 2 doubles the work |
+//! | `chain`, FP32 | an FMA | 32 |
+//! | `chain`, FP64 | an FMA of two registers | 16 |
+//! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
+//! | `half` | an FMA, two ands, subtract, minimum | 13 |
+//! | `integers` | a multiply of pairs and an add, for two products | 32 |
+//! | `slices` | on registers of twice as many products: eleven once, three per phase; per phase and 16 products some 70 on each register of accumulators | 6 in one phase, 2 in four |
+//!
+//! Without AVX-512, `sums` has no directed rounding and uses Knuth's two-sum: eleven operations and more instead of one.
 
 mod blocks;
 mod chain;
@@ -99,7 +125,7 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
     }
 }
 
-/// Computes the rows of D from `first_row` on, matrices of a batch one after the other, that `out` has room for:
+/// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
 /// codes of the accumulator's format. Returns how many multiply-adds fell to the exact engine; none if nothing was
 /// computed, because the product is not worth packing for, or the kernel fails its self-test.
 pub fn fill(

@@ -11,7 +11,7 @@ fn the_format_of_d() {
     use Format::{Bf16, Fp16, Fp32, Fp64, Int32};
     for (text, accumulator, format) in [
         ("<f4", Fp32, Fp32),
-        // Values of the accumulator in a wider array: whether they are is looked at later.
+        // Values of the accumulator in a wider array: whether they are is examined later.
         ("<f4", Fp16, Fp16),
         ("<f8", Fp32, Fp32),
         ("<f2", Fp32, Fp16),

@@ -157,7 +157,17 @@ fn a_plan_from_a_text() {
     );
     // Three slices: two of a tile and one of what is left.
     let report = planned.run(&()).expect("a verdict");
-    assert!(report.schedule.expect("a schedule").kernel.is_some());
+    assert!(
+        report
+            .rule
+            .product()
+            .expect("a product")
+            .schedule
+            .as_ref()
+            .expect("a schedule")
+            .kernel
+            .is_some()
+    );
     let spec = scheduling.spec().clone();
     assert_ne!(
         spec,
@@ -182,7 +192,7 @@ fn a_plan_from_a_text() {
             assert_eq!(!refused, taken, "{:?}", found.err());
         }
     }
-    // Alpha is no part of a kernel's words.
+    // Alpha is not a part of a kernel's words.
     let mut scaled = check_of_text.clone();
     scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
     let scaled = prepared(&scaled).expect("a product");

@@ -49,7 +49,7 @@ impl Sweep {
         let read = read.and_then(|sweep: Sweep| match sweep.schema.as_str() {
             SWEEP if sweep.blocks.is_empty() => Err("it has no blocks".to_owned()),
             SWEEP => Ok(sweep),
-            other => Err(format!("schema is {other:?}; this reads {SWEEP:?}")),
+            other => Err(format!("schema is {other:?}; expected {SWEEP:?}")),
         });
         let mut sweep = read.map_err(|reason| crate::io::printable_ends(&reason))?;
         for (block, sha256) in &mut sweep.blocks {
@@ -88,7 +88,7 @@ impl Operation {
     /// Computes some blocks of patterns by the variant's rule; memory is bounded by one of them.
     ///
     /// # Errors
-    /// If there is no such variant, or it is no function of one number.
+    /// If there is no such variant, or it is not a function of one number.
     pub fn sweep(
         &self,
         blocks: impl IntoIterator<Item = u8>,
@@ -97,7 +97,7 @@ impl Operation {
         let (variant, _) = self.variant()?;
         if !of_one_number(&variant.rule) {
             let reason = format!(
-                "{} is no function of one number of 32 bits, which is what has 2^32 patterns",
+                "--sweep needs a unary 32-bit function, which {} is not",
                 variant.rule.operation()
             );
             return Err(fail("operation", reason));

@@ -23,8 +23,7 @@ fn report() -> Report {
 }
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
-    let written = Written::Product(Box::new(report.clone()));
-    let verified = written.verify(&Files::default(), None, progress);
+    let verified = verify(report, &Files::default(), None, progress);
     verified.expect("an answer").differences
 }
 
@@ -52,8 +51,7 @@ fn the_report_that_comes_out_and_others() {
     );
     let mut forged = honest;
     forged.request = None;
-    let written = Written::Product(Box::new(forged));
-    assert!(written.verify(&Files::default(), None, &()).is_err());
+    assert!(verify(&forged, &Files::default(), None, &()).is_err());
 }
 
 /// A product of other shapes than the report says is not computed.
@@ -63,7 +61,10 @@ fn shapes_before_anything_is_computed() {
     let counted = Counted::default();
     assert_eq!(verified(&forged, &counted), [""; 0]);
     assert_ne!(counted.counts()[1], 0);
-    forged.product.k = 15;
+    let Rule::Product(rule) = &mut forged.rule else {
+        panic!("a product");
+    };
+    rule.product.k = 15;
     let counted = Counted::default();
     assert_eq!(
         verified(&forged, &counted),

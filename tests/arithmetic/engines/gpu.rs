@@ -86,7 +86,10 @@ fn digest() -> String {
 fn refused(fault: Fault) -> String {
     match on(None, fault).stream(&(), |_| {}) {
         Err(CheckError::Engine { reason }) => {
-            assert!(reason.contains("Simulated 9000 (simulation, none 1.0)"), "{reason}");
+            assert!(
+                reason.contains("Simulated 9000 (simulation, none 1.0)"),
+                "{reason}"
+            );
             reason
         }
         other => panic!("{other:?}"),
@@ -104,7 +107,13 @@ fn the_verdict_is_that_of_other_engines() {
         assert_eq!(used.multiply_adds, 200 * 300 * 64);
         // 7 by 10 tiles, of which 16 are computed again.
         assert_eq!([used.tiles, used.tiles_computed_twice], [70, 16]);
-        assert_eq!(Report { engine: None, ..have }, want);
+        assert_eq!(
+            Report {
+                engine: None,
+                ..have
+            },
+            want
+        );
     }
 }
 
@@ -117,7 +126,10 @@ fn a_wrong_gpu_fails_its_self_test() {
         |_, d| Ok(d.fill(u32::MAX)),
     ] {
         let reason = refused(fault);
-        assert!(reason.contains("it fails its self-test: fp16 * fp16 to fp32"), "{reason}");
+        assert!(
+            reason.contains("it fails its self-test: fp16 * fp16 to fp32"),
+            "{reason}"
+        );
     }
 }
 
@@ -135,7 +147,10 @@ fn a_gpu_that_computes_wrong_later_is_found() {
         }
         Ok(())
     });
-    assert!(reason.contains("it computes wrong: element [0, "), "{reason}");
+    assert!(
+        reason.contains("it computes wrong: element [0, "),
+        "{reason}"
+    );
     assert!(reason.contains("use `--engine fast`"), "{reason}");
 }
 
@@ -145,7 +160,10 @@ fn a_device_that_is_lost_is_an_error() {
         SELF_TEST => Err("the device is lost: unplugged".to_owned()),
         _ => Ok(()),
     });
-    assert!(reason.ends_with("the device is lost: unplugged"), "{reason}");
+    assert!(
+        reason.ends_with("the device is lost: unplugged"),
+        "{reason}"
+    );
 }
 
 /// What a shader leaves is the exact engine's, and counted as that.
@@ -172,7 +190,9 @@ fn which_rules_have_shaders() {
             for &operands in &rule.operands {
                 let arithmetic = Arithmetic::of(rule, operands);
                 let step = serde_json::to_value(&arithmetic.step).unwrap();
-                let counts = with.entry(step["kind"].as_str().unwrap().to_owned()).or_default();
+                let counts = with
+                    .entry(step["kind"].as_str().unwrap().to_owned())
+                    .or_default();
                 counts[0] += usize::from(accelerate::shader(&arithmetic).is_some());
                 counts[1] += 1;
             }

@@ -35,11 +35,11 @@ fn a_lost_tail_is_named() {
         .tcverify(&format!("replay {lost} -o d.npy"))
         .expect(0);
     let text = folder.tcverify(&format!("check {lost} d.npy")).expect(0);
-    let words = "leaves out k 8640 to 8647";
+    let words = "omits k 8640 to 8647";
     assert!(text.stdout.contains(words), "{}", text.stdout);
     let report = folder.tcverify(&format!("check {lost} d.npy --json -"));
     let report = report.expect(0).json();
-    let omitted = &report["schedule"]["omitted_k"];
+    let omitted = &report["rule"]["schedule"]["omitted_k"];
     assert_eq!(*omitted, serde_json::json!([[8640, 8648]]));
     // The product that was meant is another one.
     let meant = format!("{product} --schedule cublas-nvjet-splitk");

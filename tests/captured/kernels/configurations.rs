@@ -95,7 +95,7 @@ fn plan_warns_of_the_lost_tail() {
     let run = kernels(&folder, "plan", text, "--dtype fp16 --shape 32x32x8648").expect(0);
     assert!(
         run.stdout
-            .contains("warning: this D omits the last 8 k (8640 on)"),
+            .contains("warning: this D omits the last 8 k (from k=8640)"),
         "{}",
         run.stdout
     );

@@ -146,7 +146,7 @@ fn what_a_policy_narrows() {
         (
             json!({"paths": {"generated": false}}),
             product.clone(),
-            ["`a`", "files alone"],
+            ["`a`", "only from files"],
         ),
         (
             json!({"limits": {"cases": 0}}),
@@ -376,7 +376,7 @@ fn nothing_is_written_into_the_folder() {
         let written = std::fs::read_dir(folder.path("out")).unwrap().count();
         assert_eq!(written, 0);
         if !more.contains("out/") {
-            run.refuses(&["the folder of the cases", "rule `outputs: outside`"]);
+            run.refuses(&["the folder of the cases", "(`outputs: outside`)"]);
         }
         policy(&folder, json!({"outputs": "anywhere"}));
         let run = folder.tcverify(&format!(
@@ -401,14 +401,14 @@ fn nothing_is_written_into_the_folder() {
     }
     let run =
         folder.tcverify("batch pushed/cases.json --policy strict --json pushed/../pushed/r.json");
-    run.refuses(&["rule `outputs: outside`"]);
+    run.refuses(&["(`outputs: outside`)"]);
     // Nor does whoever writes the cases write the policy.
     std::fs::copy(
         folder.path("policy.json"),
         folder.path("pushed/policy.json"),
     )
     .unwrap();
-    batch(&folder, "pushed/policy.json").refuses(&["lies in the folder of the cases"]);
+    batch(&folder, "pushed/policy.json").refuses(&["is in the folder of the cases"]);
     let run = folder.tcverify("batch pushed/cases.json --policy policy.json --json policy.json");
     run.refuses(&["would overwrite the policy"]);
 }

@@ -73,7 +73,7 @@ fn every_page_has_examples_and_an_exit_status() {
     let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
     assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
     assert!(page("tcverify-check-op").contains("rms_norm"));
-    assert!(page("tcverify-commit-verify").contains("1 not what was committed"));
+    assert!(page("tcverify-commit-verify").contains("1 differs from the commitment"));
 }
 
 #[test]

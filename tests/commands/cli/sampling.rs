@@ -239,7 +239,7 @@ fn a_beacon_and_a_commitment_draw() {
     let run = folder.tcverify(&format!(
         "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 8430af44 --markdown r.md --html r.html"
     ));
-    let assumes = "the commitment was published before anybody could know the beacon";
+    let assumes = "the commitment was published before anyone could know the beacon";
     let text = run.expect(0).stdout;
     let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
     for text in [text].iter().chain(&pages) {

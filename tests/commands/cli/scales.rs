@@ -41,7 +41,7 @@ fn scales_multiply() {
             ));
             let report = run.expect(0).json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
-            assert!(report["model"]["arithmetic"]["scale"]["block"].is_number());
+            assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }
         // Another scale is another product.
         folder.save("sa.npy", &bytes(&[1, 1], &[scales[0] ^ 8]));
@@ -76,7 +76,7 @@ fn what_scales_need_is_said() {
     refuses(
         &format!("--dtype e2m1 {SCALES}"),
         &[
-            "more than one way",
+            "several ways",
             "ue8m0 per 32",
             "ue4m3 per 16",
             "--scale-dtype",

@@ -36,8 +36,8 @@ fn a_commitment_says_what_it_commits_to() {
     assert_eq!(found.get("schedule"), None);
     let report = folder.tcverify(&format!("check {MODEL} a.npy b.npy d.npy --json -"));
     let report = report.expect(0).json();
-    assert_eq!(found["model_sha256"], report["model"]["sha256"]);
-    assert_eq!(found["product"], report["product"]);
+    assert_eq!(found["model_sha256"], report["rule"]["model"]["sha256"]);
+    assert_eq!(found["product"], report["rule"]["product"]);
     let run = commit(&folder, "a.npy b.npy d.npy -o again.json").expect(0);
     let digest = sha256(folder.read("again.json"));
     assert_eq!(run.stdout, format!("{digest}  again.json\n"));

@@ -123,7 +123,7 @@ fn what_cannot_be_compared_is_refused() {
         ("fp32.npy none.npy", &["none.npy"]),
         (
             "generate:1:normal:32x48 fp32.npy",
-            &["a generated array is the result of no product"],
+            &["a generated array is not the result of a product"],
         ),
         ("fp32.npy other.npy b.npy a.npy", &["64x48"]),
         ("fp32.npy other.npy --json fp32.npy", &["fp32.npy"]),

@@ -52,9 +52,9 @@ fn the_first_step_that_differs() {
         &[
             "DIFFERENT  up is the first that differs",
             "its operands are equal; the step before it is equal",
-            "1 step with other operands and another result",
+            "1 step with different operands and a different result",
             "BOTH EXPLAINED",
-            "another order of additions",
+            "a different order of additions",
             "a is the result of up",
         ],
     );
@@ -178,17 +178,17 @@ fn a_policy_demands_equal_bits() {
     for (words, said) in [
         (
             "q.npy q2.npy x.npy w.npy --policy strict --accept explained",
-            "nothing pass but equal",
+            "accepts only equal",
         ),
         (
             "run1.json run2.json --accept explained",
-            "is about two results",
+            "applies only to two results",
         ),
         ("run1.json run2.json --arch h100", "two runs name their own"),
         ("run1.json run2.json x.npy w.npy", "two runs name their own"),
         (
             "run1.json run2.json --policy p.json",
-            "lies in the folder of the cases",
+            "is in the folder of the cases",
         ),
         ("run1.json missing.json", "missing.json"),
     ] {

@@ -32,6 +32,24 @@ fn a_dead_link_is_found() {
     }
 }
 
+/// Pages that nobody lists are not found: the site's sidebar and the index have every one.
+#[test]
+fn every_page_is_listed() {
+    for list in ["docs/SUMMARY.md", "docs/README.md"] {
+        let text = read(list);
+        let listed = links_of(&text);
+        for page in all_pages() {
+            let link = match page.strip_prefix("docs/") {
+                Some("SUMMARY.md" | "README.md") => continue,
+                Some(page) if page.contains('/') && !page.ends_with("/README.md") => continue,
+                Some(page) => page.to_owned(),
+                None => format!("../{page}"),
+            };
+            assert!(listed.contains(&link.as_str()), "{list} lacks {page}");
+        }
+    }
+}
+
 /// Targets of `[text](target)` outside of code.
 fn links_of(page: &str) -> Vec<&str> {
     let prose = page.split("```").step_by(2);

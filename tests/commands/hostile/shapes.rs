@@ -53,7 +53,7 @@ fn inner_dimensions() {
 fn batches() {
     let words = [
         "batch dimensions differ: A is 2x1x3, B is 3x3x1",
-        "must be equal, or B one matrix for all of A's",
+        "must be equal, or B must be one matrix",
     ];
     wrong(&[2, 1, 3], &[3, 3, 1], &[2, 1, 1], &words);
     let words = ["batch dimensions differ: A is 1x1x3, B is 2x3x1"];

@@ -110,7 +110,7 @@ fn the_headline_says_what_the_words_allow() {
     let tested = report["schedules"]["tested"].as_u64().expect("a number");
     assert!(tested > 5, "{tested}");
     let words = format!(
-        "ONE  gives all 960 elements of D, of {tested} candidates that the kernel's words allow"
+        "ONE  gives all 960 elements of D, of {tested} candidates that the kernel text allows"
     );
     let text = run.expect(0).stdout;
     assert_eq!(text.lines().next(), Some(&words[..]), "{text}");
@@ -119,7 +119,7 @@ fn the_headline_says_what_the_words_allow() {
         .tcverify("replay --dtype bf16 --arch h100 a.npy b.npy -o other.npy")
         .expect(0);
     let other = folder.tcverify(&format!("identify --kernel {NVJET} a.npy b.npy other.npy"));
-    let words = format!("NONE  gives this D, of {tested} candidates that the kernel's words allow");
+    let words = format!("NONE  gives this D, of {tested} candidates that the kernel text allows");
     let text = other.expect(1).stdout;
     assert!(text.starts_with(&words), "{text}");
     assert!(!text.contains("models alone"), "{text}");
@@ -131,12 +131,12 @@ fn the_headline_says_what_the_words_allow() {
     let text = run.expect(0).stdout;
     assert!(
         text.starts_with(
-            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel's words allow"
+            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows"
         ),
         "{text}"
     );
     assert!(
-        text.contains("leave nothing open, so nothing else was tested"),
+        text.contains("determines the order, so nothing else was tested"),
         "{text}"
     );
     // Without words nothing is said of them.

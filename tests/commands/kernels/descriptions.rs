@@ -117,6 +117,6 @@ fn descriptions_are_written_and_compared() {
         &formats,
         &["--gemm-desc", "lossy.json"],
     ];
-    kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "leaves out the last 8 k"]);
+    kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "omits the last 8 k"]);
     assert!(!folder.path("lossy.json").exists());
 }

@@ -21,7 +21,7 @@ fn what_cannot_be_replayed_says_why() {
     }
     folder
         .tcverify("check --op rmsnorm x.npy")
-        .refuses(&["no operation is called \"rmsnorm\"", "rms_norm"]);
+        .refuses(&["no operation called \"rmsnorm\"", "rms_norm"]);
     let lse = "check --op attention --arch a100 --output lse op_q.npy op_k.npy op_v.npy op_fa.npy";
     folder.tcverify(lse).refuses(&["MUFU.LG2"]);
 }
@@ -63,7 +63,7 @@ fn requests_that_contradict_themselves_are_refused() {
         ),
         (
             "rms_norm --eps 1e-6 q=op_q.npy op_x.npy op_w.npy op_hf.npy",
-            "no array of this operation",
+            "this operation and variant has no array",
         ),
         ("attention op_q.npy op_k.npy op_v.npy op_fa.npy", "--arch"),
         (
@@ -102,7 +102,7 @@ fn requests_that_contradict_themselves_are_refused() {
         // Another kernel computes those.
         (
             "rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy",
-            "it takes those of 2 bytes",
+            "this variant takes 2-byte elements",
         ),
     ] {
         let run = folder.tcverify(&format!("check --op {words}")).expect(2);
@@ -131,7 +131,7 @@ fn variant_files_that_are_none_are_refused() {
         (
             "\"evidence\": \"published\",\n  \"sources\"",
             "\"evidence\": \"captured\",\n  \"sources\"",
-            "known no better than its parts",
+            "evidence cannot exceed that of its parts",
         ),
     ] {
         assert!(text.contains(from), "{from}");

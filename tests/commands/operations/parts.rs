@@ -149,7 +149,8 @@ fn a_chain_tells_parts_from_wholes() {
     assert!(!identical.contains(&name) && !identical.is_empty());
     let run = folder.tcverify("batch part.json").expect(0);
     assert!(
-        run.stdout.contains("compared in part, and identical there"),
+        run.stdout
+            .contains("compared only in part, and identical there"),
         "{}",
         run.stdout
     );
@@ -180,7 +181,7 @@ fn a_beacon_draws_from_what_was_committed() {
         ),
     ] {
         let run = run.expect(1);
-        assert!(run.stderr.contains("committed was"), "{run:#?}");
+        assert!(run.stderr.contains("the commitment has"), "{run:#?}");
         assert_eq!(run.stdout, "");
     }
     // A commitment to a product fixes nothing of this.
@@ -188,7 +189,7 @@ fn a_beacon_draws_from_what_was_committed() {
     for (words, why) in [
         (
             "--sample 5 --seed-from p.json --beacon 1",
-            "operation-commitment",
+            "is not a commitment",
         ),
         ("--sample 5 --seed-from op_x.npy --beacon 1", "op_x.npy"),
         ("--sample 5 --seed-from c.json", "--beacon"),
@@ -214,7 +215,7 @@ fn a_beacon_draws_from_what_was_committed() {
         .refuses(&["--y-digest and --rows exclude"]);
     folder
         .tcverify(&format!("{} -o c2.json", commit()))
-        .refuses(&["a commitment fixes a result"]);
+        .refuses(&["a commitment needs a result"]);
 }
 
 /// Rows that are not asked for are not computed: those of a result that would take hours.

@@ -148,7 +148,7 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
         (
             attention(),
             json!({"operations": {"changes": false}}),
-            "tiles as they are in the variants",
+            "the variants' own tiles",
         ),
         (
             attention(),
@@ -195,7 +195,7 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
 fn policies_that_name_nothing_are_refused() {
     let folder = pushed();
     for (says, why) in [
-        (json!({"variants": ["rmsnorm"]}), "no operation is called"),
+        (json!({"variants": ["rmsnorm"]}), "no operation called"),
         (
             json!({"variants": ["rms_norm none"]}),
             "no variant of rms_norm",

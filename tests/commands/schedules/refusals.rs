@@ -335,11 +335,11 @@ fn broken_files() {
         ),
         (
             ranges(json!([[[0, 48]], [[32, 64]]])),
-            vec!["split.parts.parts", "k 32 is in it twice"],
+            vec!["split.parts.parts", "k 32 appears twice"],
         ),
         (
             ranges(json!([[[0, 48], [48, 48]]])),
-            vec!["[48, 48] has no k"],
+            vec!["[48, 48] is empty"],
         ),
     ];
     for (text, words) in broken {

@@ -203,7 +203,7 @@ fn one_scale_stands_for_all_rows_or_columns() {
         ),
         (
             "--scale-a one-a.npy --scale-b one-b.npy",
-            "one scale for all rows of A, and one for all columns of B",
+            "one scale for all rows of A and one for all columns of B",
         ),
     ] {
         let report = format!("check {how} {scales} d.npy");

@@ -85,7 +85,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
         device("b-chain", Some("schedule:plain")),
         device("c-split", Some("schedule:cublas-nvjet-splitk,split-k=2")),
     ];
-    let fleet = judge(&suite, suite.id(), all).unwrap();
+    let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
     let conditions: Vec<_> = fleet.gpus.iter().map(|gpu| gpu.condition).collect();
     let expected = [
         Condition::Clean,
@@ -100,7 +100,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
     // The same wrong D with a bit of it changed is no kernel's.
     let mut broken = device("d-broken", Some("schedule:plain"));
     broken.1.failures[0].d_sha256 = tcverify::commit::Hash([7; 32]);
-    let fleet = judge(&suite, suite.id(), vec![broken]).unwrap();
+    let fleet = judge(&suite, suite.id(), vec![broken], &[]).unwrap();
     assert_ne!(
         fleet.gpus[0].condition,
         Condition::AnotherKernel,

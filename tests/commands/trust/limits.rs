@@ -49,10 +49,7 @@ fn time_ends_what_it_finds() {
     };
     for (rows, k) in [(64, 120_000), (60_000, 20_000)] {
         let run = batch(&folder, case(rows, k)).expect(2);
-        assert!(
-            run.stdout.contains("the time that it had was over"),
-            "{run:?}"
-        );
+        assert!(run.stdout.contains("stopped at its time limit"), "{run:?}");
     }
     // Not because it could not be judged anyway.
     policy(&folder, says(1000));
@@ -83,10 +80,7 @@ fn files_are_no_larger_than_the_policy_has_it() {
             assert!(run.stdout.contains(word), "{word}: {run:?}");
         }
     };
-    refused(
-        json!({}),
-        &["a.npy", "has 200000", "no file of more than 4294967296"],
-    );
+    refused(json!({}), &["a.npy", "has 200000", "limit: 4294967296"]);
     // What is mapped is in the account.
     refused(
         json!({"limits": {"file": null}}),
@@ -107,7 +101,7 @@ fn asked(honest: &str, [m, k, n]: [usize; 3], engine: &str) -> String {
         report["request"]["engine"] = json!(engine);
     }
     for (axis, size) in ["m", "k", "n"].into_iter().zip([m, k, n]) {
-        report["product"][axis] = json!(size);
+        report["rule"]["product"][axis] = json!(size);
     }
     report.to_string()
 }

@@ -1,6 +1,6 @@
 //! Files of one run: one account of memory, private copies, tensors of a program's own.
 
-use tcverify::check::{Check, CheckError, Prepared, Tensors, Trace};
+use tcverify::check::{Check, CheckError, Judge, Prepared, Subject, Tensors, Trace};
 use tcverify::io::{Files, hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;
@@ -151,8 +151,8 @@ fn tensors_of_a_program_are_taken_over() {
     assert_eq!(report.verdict, Verdict::Identical);
     let digests = report
         .inputs
-        .named()
-        .map(|(_, input)| input.file_sha256.clone());
+        .values()
+        .map(|input| input.file_sha256.clone());
     assert_eq!(digests.collect::<Vec<_>>(), expected);
 }
 
@@ -198,7 +198,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
             let found = Some(differ.conclude());
             prepared.report(prepared.inputs(), Trace::Payload(digest.to_owned()), found)
         };
-        let own = prepared.inputs()[Role::D].payload_sha256.clone();
+        let own = prepared.inputs()[&Role::D].payload_sha256.clone();
         let other = hex(&[7; 32]);
         let (right, forged) = if wrong { (other, own) } else { (own, other) };
         assert!(judge(&right).is_ok());

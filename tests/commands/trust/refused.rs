@@ -39,7 +39,7 @@ fn arrays_under_names_of_containers() {
     for name in ["x.safetensors", "x.npz", "x.NPZ"] {
         folder
             .tcverify(&format!("{replay} {name}"))
-            .refuses(&[name, "what is written is a .npy file"]);
+            .refuses(&[name, "the output is a .npy file"]);
         folder
             .tcverify(&format!(
                 "generate generate:1:normal:2x2 --dtype fp16 --role a -o {name}"
@@ -180,7 +180,10 @@ fn honest_parts_and_forged_ones() {
     });
     folder.tcverify(merge).expect(0);
     let run = folder.tcverify(audit).expect(1);
-    assert!(run.stderr.contains("not what was handed in: 1"), "{run:?}");
+    assert!(
+        run.stderr.contains("differ from those supplied: 1"),
+        "{run:?}"
+    );
     // The draw decides, and depends on the seed alone.
     let one = |seed: u64| {
         let line = format!("shard audit plan.json --parts 1 --seed {seed} part-0.json part-1.json");

@@ -1,5 +1,5 @@
 //! Mutants of what decides a verdict, all of them in one build, each switched on by a variable as the tests run.
-//! docs/testing.md says how it works.
+//! `README.md` beside `src` says how it works.
 
 mod compile;
 mod list;

@@ -1,0 +1,159 @@
+//! Tables of fields on pages, from the schemas that the types make: `<!-- begin: fields of policy.json -->`, or
+//! `<!-- begin: fields of report.json, Model -->` for one definition, `architecture.json, Step.fused` for one kind of it.
+
+use std::cell::Cell;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{all_pages, keep, read};
+
+const BEGIN: &str = "<!-- begin: fields of ";
+const END: &str = "<!-- end -->";
+
+#[test]
+fn tables_of_fields_are_those_of_the_types() {
+    let tables = Cell::new(0);
+    for page in all_pages() {
+        keep(&page, |old| {
+            let mut parts = old.split(BEGIN);
+            let mut text = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let (of, rest) = part.split_once(" -->\n").expect("the marker's end");
+                let (_, after) = rest.split_once(END).expect("the end marker");
+                write!(text, "{BEGIN}{of} -->\n\n{}\n{END}{after}", table(of)).unwrap();
+                tables.set(tables.get() + 1);
+            }
+            text
+        });
+    }
+    assert!(tables.get() > 0);
+}
+
+#[test]
+fn a_table_has_fields_within_fields() {
+    let table = table("policy.json");
+    assert!(
+        table.contains("\n| `scope` | `whole`, `part` | "),
+        "{table}"
+    );
+    assert!(table.contains("\n| `limits.cases` | number or null | "));
+    assert!(table.contains("\n| `engines` | list of `fast`, `exact` | "));
+    assert!(!table.contains("| `schema` |") && !table.contains("| `limits` |"));
+    let table = self::table("report.json, Model");
+    assert!(
+        table.contains("\n| `file` | object, optional | "),
+        "{table}"
+    );
+    assert!(table.contains("\n| `note` | text or null | "), "{table}");
+    let table = self::table("architecture.json, Step.sliced");
+    assert!(table.contains("\n| `rounding.sum` | "), "{table}");
+    assert!(!table.contains("| `kind` |"), "{table}");
+}
+
+fn table(of: &str) -> String {
+    let (file, definition) = of.split_once(", ").unwrap_or((of, ""));
+    let (definition, kind) = definition.split_once('.').unwrap_or((definition, ""));
+    let schema: Value = serde_json::from_str(&read(&format!("docs/schemas/{file}"))).unwrap();
+    let top = match definition {
+        "" => &schema,
+        _ => &schema["$defs"][definition],
+    };
+    let variants = top["oneOf"].as_array().into_iter().flatten();
+    let mut of_kind = variants.filter(|one| one["properties"]["kind"]["const"] == kind);
+    let top = of_kind.next().unwrap_or(top);
+    if let Some(words) = top["oneOf"].as_array() {
+        let mut text = String::from("| value | meaning |\n|---|---|\n");
+        for one in words {
+            let word = one["const"].as_str().expect("a word with a meaning");
+            writeln!(text, "| `{word}` | {} |", about(one)).unwrap();
+        }
+        return text;
+    }
+    let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
+    rows(&schema, top, "", &mut text);
+    text
+}
+
+/// What the comment above a field or a value says, as a cell.
+fn about(of: &Value) -> String {
+    let about = of["description"].as_str().unwrap_or_default();
+    about.replace('\n', " ").replace('|', "\\|")
+}
+
+/// A row for each field. An object that has no meaning but its fields is shown by them, its name before theirs.
+fn rows(schema: &Value, of: &Value, within: &str, text: &mut String) {
+    let fields = of["properties"].as_object().expect("an object");
+    for (name, field) in fields {
+        let inner = resolved(schema, field);
+        match field["description"].as_str() {
+            Some(_) => {
+                let mut value = value(schema, field);
+                if is_absent_sometimes(of, name, field) {
+                    value = format!("{}, optional", value.trim_end_matches(" or null"));
+                }
+                let about = about(field);
+                writeln!(text, "| `{within}{name}` | {value} | {about} |").unwrap();
+            }
+            None if inner["properties"].is_object() => {
+                rows(schema, inner, &format!("{within}{name}."), text);
+            }
+            None => assert!(
+                !field["const"].is_null(),
+                "{within}{name} has no meaning: write it above the field"
+            ),
+        }
+    }
+}
+
+/// Whether a document may lack a field without a default.
+fn is_absent_sometimes(of: &Value, name: &str, field: &Value) -> bool {
+    let required = of["required"].as_array();
+    let required = required.is_some_and(|names| names.iter().any(|required| required == name));
+    !required && field.get("default").is_none()
+}
+
+fn resolved<'a>(schema: &'a Value, field: &'a Value) -> &'a Value {
+    match field["$ref"].as_str() {
+        Some(reference) => schema.pointer(&reference[1..]).expect("a definition"),
+        None => field,
+    }
+}
+
+/// What a field can be.
+fn value(schema: &Value, field: &Value) -> String {
+    let field = resolved(schema, field);
+    if let Some(any) = field["anyOf"].as_array() {
+        let each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        return each.join(" or ");
+    }
+    if let Some(words) = field["oneOf"].as_array() {
+        let word = |one: &Value| Some(format!("`{}`", one["const"].as_str()?));
+        let words: Option<Vec<_>> = words.iter().map(word).collect();
+        return words.map_or("object".into(), |words| words.join(", "));
+    }
+    let one = |kind: &str| match kind {
+        "array" => {
+            let of = value(schema, &field["items"]);
+            let many = match of.as_str() {
+                "number" | "object" => "s",
+                _ => "",
+            };
+            match of.strip_prefix("list") {
+                Some(inner) => format!("list of lists{inner}"),
+                None => format!("list of {of}{many}"),
+            }
+        }
+        "integer" => "number".into(),
+        "string" => "text".into(),
+        other => other.to_owned(),
+    };
+    match &field["type"] {
+        Value::String(kind) => one(kind),
+        Value::Array(kinds) => {
+            let kinds = kinds.iter().map(|kind| one(kind.as_str().expect("a type")));
+            kinds.collect::<Vec<_>>().join(" or ")
+        }
+        other => panic!("{other}"),
+    }
+}
