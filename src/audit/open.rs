@@ -186,7 +186,7 @@ impl<'a> Proven<'a> {
                     Tensor::strided(input.format, input.shape.clone(), strides, stored, bytes);
                 let array = array.map_err(|bad| {
                     nothing(format!(
-                        "a line of {} has the code 0x{:02x}, which is none of {}",
+                        "a line of {} has the code 0x{:02x}, which is not a code of {}",
                         role.field(),
                         bad.raw,
                         input.format
