@@ -87,12 +87,15 @@ impl<'a> Proven<'a> {
                 proven.push((piece, Lines::Opened(lines)));
             } else {
                 if piece.role.is_result() {
-                    return nothing(format!("it leaves out {name}"));
+                    return nothing(format!("it omits {name}"));
                 }
                 let Some(tensor) = own.get(&piece.role) else {
+                    let option = match &commitment.rule {
+                        CommittedRule::Product { .. } => name.replace('_', "-"),
+                        CommittedRule::Operation { .. } => format!("own {name}=FILE"),
+                    };
                     return nothing(format!(
-                        "it omits {name}, and you gave no copy of it (--{})",
-                        name.replace('_', "-")
+                        "it omits {name}, and you gave no copy of it (--{option})"
                     ));
                 };
                 proven.push((piece, Lines::Own(tensor.clone())));

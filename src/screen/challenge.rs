@@ -218,7 +218,7 @@ impl Results {
         let digest = Hash::of([text.as_bytes()]);
         if !challenge.commitments.contains(&digest) {
             return Err(format!(
-                "its commitment, {digest}, is none that the challenge was drawn for"
+                "its commitment, {digest}, is not one that the challenge was drawn for"
             ));
         }
         let said: Commitment = crate::envelope::strictly(text)
