@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(first.as_ref(), [1; 600]);
         let why = memory.clone().zeroed(401).unwrap_err().to_string();
         assert!(
-            why.contains("401 bytes") && why.contains("400 of the 1000"),
+            why.contains("401 bytes") && why.contains("400 of the allowed 1000 are left"),
             "{why}"
         );
         let second = memory.zeroed(400).unwrap();

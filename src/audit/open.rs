@@ -87,12 +87,15 @@ impl<'a> Proven<'a> {
                 proven.push((piece, Lines::Opened(lines)));
             } else {
                 if piece.role.is_result() {
-                    return nothing(format!("it leaves out {name}"));
+                    return nothing(format!("it omits {name}"));
                 }
                 let Some(tensor) = own.get(&piece.role) else {
+                    let option = match &commitment.rule {
+                        CommittedRule::Product { .. } => name.replace('_', "-"),
+                        CommittedRule::Operation { .. } => format!("own {name}=FILE"),
+                    };
                     return nothing(format!(
-                        "it omits {name}, and you gave no copy of it (--{})",
-                        name.replace('_', "-")
+                        "it omits {name}, and you gave no copy of it (--{option})"
                     ));
                 };
                 proven.push((piece, Lines::Own(tensor.clone())));
@@ -186,7 +189,7 @@ impl<'a> Proven<'a> {
                     Tensor::strided(input.format, input.shape.clone(), strides, stored, bytes);
                 let array = array.map_err(|bad| {
                     nothing(format!(
-                        "a line of {} has the code 0x{:02x}, which is none of {}",
+                        "a line of {} has the code 0x{:02x}, which is not a code of {}",
                         role.field(),
                         bad.raw,
                         input.format

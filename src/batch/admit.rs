@@ -35,7 +35,7 @@ impl Policy {
             Some(most) if cases as u64 > most => {
                 let s = if cases == 1 { "" } else { "s" };
                 Err(format!(
-                    "makes it {cases} case{s}; limit of the policy: {most}"
+                    "brings the total to {cases} case{s}; the policy allows {most}"
                 ))
             }
             _ => Ok(()),

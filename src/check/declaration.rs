@@ -180,7 +180,7 @@ macro_rules! product_fields {
                 azp_adj: Source,
             }
 
-            /// What D is said to be, and what is said of one that does not differ.
+            /// What D should be, and what a report says of an identical D.
             #[command()]
             ResultArgs {
                 /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a

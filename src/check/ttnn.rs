@@ -354,7 +354,7 @@ mod tests {
                 "fp32_dest_acc_en is missing",
             ),
             ("f(math_fidelity=HiFi4", "not closed"),
-            ("f)", "closes"),
+            ("f)", "unmatched closing parenthesis"),
             ("f(fp32_dest_acc_en=maybe)", "True or False"),
             ("f(stochastic=1)", "not known"),
             ("f(fused_activation=RELU)", "activation"),

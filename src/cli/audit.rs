@@ -231,7 +231,7 @@ pub struct Verify<W: Audited> {
 
 /// By what is computed again, and of which arrays the auditor has copies.
 pub trait Audited: Args {
-    /// What is asked; arrays are not looked at.
+    /// The request; arrays are not read.
     ///
     /// # Errors
     /// What contradicts itself, in terms of options.

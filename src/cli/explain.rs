@@ -63,7 +63,7 @@ pub struct Explain<W: Shown> {
     json: bool,
 }
 
-/// A unit by the name that it was asked for by, and what is asked of it.
+/// A unit, by the name in the request, and its request.
 type Named = (String, Request);
 
 /// What is explained, and how.

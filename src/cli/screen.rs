@@ -42,6 +42,7 @@ Without a GPU, to see the effect of a fault:
 
 A workload's own products, and results that a node cannot have made before:
   tcverify screen record captured/manifest.json -o recorded.json
+  tcverify screen commit --host node17 --key node17.pem -o commitment.json
   tcverify screen challenge suite.json --commitment SHA256 --beacon VALUE -o challenge.json
 
 Exit codes: make, commit, challenge and coverage: 0 done; record: 0 done, 1 a captured D is not what the model computes; run: 0 every result is right, 1 one is wrong; judge: 0 every
@@ -123,7 +124,7 @@ struct Run {
 
     /// Fault of the device: PLACE:bit=N[+N...][,stuck=0|1|flip] or PLACE:zero, then [,k=N][,lane=N][,sm=N][,one-in=N
     /// [,doubles=RUNS]][,above=CELSIUS][,exponent=LOW..HIGH], with PLACE operand, scale, product, aligner, adder or
-    /// rounding. In place of lane=N, rows=REST/PERIOD or columns=REST/PERIOD. Or
+    /// rounding. Instead of lane=N, rows=REST/PERIOD or columns=REST/PERIOD. Or
     /// tiles:zero|other|stale[,share=PERCENT][,sm=N]; schedule:NAME[,split-k=N]; model:ARCH
     #[arg(long, value_name = "FAULT")]
     inject: Option<Injection>,
@@ -160,7 +161,7 @@ struct Run {
     quiet: bool,
 }
 
-/// Judge the results of many GPUs: which one is wrong, where, and in which way
+/// Judge the results of many GPUs: which one is wrong, where, and how
 #[derive(Args)]
 struct Judge {
     /// Suite that they ran

@@ -38,7 +38,7 @@ pub struct Commit {
     #[arg(long, value_name = "PRIVATE.pem")]
     key: PathBuf,
 
-    /// The time, in place of this machine's
+    /// Time of the commitment; by default this machine's clock
     #[arg(long, value_name = "TIME", value_parser = time)]
     time: Option<u64>,
 
@@ -76,11 +76,11 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Draw products for nodes that committed, as a suite that does not say what is right
+/// Draw products for nodes that committed: a suite without the correct results
 ///
-/// Seeds follow from the commitments and the beacon's value. Take a value that nobody knew when the nodes committed: of a public
-/// beacon, or 'openssl rand -hex 16'. Nodes run it as any suite, and sign their results; 'judge --suite CHALLENGE.json' computes
-/// what is right.
+/// Seeds follow from the commitments and the beacon's value. Take a value that nobody knew when the nodes committed, from a
+/// public beacon or 'openssl rand -hex 16'. Nodes run the suite as any other, and sign their results. 'judge --suite
+/// CHALLENGE.json' computes the correct results.
 #[derive(Args)]
 pub struct Challenge {
     /// Suite of 'tcverify screen make'
@@ -95,11 +95,11 @@ pub struct Challenge {
     #[arg(long, value_name = "VALUE")]
     beacon: String,
 
-    /// When it is drawn, for 'judge --within'; no clock is asked
+    /// Time of the draw, for 'judge --within'; no clock is read
     #[arg(long, value_name = "TIME", value_parser = time)]
     time: Option<u64>,
 
-    /// Products of instructions that are drawn; those of libraries are all in it
+    /// Number of products of instructions to draw; the suite's products of libraries are all included
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=100))]
     products: u32,
 
@@ -107,7 +107,7 @@ pub struct Challenge {
     #[arg(long, short, value_name = "CHALLENGE.json")]
     output: PathBuf,
 
-    /// Do not say what was written
+    /// Print nothing
     #[arg(long, short)]
     quiet: bool,
 }
@@ -160,7 +160,7 @@ pub struct Answering {
 
 impl Answering {
     /// # Errors
-    /// If a file cannot be read, or is no key.
+    /// If a file cannot be read, or is not a key.
     pub fn read(&self, outputs: &mut Outputs) -> Result<(Option<String>, Option<Signer>)> {
         let files = [("the key", &self.key), ("the commitment", &self.commitment)];
         for (role, path) in files {
@@ -175,7 +175,7 @@ impl Answering {
     }
 }
 
-/// Whom to believe.
+/// Whose results to trust.
 #[derive(Args)]
 #[command(next_help_heading = "Whom to believe")]
 pub struct Trust {
@@ -183,11 +183,11 @@ pub struct Trust {
     #[arg(long, value_name = "PUBLIC.pem")]
     trust: Vec<PathBuf>,
 
-    /// When the answers to a challenge were received; no clock is asked
+    /// Time at which the answers to a challenge were received; no clock is read
     #[arg(long, value_name = "TIME", value_parser = time, requires = "within")]
     received: Option<u64>,
 
-    /// Refuse answers that were received so many seconds after the challenge was drawn
+    /// Refuse answers received more than this many seconds after the draw
     #[arg(long, value_name = "SECONDS", requires = "received")]
     within: Option<u64>,
 }
@@ -196,7 +196,7 @@ impl Trust {
     /// The keys, if answers are not too late.
     ///
     /// # Errors
-    /// If a file is no key, or they are.
+    /// If a file is not a key, or the answers are too late.
     pub fn read(&self, outputs: &mut Outputs, suite: &Suite) -> Result<Vec<PublicKey>> {
         let mut keys = Vec::new();
         for path in &self.trust {

@@ -445,15 +445,12 @@ impl Commitment {
             let name = role.called();
             let both = (found.inputs.get(role), self.inputs.get(role));
             let (Some(here), Some(committed)) = both else {
-                let (here, committed) = both;
-                if here.is_none() && committed.is_none() {
-                    continue;
-                }
-                let presence = |input: Option<_>| match input {
-                    Some(_) => "given".to_owned(),
-                    None => "absent".to_owned(),
+                let (here, committed) = match both {
+                    (None, None) => continue,
+                    (Some(_), _) => ("given", "none"),
+                    (None, _) => ("absent", "one"),
                 };
-                compare(name, presence(here), presence(committed));
+                compare(name, here.to_owned(), committed.to_owned());
                 continue;
             };
             let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);

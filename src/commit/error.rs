@@ -26,7 +26,7 @@ pub enum CommitError {
     },
     #[error("missing field `{0}`")]
     MissingInput(&'static str),
-    #[error("`{0}` is no array of it")]
+    #[error("it cannot have an array `{0}`")]
     UnknownInput(&'static str),
     #[error("{shape:?} is not a shape that has lines")]
     NoLines { shape: Vec<usize> },

@@ -183,16 +183,20 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
+    let heading = match search.found.is_empty() {
+        true => "No hypothesis tried gives exactly this D",
+        false => "These give exactly this D",
+    };
     writeln!(
         out,
-        "\n  {STRONG}These give exactly this D{STRONG:#} (a hint only: one element proves little)"
+        "\n  {STRONG}{heading}{STRONG:#} (a hint only: one element proves little)"
     )?;
     for found in &search.found {
         writeln!(out, "  {CAUTION}*{CAUTION:#} {}", found.text)?;
     }
     if search.found.is_empty() {
         let tried = search.tried.join(", ");
-        writeln!(out, "  none of those tried: {tried}")?;
+        writeln!(out, "  tried: {tried}")?;
     }
     for skipped in &search.skipped {
         writeln!(out, "  {QUIET}not tried: {skipped}{QUIET:#}")?;

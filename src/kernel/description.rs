@@ -20,7 +20,7 @@ impl Plan {
         match again.is_one_sum_with(self)? {
             true => Ok(fields),
             false => Err(no(
-                "a GEMMDesc cannot express its cuts of K, or where its sums start",
+                "it cannot express the cuts of K, or where the sums start",
             )),
         }
     }

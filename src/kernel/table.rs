@@ -328,7 +328,7 @@ mod tests {
         };
         assert!(said(&other).contains("D bf16"));
         let shape = Shape { m: 1, n: 2, k: 3 };
-        assert!(said(&TableQuery { shape, ..query() }).contains("no product of 1x2x3"));
+        assert!(said(&TableQuery { shape, ..query() }).contains("no entry for 1x2x3"));
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Merged {
             said.push(format!("{} signed by {key}", list(parts)));
         }
         if !self.believed.is_empty() {
-            said.push(format!("{} believed", list(&self.believed)));
+            said.push(format!("{} trusted", list(&self.believed)));
         }
         let parts = match self.parts {
             1 => "1 part".to_owned(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ScreenError;
 use super::make::finished;
 use super::results::Results;
-use super::suite::{Route, Suite};
+use super::suite::{Challenge, Route, Suite};
 use crate::check::Source;
 use crate::commit::{Hash, leaf};
 use crate::io::printable;
@@ -41,19 +41,6 @@ pub struct Commitment {
     pub key: PublicKey,
     /// By the node's clock.
     pub time: String,
-}
-
-/// For whom products were drawn, and by what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Challenge {
-    /// SHA-256 of the files of commitments, in ascending order.
-    pub commitments: Vec<Hash>,
-    /// A value that no node knew when it committed.
-    pub beacon: String,
-    /// When they were drawn, by the operator's clock.
-    pub drawn: Option<String>,
 }
 
 words! {
@@ -231,7 +218,7 @@ impl Results {
         let digest = Hash::of([text.as_bytes()]);
         if !challenge.commitments.contains(&digest) {
             return Err(format!(
-                "its commitment, {digest}, is none that the challenge was drawn for"
+                "its commitment, {digest}, is not one that the challenge was drawn for"
             ));
         }
         let said: Commitment = crate::envelope::strictly(text)

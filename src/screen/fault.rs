@@ -426,12 +426,12 @@ mod tests {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         for (text, words) in [
-            ("gears:bit=1", "no place"),
+            ("gears:bit=1", "not a place of a fault"),
             ("product:stuck=1", "bit=N is missing"),
             ("product:bit=1,lane=32", "up to 31"),
             ("adder:bit=1,k=2", "the keys of a fault are"),
             ("scale:bit=64", "0 to 63"),
-            ("adder:bit=3+x", "with + between"),
+            ("adder:bit=3+x", "joined by +"),
             ("adder:zero,rows=2/2", "REST/PERIOD"),
             ("adder:bit=1,stuck=2", "flip"),
             ("adder:bit", "KEY=VALUE"),

@@ -38,7 +38,7 @@ mod suite;
 mod tiles;
 mod view;
 
-pub use challenge::{Believed, COMMITMENT, Challenge, Commitment, Whose, challenge};
+pub use challenge::{Believed, COMMITMENT, Commitment, Whose, challenge};
 pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
@@ -53,4 +53,4 @@ pub use record::{Recording, record};
 pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};
-pub use suite::{Placement, Product, Route, SUITE, Suite};
+pub use suite::{Challenge, Placement, Product, Route, SUITE, Suite};

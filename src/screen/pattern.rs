@@ -113,8 +113,8 @@ pub fn fault(
         };
         let tried = match place {
             Some(_) => {
-                "no single bit that is stuck or inverted, no neighbouring bits that are inverted and no lost number gives one of \
-                 them, always or in one or two steps of an element"
+                "no stuck bit, no inverted bit or neighbouring bits, and no lost number gives one of them, always or in \
+                 one or two steps of an element"
             }
             None => {
                 "they do not share one lane, row or column pattern, so no single fault was searched for"

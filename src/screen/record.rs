@@ -94,7 +94,7 @@ pub fn record(
     let Some(first) = requests.first() else {
         let why = left_out.first().map_or(String::new(), |(name, why)| {
             format!(
-                "; of {} this is the reason: {why}",
+                "; the first, {}, was refused: {why}",
                 crate::io::printable(name)
             )
         });

@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::challenge::Challenge;
 use super::error::ScreenError;
 use super::families::Level;
 use crate::check::{Check, Fields, Prepared, Source};
@@ -23,6 +22,19 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// The most elements of a matrix of a suite.
 const MOST_ELEMENTS: usize = 1 << 26;
+
+/// For whom products were drawn, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Challenge {
+    /// SHA-256 of the files of commitments, in ascending order.
+    pub commitments: Vec<Hash>,
+    /// A value that no node knew when it committed.
+    pub beacon: String,
+    /// When they were drawn, by the operator's clock.
+    pub drawn: Option<String>,
+}
 
 /// What a node runs, and what must come out. Sealed by the SHA-256 of its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ impl Fleet {
         );
         let mut facts = vec![
             Fact::new("suite", suite),
-            Fact::new("believed", self.believed()),
+            Fact::new("trusted", self.believed()),
         ];
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {

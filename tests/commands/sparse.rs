@@ -385,11 +385,11 @@ fn what_is_no_sparse_product_is_refused() {
         ),
         (
             format!("identify {product} --sparse-a meta.npy"),
-            &["not searched"],
+            &["the search does not cover products of a compressed A"],
         ),
         (
             format!("check --arch auto {product} --sparse-a meta.npy"),
-            &["not searched"],
+            &["the search does not cover products of a compressed A"],
         ),
         (
             format!(

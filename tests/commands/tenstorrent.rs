@@ -131,7 +131,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2",
             None,
-            "say --acc",
+            "give --acc",
         ),
         (
             "--arch wormhole --dtype bf16 --dtype-b fp16 --instruction hifi2 --acc fp32",
@@ -156,7 +156,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2",
             None,
-            "say --reload",
+            "give --reload",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --in0-block-w 2 --reload tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -192,7 +192,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --reload exact",
             Some("f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)"),
-            "nobody says",
+            "the number of tiles per block is missing",
         ),
     ];
     for (options, config, why) in rows {

@@ -31,7 +31,11 @@ fn the_format_of_d() {
         );
     }
     for (text, accumulator, said) in [
-        ("<u2", Fp32, "does not say whether it holds fp16 or bf16"),
+        (
+            "<u2",
+            Fp32,
+            "does not distinguish fp16 from bf16; give `d_dtype`",
+        ),
         ("<u2", Int32, "are 2 bytes wide"),
         ("<u2", Fp64, "are 2 bytes wide"),
         ("<u4", Fp16, "are 4 bytes wide"),
@@ -63,6 +67,6 @@ fn the_format_of_a_bias() {
     }
     for text in ["<u2", "|u1", "<u8"] {
         let refused = float_format(&descr(text), "bias_dtype").expect_err(text);
-        assert!(refused.contains("say it with `bias_dtype`"), "{refused}");
+        assert!(refused.contains("give `bias_dtype`"), "{refused}");
     }
 }

@@ -72,7 +72,7 @@ fn the_line_of_a_log() {
     // The text is about this product under no other way.
     let stored = stored(B, &reading);
     assert!(
-        stored.starts_with("B is stored NxK, as the text has it"),
+        stored.starts_with("B is stored NxK, as the text says"),
         "{stored}"
     );
     for (turned, words) in [

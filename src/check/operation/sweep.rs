@@ -97,7 +97,7 @@ impl Operation {
         let (variant, _) = self.variant()?;
         if !of_one_number(&variant.rule) {
             let reason = format!(
-                "--sweep needs a unary 32-bit function, which {} is not",
+                "a sweep needs a unary 32-bit function, which {} is not",
                 variant.rule.operation()
             );
             return Err(fail("operation", reason));

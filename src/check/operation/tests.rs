@@ -85,7 +85,7 @@ fn one_variant_and_another() {
     );
     let cause = report.causes.first().expect("the other variant");
     assert!(
-        cause.sentence.contains("it gives all 6 elements"),
+        cause.sentence.contains("It gives all 6 elements"),
         "{}",
         cause.sentence
     );

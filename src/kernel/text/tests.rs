@@ -152,9 +152,9 @@ fn a_configuration_has_ids_or_names() {
         };
         assert_eq!(value(reading), value(&ids));
     }
-    assert!(said("algo=66,colour=blue").contains("\"colour\" is no key that is known here"));
+    assert!(said("algo=66,colour=blue").contains("\"colour\" is not a known key"));
     assert!(said(r#"{"algo": 66, "colour": "blue"}"#).contains("\"colour\""));
-    assert!(said(r#"{"algo": 66, "algo": 60}"#).contains("\"algo\" stands there twice"));
+    assert!(said(r#"{"algo": 66, "algo": 60}"#).contains("\"algo\" appears twice"));
 }
 
 /// A word that is understood, but that the kernels of its family do not have, is a word of another kernel.
@@ -399,7 +399,7 @@ fn bad_texts_are_refused_in_a_sentence() {
         said(
             "[cublasLt][1][Api][cublasLtSSSMatmulAlgoGetHeuristic] maxWorkspaceSizeinBytes=33554432"
         )
-        .contains("asks for an algorithm")
+        .contains("requests an algorithm")
     );
     assert!(said(&SPLIT[..SPLIT.len() - 120]).contains("not closed"));
     assert!(

@@ -236,7 +236,7 @@ impl Compared {
         match relation {
             Relation::Same => format!(
                 "the same arithmetic in the same order ({}): the operands differ, and each result follows from its \
-                own operands operands",
+                own operands",
                 unit(left)
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),

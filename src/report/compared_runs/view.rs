@@ -53,8 +53,9 @@ impl ComparedRuns {
                     format!("all {} steps have the same bits", grouped(steps))
                 }
                 (RunsVerdict::Different, _) => format!(
-                    "no common step differs, but {} occur in only one run",
-                    counted(alone, "step")
+                    "no common step differs, but {} {} in only one run",
+                    counted(alone, "step"),
+                    if alone == 1 { "occurs" } else { "occur" }
                 ),
                 (RunsVerdict::Incomplete, _) => format!(
                     "{} steps have the same bits",

@@ -166,7 +166,7 @@ impl Scheduled {
                 "k {first} to {}: D is not the product of all of A and B",
                 end - 1
             );
-            facts.push(Fact::caution("leaves out", text));
+            facts.push(Fact::caution("omits", text));
         }
         if let Some(factors) = &self.factors {
             let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);

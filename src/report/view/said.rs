@@ -379,8 +379,8 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
         ),
         Verdict::IdenticalInPart => {
             let others = match drawn {
-                true => "only the odds of the draw tell something, if nobody could know it when the result was made",
-                false => "this verdict tells nothing",
+                true => "the odds of the draw are the only evidence, and only if nobody could predict the draw",
+                false => "this verdict says nothing",
             };
             format!(
                 "The compared elements follow from these inputs by the rule named above{unproven}. About the others, \

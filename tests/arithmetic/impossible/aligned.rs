@@ -154,11 +154,11 @@ fn sums_of_blocks() {
             (json!({"part": 32}), ""),
             (
                 json!({"/a": "fp16"}),
-                "operands are finite and of few bits, unlike fp16",
+                "operands must be finite narrow formats, unlike fp16",
             ),
             (
                 json!({"/b": "e4m3"}),
-                "operands are finite and of few bits, unlike e4m3",
+                "operands must be finite narrow formats, unlike e4m3",
             ),
             (json!({"/b": "e3m2"}), ""),
             (json!({"fraction_bits": 64}), ""),
@@ -245,11 +245,11 @@ fn sums_with_a_sticky_bit() {
             (json!({"scaling": null}), "it has scales, but no scaling"),
             (
                 json!({"scaling": "nvfp4"}),
-                "not for e2m1 with scales of ue8m0",
+                "this scaling does not support e2m1 with scales of ue8m0",
             ),
             (
                 json!({"scaling": "lane_exponent"}),
-                "not for e2m1 with scales of ue8m0",
+                "this scaling does not support e2m1 with scales of ue8m0",
             ),
             (
                 json!({"/scale": {"format": "ue8m0", "block": 30}}),
@@ -262,6 +262,6 @@ fn sums_with_a_sticky_bit() {
     said(
         of,
         &json!({"scaling": "mxfp4"}),
-        "not for e4m3 with scales of ue8m0",
+        "this scaling does not support e4m3 with scales of ue8m0",
     );
 }

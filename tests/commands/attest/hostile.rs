@@ -42,10 +42,10 @@ fn envelopes_that_are_none() {
         (String::new(), "is not an attestation"),
         ("[]".into(), "is not an attestation"),
         ("{}".into(), "missing field"),
-        (text.replacen('{', "{\"payload\":\"\",", 1), "there twice"),
+        (text.replacen('{', "{\"payload\":\"\",", 1), "appears twice"),
         (
             text.replacen("\"sig\"", "\"sig\":\"\",\"sig\"", 1),
-            "there twice",
+            "appears twice",
         ),
         (text.replacen('{', "{\"extra\":1,", 1), "unknown field"),
         (
@@ -67,7 +67,7 @@ fn envelopes_that_are_none() {
     };
     let one = good["signatures"][0].clone();
     for (field, value, words) in [
-        ("payload", json!("###"), "no base64"),
+        ("payload", json!("###"), "its payload is not base64"),
         ("payload", json!(7), "invalid type"),
         (
             "payloadType",
@@ -243,7 +243,7 @@ fn signed_statements_that_say_something_else() {
         (set("/predicate/passedTests", json!([])), "FAILED"),
         (
             said.to_string().replacen('{', "{\"subject\":[],", 1),
-            "there twice",
+            "appears twice",
         ),
         (
             said.to_string().replacen("{\"", "{\"note\":1,\"", 1),
@@ -281,9 +281,9 @@ fn signed_statements_that_say_something_else() {
     folder.write("att.json", &passed);
     let model = format!("d.npy --model-sha256 {}", "0".repeat(64));
     for (words, about) in [
-        ("a.npy", "a.npy: no file with SHA-256"),
-        ("d.npy bad.npy", "bad.npy: no file"),
-        ("d.npy --report d.npy", "its report is the one of SHA-256"),
+        ("a.npy", "a.npy: its subjects include no file with SHA-256"),
+        ("d.npy bad.npy", "bad.npy: its subjects include no file"),
+        ("d.npy --report d.npy", "its report has SHA-256"),
         (model.as_str(), "rests on a model other than"),
     ] {
         verify(&folder, words).expect(1).mentions(&[about]);

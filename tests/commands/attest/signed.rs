@@ -110,7 +110,7 @@ fn what_is_less_is_not_called_passed() {
             "d.npy"
         };
         let run = verify(&folder, d).expect(1);
-        run.mentions(&["att.json: attests nothing here", result, test]);
+        run.mentions(&["att.json: does not attest this", result, test]);
         let code = if result == "WARNED" { 0 } else { 1 };
         verify(&folder, &format!("{d} --accept warned")).expect(code);
     }
@@ -304,7 +304,7 @@ fn an_audit_is_about_the_commitment() {
         .mentions(&["WARNED", "in-part"]);
     verify(&folder, "d.npy --accept warned")
         .expect(1)
-        .mentions(&["d.npy: no file"]);
+        .mentions(&["d.npy: its subjects include no file"]);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn challenges_that_were_edited_are_none() {
         PLAIN.verify(&folder, "").refuses(&["ch.json", words]);
         PLAIN.open(&folder, "").refuses(&["ch.json", words]);
     };
-    let other = "is not a challenge: its elements or lines are not those";
+    let other = "is not a challenge: its elements or lines differ from those";
     edited(&|c| c["elements"][0] = json!([0, 0, 0]), other);
     edited(&|c| c["elements"][0] = c["elements"][1].clone(), other);
     edited(

@@ -175,7 +175,10 @@ fn another_rule() {
         "layer_norm --eps 1e-5 --dtype bf16",
     ] {
         let run = verify(&folder, words, "").expect(1);
-        assert!(run.stderr.contains("committed was"), "{words}: {run:#?}");
+        assert!(
+            run.stderr.contains("but the commitment has"),
+            "{words}: {run:#?}"
+        );
     }
     let product =
         "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";
@@ -221,7 +224,7 @@ fn own_copies() {
     );
     folder.tcverify(&open).expect(0);
     let run = verify(&folder, words, "").expect(1);
-    assert!(run.stderr.contains("weight"), "{run:#?}");
+    assert!(run.stderr.contains("(--own weight=FILE)"), "{run:#?}");
     verify(&folder, words, "--own weight=w.npy").expect(0);
     let run = verify(&folder, words, "--own weight=other.npy").expect(1);
     assert!(run.stderr.contains("weight"), "{run:#?}");

@@ -138,7 +138,7 @@ fn what_a_manifest_may_not_say() {
     for (text, words) in [
         (
             whole(r#"[{"name": "p"}, {"name": "q", "dtyp": "fp16"}]"#),
-            &["case 2 (q)", "\"dtyp\"", "\"dtype\" meant"][..],
+            &["case 2 (q)", "\"dtyp\"", "did you mean \"dtype\"?"][..],
         ),
         (
             whole(r#"[{"name": "q", "dtype": "fp17"}]"#),

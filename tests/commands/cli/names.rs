@@ -63,7 +63,7 @@ fn a_family_of_formats_says_which() {
     assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
     assert!(!fp8.contains("fp64'"), "{fp8}");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
-    assert!(fp6.contains("FP6 is e3m2 or e2m3"), "{fp6}");
+    assert!(fp6.contains("tip: FP6 is ambiguous: e3m2 or e2m3"), "{fp6}");
     let slip = tip("check --arch h100 --dtype fp17 a b d");
     assert!(slip.contains("'fp16'"), "{slip}");
     let none = tip("check --arch h100 --dtype nonsense a b d");
@@ -153,23 +153,23 @@ fn auto_is_refused_where_it_cannot_ask() {
     for (words, said) in [
         (
             format!("check --arch auto {OPERANDS} d.npy --acc f16"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --instruction mma"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)),
-            "D itself",
+            "needs the D tensor, not a digest",
         ),
         (
             "check --arch auto --dtype fp16 - a.npy a.npy".to_owned(),
-            "read once",
+            "standard input can be read only once",
         ),
         (
             format!("replay --arch auto {OPERANDS} -o x.npy"),

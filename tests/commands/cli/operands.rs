@@ -60,11 +60,11 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
         ),
         (
             "2x4.npy bt.npy",
-            "; A would fit the other way round (see --transpose-a)\n",
+            "; A would fit if transposed (see --transpose-a)\n",
         ),
         (
             "a.npy bt.npy",
-            "; A or B would fit the other way round (see --transpose-a, ",
+            "; A or B would fit if transposed (see --transpose-a, ",
         ),
         // The hint holds if it was the option that was wrong.
         ("--transpose-b a.npy 3x4.npy", "; B would fit if transposed"),

@@ -68,7 +68,12 @@ fn v2_is_bfloat16() {
 fn integers_of_two_bytes_could_be_either() {
     for descr in ["<u2", "<i2", ">u2"] {
         let d = one_element(descr, &BF16);
-        check(&d, "").refuses(&["d.npy", descr, "fp16 or bf16", "--d-dtype"]);
+        check(&d, "").refuses(&[
+            "d.npy",
+            descr,
+            "does not distinguish fp16 from bf16",
+            "--d-dtype",
+        ]);
     }
     identical(&one_element("<u2", &BF16), "--d-dtype bf16");
     identical(&one_element("<u2", &FP16), "--d-dtype fp16");

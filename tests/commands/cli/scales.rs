@@ -196,5 +196,5 @@ fn c_and_d_of_two_formats() {
     folder.save("b.npy", &Npy::new("<f2", &[17, 1], half(&[0x3c00; 17])));
     folder
         .tcverify(&format!("{check} --c-dtype f32 a.npy b.npy d.npy"))
-        .refuses(&["K is 17", "takes 16", "is no C"]);
+        .refuses(&["K=17 needs chaining", "takes 16 k", "cannot feed its C"]);
 }

@@ -90,7 +90,7 @@ fn files_that_are_no_commitment() {
     changed(&|d| d["d"]["format"] = json!("fp17"), &["unknown variant"]);
     changed(
         &|d| d["d"]["shape"] = json!([2, 10]),
-        &["its product is [10, 2]"],
+        &["its D is [2, 10], but its product gives [10, 2]"],
     );
     let huge = u64::MAX >> 1;
     changed(

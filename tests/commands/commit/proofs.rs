@@ -98,7 +98,7 @@ fn only_the_committed_d_is_proven() {
     );
     different(
         prove("a.npy"),
-        &["a.npy", "is [10, 3], the commitment has [10, 2]"],
+        &["a.npy", "is [10, 3], but the commitment has [10, 2]"],
     );
     assert_eq!(folder.names(), before);
     let same = "commit prove --commitment c.json --blocks 0 d.npy -o q.json --rows q.json";
@@ -140,7 +140,7 @@ fn other_rows_are_refused() {
     save(&[3, 2], &d[24..48]);
     different(
         verify(&folder, "p.json x.npy"),
-        &["[3, 2]; of these blocks they are", "[4, 2]"],
+        &["[3, 2], but these blocks have", "[4, 2]"],
     );
     save(&[2, 4], &[&d[24..48], &d[72..80]].concat());
     different(verify(&folder, "p.json x.npy"), &["[2, 4]"]);

@@ -109,7 +109,10 @@ fn steps_of_one_run_alone_are_a_difference() {
     let (text, found) = compare(&folder, "run1.json short.json", 1);
     says(
         &text,
-        &["1 step only one run has", "the left run alone has: down"],
+        &[
+            "no common step differs, but 1 step occurs in only one run",
+            "1 step only in the left run: down",
+        ],
     );
     assert_eq!(found["left"]["alone"], json!(["down"]));
 }

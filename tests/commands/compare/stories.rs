@@ -197,7 +197,7 @@ fn rows_of_padding() {
     let (text, found) = compare(&folder, words, 1);
     says(
         &text,
-        &["INPUTS DIFFER", "A of the left is not that of the right"],
+        &["INPUTS DIFFER", "A differs between left and right: "],
     );
     assert_eq!(found["verdict"], "inputs_differ");
     assert_eq!(found["wrong"], serde_json::Value::Null);
@@ -224,7 +224,7 @@ fn another_checkpoint() {
         &[
             "INPUTS DIFFER, both explained",
             "the same arithmetic in the same order",
-            "B of the left is not that of the right",
+            "B differs between left and right: ",
         ],
     );
     assert_eq!(found["relation"], "same");
@@ -254,7 +254,7 @@ fn a_boundary_at_row_97() {
     let (text, _) = compare(&folder, "d1.npy d2.npy", 1);
     says(
         &text,
-        &["Rows 0 to 96 are equal; from row 97 on 127 of 127 rows differ."],
+        &["Rows 0 to 96 are equal; from row 97 on, 127 of 127 rows differ."],
     );
 }
 

@@ -79,7 +79,7 @@ fn without_a_name_or_with_a_wrong_one_the_names_are_listed() {
     refused(
         &folder,
         "plain.npy#a",
-        &["one array without a name", "\"#a\""],
+        &["whose one array has no name", "leave out \"#a\""],
     );
     refused(&folder, "missing.npz#a", &["cannot be opened"]);
 }

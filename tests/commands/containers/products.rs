@@ -128,7 +128,7 @@ fn the_type_in_the_file_must_fit_what_is_wanted() {
         "the request says fp16",
     ]);
     a("fine").refuses(&["x.safetensors#fine", "[0, 0]", "fp16 cannot represent"]);
-    a("bytes").refuses(&["x.safetensors#bytes", "1 byte wide", "codes of fp16 take 2"]);
+    a("bytes").refuses(&["x.safetensors#bytes", "1 byte wide", "fp16 codes need 2"]);
     // BF16 as D is understood as one rounding of the result; another wish is refused.
     let d = |rest: &str| check(&folder, "a.npy", "b.npy", "x.safetensors#d16", rest);
     d("").expect(1);

@@ -122,10 +122,10 @@ fn offsets_that_lie() {
         &["\"a\"", "begins at byte 4", "ends at 0"],
     );
     header(&one("[1]", "[0,4]"), &["too long", "4 bytes", "8 follow"]);
-    header(&one("[1]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[3]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[0]", "[0,8]"), &["\"a\"", "do not agree"]);
+    header(&one("[1]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[3]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[0]", "[0,8]"), &["\"a\"", "which does not match"]);
     header(
         &one("[4294967296,4294967296]", "[0,8]"),
         &["no memory can hold"],
@@ -163,9 +163,9 @@ fn types_that_hold_no_numbers_known_here() {
     let not =
         |name: &str, words: &[&str]| refused(&folder, &format!("x.safetensors#{name}"), words);
     not("c", &["C64", "complex"]);
-    not("f4", &["F4", "one code a byte"]);
-    not("f6", &["F6_E2M3", "one code a byte"]);
-    not("t", &["BOOL", "no numbers"]);
+    not("f4", &["F4", "store one code per byte"]);
+    not("f6", &["F6_E2M3", "store one code per byte"]);
+    not("t", &["BOOL", "which are not numbers"]);
     not("new", &["\"F3_X\" is unknown", "BF16"]);
     folder
         .tcverify("digest --dtype ue8m0 x.safetensors#good")

@@ -132,7 +132,7 @@ fn rows_and_columns_of_another_place() {
     let folder = from(&|i, j| [m - 1 - i, j]);
     says(
         &first(&folder, CHECK, "rows_permuted"),
-        "rows of D come in reverse order",
+        "rows of D are in reverse order",
     );
     let folder = from(&|i, j| {
         [

@@ -57,7 +57,7 @@ fn messages_and_help_are_plain_english() {
 
 #[test]
 fn the_check_finds_what_it_looks_for() {
-    let bad = "fn f() { g(\"the rest is handed over\"); } /// K, which\n";
+    let bad = "fn f() { g(\"the rest is handed over\"); }\n/// K, which\n";
     let found: Vec<_> = texts(bad, true).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(complaints(&found[0].1).count(), 1);

@@ -70,7 +70,7 @@ fn a_long_chain() {
     let frames = page_of.matches("<article class=\"frame\"").count();
     assert!((4..=16).contains(&frames), "{frames}");
     assert!(page_of.contains(" are not drawn."));
-    assert_eq!(page_of.matches("here they part</span>").count(), 1);
+    assert_eq!(page_of.matches("here they diverge</span>").count(), 1);
 }
 
 /// Every kind of step has a picture.
@@ -187,7 +187,7 @@ fn a_browser_shows_one_step_at_a_time() {
     );
     assert!(
         run.stdout
-            .contains("<output>k 16 to 31, here they part</output>"),
+            .contains("<output>k 16 to 31, here they diverge</output>"),
         "{run:?}"
     );
 }

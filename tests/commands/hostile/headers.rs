@@ -112,11 +112,11 @@ fn dictionaries_that_are_none() {
     for (text, words) in [
         ("", "it ends where '{' was expected"),
         ("[]", "it has '[' where '{' was expected"),
-        ("{}", "lacks the key 'descr'"),
-        ("{'descr': '<f2'}", "lacks the key 'fortran_order'"),
+        ("{}", "the key 'descr' is missing"),
+        ("{'descr': '<f2'}", "the key 'fortran_order' is missing"),
         (
             "{'descr': '<f2', 'fortran_order': False, }",
-            "lacks the key 'shape'",
+            "the key 'shape' is missing",
         ),
         ("{'descr': '<f2', 'descr': '<f2'}", "\"descr\" twice"),
         ("{'desc': '<f2'}", "unknown key \"desc\""),

@@ -80,7 +80,7 @@ fn d_of_another_shape() {
         (&[], "scalar"),
         (&[0, 2], "0x2"),
     ] {
-        let sentence = format!("d.npy: D is {text} here, but A*B is 2x2\n");
+        let sentence = format!("d.npy: D is {text}, but A*B is 2x2\n");
         wrong(&[2, 3], &[3, 2], shape, &[&sentence]);
     }
 }
@@ -89,9 +89,9 @@ fn d_of_another_shape() {
 fn c_of_another_shape() {
     let folder = folder(&[2, 3], &[3, 2], &[2, 2]);
     for (shape, text) in [
-        (&[3, 2][..], "C is 3x2 where D is 2x2"),
-        (&[1, 2], "C is 1x2 where D is 2x2"),
-        (&[1, 2, 2], "C is 1x2x2 where D is 2x2"),
+        (&[3, 2][..], "C is 3x2, but D is 2x2"),
+        (&[1, 2], "C is 1x2, but D is 2x2"),
+        (&[1, 2, 2], "C is 1x2x2, but D is 2x2"),
         (&[2], "C has 1 dimension;"),
     ] {
         folder.save("c.npy", &result(shape));

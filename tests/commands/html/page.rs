@@ -83,7 +83,7 @@ fn bits_are_marked_and_the_trace_is_there_without_colours() {
         "<code>0xbfc00000</code> <span class=\"bits\"><span class=\"s\"><b>1</b></span>\
          <span class=\"e\"><b>01111111</b></span>",
         "<details><summary>What <code>tcverify explain</code> says of it</summary>",
-        "DIFFERENT  D[3, 2] differs from the model's result",
+        "DIFFERENT  D[3, 2] differs from the model&#39;s result",
     ] {
         assert!(page.contains(text), "{text}");
     }
@@ -137,7 +137,7 @@ fn a_digest_has_a_page_too() {
     );
     folder.tcverify(&check).expect(1);
     let page = String::from_utf8(folder.read("page.html")).unwrap();
-    assert!(page.contains(&wanted) && page.contains("The reproduced D has another digest."));
+    assert!(page.contains(&wanted) && page.contains("The reproduced D has a different digest."));
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn slices_that_a_name_leaves_open_are_found() {
             &format!("found: slices {slices}"),
             "stated: GPU sm_90, operands bf16",
             &format!("--split-k {slices}"),
-            "never: anything but what the words",
+            "never: orders that contradict the kernel text: omit --kernel",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
@@ -242,8 +242,15 @@ fn words_that_do_not_fit_the_files_are_refused() {
     refused("algo=13", "--dtype bf16", &["one row or one column"]);
     let rounded = NVJET.replace("tss", "tst");
     refused(&rounded, "--d-dtype fp32", &["bf16", "fp32"]);
-    refused(NVJET, "--schedules never", &["--kernel", "not searched"]);
+    refused(
+        NVJET,
+        "--schedules never",
+        &["--kernel", "this search excludes schedules of kernels"],
+    );
     folder
         .tcverify("identify --scale-result 2 --schedules never a.npy b.npy d.npy")
-        .refuses(&["--scale-result", "not searched"]);
+        .refuses(&[
+            "--scale-result",
+            "this search excludes schedules of kernels",
+        ]);
 }

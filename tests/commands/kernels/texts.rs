@@ -220,12 +220,13 @@ fn a_lost_tail_is_named() {
         text.contains("this D omits the last 8 k (from k=8640)"),
         "{text}"
     );
-    assert!(text.contains("omits k 8640 to 8647"), "{text}");
+    // A label and its text stand in columns.
+    assert!(text.contains("omits     k 8640 to 8647"), "{text}");
     let whole = run("check", "d.npy --whole-tail").expect(1).stdout;
     assert!(!whole.contains("this D omits"), "{whole}");
     run("check", "d.npy --html r.html").expect(0);
     let page = String::from_utf8(folder.read("r.html")).expect("text");
-    assert!(page.contains("Leaves out"));
+    assert!(page.contains("<dt>Omits</dt><dd>k 8640 to 8647"));
     let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
     assert!(
         element.contains("this D omits the last 8 k (from k=8640)"),

@@ -36,7 +36,7 @@ fn a_second_commitment_to_one_product_is_found() {
     commit(&folder, "bad.npy", "e").expect(0);
     twice(&folder, "c.json o.json e.json")
         .expect(1)
-        .mentions(&["one product is committed to more than once: c.json, e.json"]);
+        .mentions(&["there is more than one commitment to a product: c.json, e.json"]);
     // A D cut in another way would be another root to choose by.
     folder
         .tcverify(&format!(

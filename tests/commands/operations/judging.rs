@@ -214,7 +214,7 @@ fn a_report_has_every_form() {
     let text = folder.tcverify(&wrong).expect(1).stdout;
     assert!(text.starts_with("DIFFERENT  "), "{text}");
     assert!(
-        text.contains("Another variant fits, hf-eager-2.9"),
+        text.contains("Another variant fits: hf-eager-2.9"),
         "{text}"
     );
     // The command that it suggests finds the result identical.

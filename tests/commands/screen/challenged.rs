@@ -76,7 +76,7 @@ fn signed_results() {
         "--trust two.pub.pem --trust one.pub.pem --json f.json",
     )
     .expect(0);
-    assert!(signed.stdout.contains("believed  1 signed"), "{signed:#?}");
+    assert!(signed.stdout.contains("trusted   1 signed"), "{signed:#?}");
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
     assert_eq!(fleet.gpus[0].believed.whose, Whose::Signed);
     judge(&folder, "suite.json", "--trust two.pub.pem")
@@ -89,7 +89,8 @@ fn signed_results() {
     let other = String::from_utf8(folder.read("r.json")).unwrap();
     let of = |text: &str| text.split("\"ed25519\":\"").nth(1).unwrap()[..128].to_owned();
     folder.write("r.json", text.replace(&of(&text), &of(&other)));
-    judge(&folder, "suite.json", "").refuses(&["did not make of it"]);
+    judge(&folder, "suite.json", "")
+        .refuses(&["has a signature that d75a9801", "did not make for it"]);
 }
 
 #[test]
@@ -144,9 +145,9 @@ fn what_is_not_believed() {
     answer(&folder, "m", "");
     // Answers to an older challenge, and those of another GPU.
     challenged(&folder, "n", "2222");
-    judge(&folder, "challenge.json", "").refuses(&["is of the suite", "not of this one"]);
+    judge(&folder, "challenge.json", "").refuses(&["belongs to the suite", "not to this one"]);
     answer(&folder, "m", "");
-    judge(&folder, "challenge.json", "").refuses(&["is none that the challenge was drawn for"]);
+    judge(&folder, "challenge.json", "").refuses(&["is not one that the challenge was drawn for"]);
     let run = "screen run challenge.json --device simulated -o r.json";
     folder.tcverify(run).expect(0);
     judge(&folder, "challenge.json", "").refuses(&["is not signed; a challenge"]);

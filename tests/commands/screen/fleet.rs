@@ -369,7 +369,7 @@ fn single_faults_are_named() {
             "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
             Condition::Marginal,
             false,
-            "no single bit that is stuck or inverted, no neighbouring bits",
+            "no stuck bit, no inverted bit or neighbouring bits, and no lost number",
         ),
     ] {
         let fleet = judged(&suite, &[device("n", Some(inject))]);

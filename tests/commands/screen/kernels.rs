@@ -116,10 +116,15 @@ fn words_that_do_not_fit() {
     let make = |options: &str| {
         folder.tcverify(&format!("screen make --arch h100 -o suite.json {options}"))
     };
-    make("--kernel nonsense").refuses(&["the kernel nonsense fits no product", "kernels list"]);
+    make("--kernel nonsense").refuses(&[
+        "the kernel nonsense fits no library product of the suite",
+        "kernels list",
+    ]);
     // What it leaves open is asked for, of the product that it is about.
-    make(&format!("--kernel {BF16}")).refuses(&["fits no product", "give `split_k`"]);
-    make("--kernel nvjet_sm80_tst_64x104_64x10_4x1_v_bz_TNT").refuses(&["fits no product"]);
+    make(&format!("--kernel {BF16}"))
+        .refuses(&["fits no library product of the suite", "give `split_k`"]);
+    make("--kernel nvjet_sm80_tst_64x104_64x10_4x1_v_bz_TNT")
+        .refuses(&["fits no library product of the suite"]);
     let two = format!(
         "--kernel {FP16} --kernel nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_splitK_TNN --split-k 2"
     );

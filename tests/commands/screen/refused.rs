@@ -12,7 +12,7 @@ fn suites_that_are_none() {
     for (changed, words) in [
         (
             text.replacen("\"k\":16", "\"k\":32", 1),
-            "has not the SHA-256 that it says",
+            "does not have the SHA-256 that it states",
         ),
         (text[..text.len() / 2].to_owned(), "damaged"),
         (
@@ -38,7 +38,7 @@ fn suites_that_ask_for_too_much() {
         (
             "check",
             serde_json::json!({"arch": "v100", "dtype": "fp16", "a": "/etc/passwd", "b": "b.npy"}),
-            "must not name files",
+            "a suite names no files but operands that lie beside it",
         ),
         ("m", 4_000_000.into(), "sizes must be"),
         ("k", 17.into(), "does not have the size"),
@@ -77,7 +77,7 @@ fn results_that_are_none() {
     };
     judge("suite.json", "cut.json").refuses(&["cut.json: is damaged"]);
     judge("suite.json", "edited.json").refuses(&["edited.json", "SHA-256"]);
-    judge("other-suite.json", "r.json").refuses(&["r.json: is of the suite"]);
+    judge("other-suite.json", "r.json").refuses(&["r.json: belongs to the suite"]);
     judge("suite.json", "suite.json").refuses(&["tcverify.screen-results/1"]);
     std::fs::copy(folder.path("r.json"), folder.path("s.json")).unwrap();
     judge("suite.json", "r.json s.json").refuses(&["are both results of GPU 0 of simulated"]);
@@ -120,7 +120,7 @@ fn results_that_are_none() {
             r.failures.clear();
             r.more_failures = 3;
         }),
-        ("is there twice", |r| r.runs.push(r.runs[0].clone())),
+        ("appears twice", |r| r.runs.push(r.runs[0].clone())),
         ("contradict each other", |r| r.runs[0].compared = 0),
         ("contradict each other", |r| r.runs[0].sms = 9),
         ("contradict each other", |r| r.runs[0].sms = 0),

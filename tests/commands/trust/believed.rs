@@ -98,7 +98,7 @@ fn who_ran_all_parts_again_knows() {
     assert!(merge("").starts_with("IDENTICAL IN PART: trusted, 4 of 4 parts"));
     let some = merge("--audit 2 --seed 7");
     assert!(
-        some.starts_with("IDENTICAL IN PART: believed, 2 of 4 parts"),
+        some.starts_with("IDENTICAL IN PART: trusted, 2 of 4 parts"),
         "{some}"
     );
     assert!(some.contains("run again"), "{some}");

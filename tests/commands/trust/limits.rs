@@ -84,11 +84,11 @@ fn files_are_no_larger_than_the_policy_has_it() {
     // What is mapped is in the account.
     refused(
         json!({"limits": {"file": null}}),
-        &["a.npy", "takes 200000", "of the 4294967296"],
+        &["a.npy", "needs 200000", "of the allowed 4294967296"],
     );
     refused(
         json!({"limits": {"file": null, "memory": 30_000_000_000u64}}),
-        &["takes 200000"],
+        &["needs 200000"],
     );
 }
 
@@ -127,7 +127,7 @@ fn a_report_is_verified_within_limits() {
         run
     };
     ask([60_000; 3], "fast");
-    verify("").refuses(&["216000000000000 products", "4398046511104"]);
+    verify("").refuses(&["needs 216000000000000 multiply-adds", "4398046511104"]);
     ask([usize::MAX >> 1, 64, 8], "fast");
     verify("").expect(2);
     // Shapes that contradict the product: nothing is made of them.

@@ -31,7 +31,7 @@ fn a_private_copy_or_none() {
             .expect(0);
         folder
             .tcverify(&format!("{command} --max-memory 150 --private"))
-            .refuses(&[".npy", "bytes of memory", "of the 150"]);
+            .refuses(&[".npy", "bytes of memory", "of the allowed 150"]);
     }
     let folder = good();
     folder.tcverify(COMMANDS[4]).expect(0);
@@ -60,7 +60,7 @@ fn what_is_generated_is_within_the_limit() {
     folder.tcverify(&check("16KiB")).refuses(&[
         "generate:2:normal:64x64",
         "bytes of memory",
-        "of the 16384",
+        "of the allowed 16384",
     ]);
 }
 
@@ -168,7 +168,7 @@ fn a_tensor_of_a_program_is_checked() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("element [0, 0] is 0x1f, which is no code of e2m1"),
+        error.contains("element [0, 0] is 0x1f, which is not a code of e2m1"),
         "{error}"
     );
 }

@@ -74,7 +74,7 @@ fn lists_for_objects() {
     folder.write("cases.json", list.to_string());
     folder
         .tcverify("batch cases.json")
-        .refuses(&["cases.json", "a list where an object is expected"]);
+        .refuses(&["cases.json", "it is a list, expected an object"]);
     folder.tcverify(PLAN).expect(0);
     let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
     folder.write(
@@ -123,7 +123,7 @@ fn links_that_lead_nowhere_in_a_folder_of_cases() {
     std::os::unix::fs::symlink("nowhere", folder.path("cases/one")).unwrap();
     folder
         .tcverify("batch cases")
-        .refuses(&["cases/one", "leads nowhere"]);
+        .refuses(&["cases/one", "is a broken link"]);
 }
 
 #[test]
@@ -228,5 +228,5 @@ fn honest_parts_and_forged_ones() {
     resealed(&folder, "plan.json", |plan| plan["leaves"] = json!([]));
     folder
         .tcverify(merge)
-        .refuses(&["plan.json", "a leaf for every block"]);
+        .refuses(&["plan.json", "does not have one leaf per block of D"]);
 }
