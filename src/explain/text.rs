@@ -183,14 +183,14 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
-    let heading = match search.found.is_empty() {
-        true => "No hypothesis tried gives exactly this D",
-        false => "These give exactly this D",
+    let [heading, caution] = match search.found.is_empty() {
+        true => ["No hypothesis tried gives exactly this D", ""],
+        false => [
+            "These give exactly this D",
+            " (a hint only: one element proves little)",
+        ],
     };
-    writeln!(
-        out,
-        "\n  {STRONG}{heading}{STRONG:#} (a hint only: one element proves little)"
-    )?;
+    writeln!(out, "\n  {STRONG}{heading}{STRONG:#}{caution}")?;
     for found in &search.found {
         writeln!(out, "  {CAUTION}*{CAUTION:#} {}", found.text)?;
     }

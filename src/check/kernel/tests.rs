@@ -88,7 +88,7 @@ fn the_line_of_a_log() {
         (
             good() + &line(10, "R_16BF", 4),
             asked(),
-            "lines 1 and 2 are both about this product, and say different kernels",
+            "lines 1 and 2 both describe this product, but with different kernels",
         ),
         (
             String::new(),
@@ -98,12 +98,12 @@ fn the_line_of_a_log() {
         (
             good(),
             shapes(&[6, 128], &[11, 128], B),
-            "1 lines are about others, such as",
+            "1 lines describe others, such as",
         ),
         (
             line(10, "R_16F", 3),
             asked(),
-            "in these formats; 1 lines are about others",
+            "in these formats; 1 lines describe others",
         ),
     ] {
         let refused = found(&log, &shapes).expect_err("no line");

@@ -646,7 +646,7 @@ fn what_is_refused() {
         ),
         (
             json!({"accumulate_dtype": "int64"}),
-            &["accumulate_dtype is int64", "64 bits"],
+            &["accumulate_dtype is int64", "64-bit formats"],
         ),
         (
             json!({"k_cuts": [cut(json!({"span": 8}))]}),
@@ -861,7 +861,7 @@ fn plans_are_written_as_descriptions() {
             "algo=14,splitK=64",
             "sm_90",
             9000,
-            "cannot express the cuts of K",
+            "an order that GEMMDesc lacks",
         ),
     ] {
         let refused = write(text, gpu, k).unwrap_err();

@@ -32,7 +32,7 @@ fn rows_that_agree_are_identical_in_part() {
         "IDENTICAL IN PART under a published rule, 66.6 % of the result compared",
         "all 800 chosen elements of the 1,200 of the result are reproduced",
         "rows 1 to 2, columns 0 to 399",
-        "About the others, this verdict tells nothing",
+        "About the others, this verdict says nothing",
     ] {
         assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
     }
