@@ -45,7 +45,7 @@ pub struct Report {
     /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
-    /// Of `--engine gpu` alone.
+    /// Present with `--engine gpu` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineUsed>,
     /// What is known of places alone, where mismatches lie together.
@@ -75,6 +75,35 @@ impl Report {
                 comparison.first.first().map(|first| first.index.as_slice())
             }
             Outcome::Digest { .. } => None,
+        }
+    }
+}
+
+/// The GPU that computed, and how far it was checked. No bit of the result depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct EngineUsed {
+    pub adapter: String,
+    pub driver: String,
+    /// Vulkan, Metal or Direct3D 12.
+    pub backend: String,
+    /// Multiply-adds that its shaders computed; the CPU computed the others.
+    pub multiply_adds: u64,
+    /// Tiles of 32 by 32 elements, of D or of parts of its sums.
+    pub tiles: u64,
+    /// Tiles that the CPU computed again, without a difference.
+    pub tiles_computed_twice: u64,
+}
+
+impl EngineUsed {
+    pub fn gpu(info: &DeviceInfo, work: GpuWork) -> EngineUsed {
+        EngineUsed {
+            adapter: info.name.clone(),
+            driver: info.driver.clone(),
+            backend: info.backend.clone(),
+            multiply_adds: work.multiply_adds,
+            tiles: work.tiles,
+            tiles_computed_twice: work.tiles_computed_twice,
         }
     }
 }

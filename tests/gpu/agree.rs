@@ -167,7 +167,7 @@ impl Product {
                         format.unpack(code).class,
                         tcverify::num::Class::Nan | tcverify::num::Class::Infinite
                     );
-                    if finite || any && code % 8 == 0 {
+                    if finite || any && code.is_multiple_of(8) {
                         code
                     } else {
                         0

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcverify::check::{Check, CheckError};
+use tcverify::check::{Check, CheckError, Subject};
 use tcverify::emu::{
     DeviceInfo, FusedUnit, GpuDevice, Problem, Progress, ShaderPlan, ShaderUnit, VettedGpu,
 };
@@ -46,7 +46,7 @@ fn run(arch: &str, words: [&str; 2], change: fn(&mut FusedUnit)) -> Option<Resul
     .unwrap();
     let device = VettedGpu::new(Box::new(Mistaken { sound, change }));
     let prepared = check.prepare().unwrap().on(Arc::new(device));
-    Some(prepared.stream(&(), |_| {}))
+    Some(prepared.stream(&(), &mut |_| {}))
 }
 
 const MISTAKES: [fn(&mut FusedUnit); 6] = [

@@ -127,7 +127,9 @@ fn by_exact_engine(problem: &Problem, exact: &dyn ExactEngine, out: &mut [u64]) 
         let mut count = 0;
         let mut at = 0;
         while at < n {
-            let run = out[at..].iter().take_while(|&&code| code == FLAG.into());
+            let run = out[at..]
+                .iter()
+                .take_while(|&&code| code == u64::from(FLAG));
             let run = run.count();
             if run == 0 {
                 at += 1;

@@ -165,12 +165,12 @@ fn code(format: Format, numbers: Numbers, random: u64) -> u64 {
     let near = (format.bias() as u64).saturating_sub(2).max(1);
     let (field, fraction) = match numbers {
         Numbers::Near => (spread(near, 4), random & ones),
-        Numbers::Wide if draw % 8 == 0 => (0, 0),
+        Numbers::Wide if draw.is_multiple_of(8) => (0, 0),
         Numbers::Wide => (spread(near.saturating_sub(16), 36), random & ones),
         Numbers::Any => return any,
         Numbers::Full => (format.bias() as u64, ones),
-        Numbers::Tiny if draw % 16 == 0 => (0, 0),
-        Numbers::Sparse if draw % 8 != 0 => (0, 0),
+        Numbers::Tiny if draw.is_multiple_of(16) => (0, 0),
+        Numbers::Sparse if !draw.is_multiple_of(8) => (0, 0),
         Numbers::Tiny | Numbers::Sparse => (spread(0, 3), random & ones),
     };
     let positive = numbers == Numbers::Full || random >> 63 == 0;
@@ -184,7 +184,7 @@ fn scale_code(scale: Scale, numbers: Numbers, random: u64) -> u64 {
     match numbers {
         Numbers::Near | Numbers::Full => one + random % 5 - 2,
         Numbers::Wide => one + random % 41 - 20,
-        Numbers::Any if random % 64 == 0 => scale.format.max_code(),
+        Numbers::Any if random.is_multiple_of(64) => scale.format.max_code(),
         Numbers::Any => one + random % 101 - 50,
         // Products near where results leave the normal numbers.
         Numbers::Tiny | Numbers::Sparse => one - 50 - random % 17,
