@@ -97,7 +97,8 @@ pub struct Policy {
     /// (`no_discrimination`, `tree`).
     #[serde(default)]
     pub silenced: Vec<Silence>,
-    /// Which engines a case may choose. Both give the same bits; the exact engine takes hundreds of times as long.
+    /// Which engines a case may choose; `gpu` allows every GPU. All give the same bits; the exact engine takes
+    /// hundreds of times as long.
     #[serde(default = "fast")]
     pub engines: Vec<EngineChoice>,
     #[serde(default)]

@@ -64,6 +64,7 @@ pub const GROUPS: [Group; 6] = [
             ("archs", "Which GPUs are modelled, with what evidence?"),
             ("schedules", "Which orders of sums are known?"),
             ("ops", "Which operations between products are known?"),
+            ("engines", "What can compute on this machine?"),
             ("completions", "How does my shell complete commands?"),
             ("man", "Where are the manual pages?"),
         ],
