@@ -89,7 +89,7 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
-    engine: Literal["fast", "exact"] | None
+    engine: Literal["fast", "exact", "gpu", "gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"] | None
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None
     scale_b: _arrays.ArrayLike | None

@@ -10,7 +10,7 @@ use tcverify_tensor::{Plane, Problem};
 use wgpu::BufferUsages as Usage;
 
 use super::device::{Device, DeviceInfo};
-use super::plan::{CHUNK, ShaderPlan};
+use super::plan::{CHUNK, QUAD, ShaderPlan};
 use super::shader::{TILE, source};
 
 /// The k of a dispatch.
@@ -249,7 +249,8 @@ impl Opened {
             let chunks = part.k.div_ceil(CHUNK);
             let of_a = packed(part.a.plane(0), a_bytes, chunks, plan.order());
             let of_b = packed(part.b.transposed().plane(0), b_bytes, chunks, plan.order());
-            let numbers = [m as u32, n as u32, chunks as u32, blocks as u32];
+            let quads = part.k.next_multiple_of(plan.step()) / QUAD;
+            let numbers = [m as u32, n as u32, quads as u32, blocks as u32];
             self.queue.write_buffer(&size, 0, &bytes_of(&numbers));
             self.queue.write_buffer(&a, 0, &of_a);
             self.queue.write_buffer(&b, 0, &of_b);

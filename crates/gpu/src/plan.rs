@@ -67,6 +67,15 @@ impl ShaderPlan {
         possible.then_some(ShaderPlan { formats, unit })
     }
 
+    /// The k of one step.
+    pub(crate) fn step(&self) -> usize {
+        match &self.unit {
+            Unit::Fused(unit) => unit.add.group,
+            Unit::Halves { order, .. } => order.len(),
+            Unit::Integers { clamped } => clamped.unwrap_or(CHUNK),
+        }
+    }
+
     /// The order in which the k of so many are taken, where it is not their own.
     pub(crate) fn order(&self) -> Option<&[usize]> {
         match &self.unit {

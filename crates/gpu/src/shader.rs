@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use tcverify_num::{Format, Formats, Kind, Rounding, Scale, Specials};
 
 use super::device::FLAG;
-use super::plan::{CHUNK, FusedUnit, QUAD, ShaderPlan, Unit};
+use super::plan::{FusedUnit, QUAD, ShaderPlan, Unit};
 
 /// Rows and columns of D that a workgroup computes.
 pub const TILE: usize = 32;
@@ -19,23 +19,24 @@ const SPECIAL: i32 = 16384;
 pub fn source(plan: &ShaderPlan) -> String {
     let Formats { a, b, scale, .. } = plan.formats;
     let mut text = format!("// {}\n", plan.name());
-    let (up, step, template) = match &plan.unit {
+    let step = plan.step();
+    let (up, template) = match &plan.unit {
         Unit::Fused(unit) => {
             fused_constants(&mut text, unit, plan.formats);
             let template = include_str!("shader/fused.wgsl").to_owned();
             let step = "\nfn step(code: u32, row: u32, column: u32, quad: u32) -> u32 { return fused(code, row, column, quad); }\n";
-            (unit.up(plan.formats), unit.add.group, template + step)
+            (unit.up(plan.formats), template + step)
         }
-        Unit::Halves { half, order } => {
+        Unit::Halves { half, .. } => {
             fused_constants(&mut text, half, plan.formats);
             let fused = include_str!("shader/fused.wgsl").to_owned();
             let template = fused + "\n" + include_str!("shader/halves.wgsl");
-            (half.up(plan.formats), order.len(), template)
+            (half.up(plan.formats), template)
         }
         Unit::Integers { clamped } => {
             let _ = writeln!(text, "const CLAMPED: bool = {};", clamped.is_some());
             let template = include_str!("shader/integers.wgsl").to_owned();
-            (0, clamped.unwrap_or(CHUNK), template)
+            (0, template)
         }
     };
     let _ = writeln!(text, "const STEP_QUADS: u32 = {}u;\n", step / QUAD);
@@ -154,7 +155,7 @@ fn take_apart(
 fn take_apart_{side}(line: u32, quad: u32, place: u32) {{
     var codes = vec4<u32>(0u);
     if (line < size.{lines}) {{
-        let at = (line * size.chunks * 8u + quad) * {words}u;
+        let at = (line * chunks() * 8u + quad) * {words}u;
         codes = {codes};
     }}
     {number}

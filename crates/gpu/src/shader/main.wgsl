@@ -3,8 +3,8 @@
 struct Size {
     rows: u32,
     columns: u32,
-    // Runs of 32 k.
-    chunks: u32,
+    // Fours of k, up to the end of the last step; lines are as long as whole runs of 32 k.
+    quads: u32,
     // Scales of a line.
     scales: u32,
 }
@@ -30,6 +30,8 @@ fn finished(row: u32, column: u32, code: u32) {
     if (row < size.rows && column < size.columns) { accumulators[row * size.columns + column] = code; }
 }
 
+fn chunks() -> u32 { return (size.quads + 7u) / 8u; }
+
 @compute @workgroup_size(16, 16)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -48,12 +50,14 @@ fn main(
     let line = thread / 8u;
     let mine = thread % 8u;
     let place = mine * 32u + line;
-    for (var chunk = 0u; chunk < size.chunks; chunk++) {
+    for (var chunk = 0u; chunk < chunks(); chunk++) {
         let quad = chunk * 8u + mine;
         take_apart_a(up + line, quad, place);
         take_apart_b(left + line, quad, place);
         workgroupBarrier();
-        for (var first = 0u; first < 8u; first += STEP_QUADS) {
+        // A step of zeros alone can change an accumulator: it has fewer bits on its grid.
+        let end = min(size.quads - chunk * 8u, 8u);
+        for (var first = 0u; first < end; first += STEP_QUADS) {
             c00 = step(c00, rows.x, columns.x, first);
             c01 = step(c01, rows.x, columns.y, first);
             c10 = step(c10, rows.y, columns.x, first);
